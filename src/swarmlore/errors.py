@@ -1,0 +1,112 @@
+"""Every error a caller can see.
+
+Each says what happened (`message`) and what to type next (`hint`). The command line exits with `exit_code`, a server
+answers with `http_status`.
+
+    SwarmloreError
+    ├── InvalidInput          2  400   the call itself is wrong
+    │   └── Ambiguous         2  409   a prefix or a word fits several things
+    ├── Rejected              3  422   the gate refused a text (layer, reason)
+    ├── NotFound              4  404   no such memory, operation or file for this caller
+    ├── NotAllowed            5  403   visible, but not this caller's to change
+    ├── Conflict              6  409   a newer version exists
+    ├── Unavailable           7  503   a provider or package is missing, or did not answer
+    ├── StoreError            8  500   the store cannot be opened or used
+    │   ├── StoreBusy         8  503   another process kept the store too long
+    │   ├── StoreFull         8  507   no space left
+    │   ├── StoreReadOnly     8  500   the file or folder cannot be written
+    │   ├── StoreCorrupt      8  500   the file is damaged; it is left as it is
+    │   └── StoreTooNew       8  500   written by a newer program; it is left as it is
+    └── ConfigError           9  500   a setting cannot be read or used
+"""
+
+from __future__ import annotations
+
+
+class SwarmloreError(Exception):
+    """Something a user can act on."""
+
+    exit_code = 1
+    http_status = 500
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class InvalidInput(SwarmloreError):
+    exit_code = 2
+    http_status = 400
+
+
+class Ambiguous(InvalidInput):
+    """Several things fit; `candidates` names those the caller may see."""
+
+    http_status = 409
+
+    def __init__(self, message: str, hint: str = "", candidates: tuple[str, ...] = (), code: str = "AMBIGUOUS") -> None:
+        super().__init__(message, hint)
+        self.candidates = candidates
+        self.code = code
+
+
+class Rejected(SwarmloreError):
+    """The gate refused a text; `layer` is 1 structure, 2 safety, 3 meaning."""
+
+    exit_code = 3
+    http_status = 422
+
+    def __init__(self, reason: str, layer: int, hint: str = "") -> None:
+        super().__init__(reason, hint)
+        self.reason = reason
+        self.layer = layer
+
+
+class NotFound(SwarmloreError):
+    exit_code = 4
+    http_status = 404
+
+
+class NotAllowed(SwarmloreError):
+    exit_code = 5
+    http_status = 403
+
+
+class Conflict(SwarmloreError):
+    exit_code = 6
+    http_status = 409
+
+
+class Unavailable(SwarmloreError):
+    exit_code = 7
+    http_status = 503
+
+
+class StoreError(SwarmloreError):
+    exit_code = 8
+    http_status = 500
+
+
+class StoreBusy(StoreError):
+    http_status = 503
+
+
+class StoreFull(StoreError):
+    http_status = 507
+
+
+class StoreReadOnly(StoreError):
+    pass
+
+
+class StoreCorrupt(StoreError):
+    pass
+
+
+class StoreTooNew(StoreError):
+    pass
+
+
+class ConfigError(SwarmloreError):
+    exit_code = 9

@@ -1,0 +1,315 @@
+"""The nouns of the product, as frozen records. No I/O, no clock.
+
+Times are seconds since the epoch in UTC, rounded to milliseconds, so that they survive a trip through ISO 8601.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+KINDS = (
+    "correction",
+    "decision",
+    "commitment",
+    "insight",
+    "learning",
+    "confidence",
+    "pattern_seed",
+    "cross_agent",
+    "workflow_note",
+    "gap",
+)
+CATEGORIES = (
+    *("process", "architecture", "tooling", "security", "testing", "debugging", "performance", "integration"),
+    *("todo", "other", "lesson", "pattern", "domain", "decision"),
+    *("mistake-pattern", "best-practice", "codebase-knowledge", "preference"),
+)
+TIERS = ("agent", "swarm", "hive")
+STATUSES = ("candidate", "established", "promoted", "archived", "quarantined", "deprecated", "superseded")
+LIVE_STATUSES = ("candidate", "established", "promoted")
+LESSON_SOURCES = (
+    *("manual", "knowledge_add", "inject", "learned_comment", "reflect", "instinct", "promotion", "migration"),
+    "import",
+)
+RAW_SOURCES = ("task_completion", "session_summary", "file_index", "note", "transcript", "outcome")
+SOURCES = LESSON_SOURCES + RAW_SOURCES
+ROLES = ("person", "lead", "worker")
+PROFILES = ("default", "knowledge", "lane", "swarm", "learnings", "beads")
+MODES = ("hybrid", "keyword", "naive")
+LINK_KINDS = ("related", "contradicts", "supersedes", "elaborates")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who acts. Without an agent only the project's swarm memories and the hive are visible."""
+
+    project: str = ""
+    agent: str = ""
+    role: str = "worker"
+    trust: int = 2
+
+    @property
+    def leads(self) -> bool:
+        """Whether the caller may change what other agents shared."""
+        return self.role in ("lead", "person")
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """One independent sighting of a memory: a phase (swarm) or a project (hive)."""
+
+    where: str
+    at: float
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    path: str
+    first_line: int = 0
+    last_line: int = 0
+    span_hash: str = ""
+    commit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A prompt, error excerpt or file under which a memory was learned, confirmed or helped."""
+
+    text: str
+    via: str = "prompt"
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """What happened after a memory was shown, counted."""
+
+    shown: int = 0
+    cited: int = 0
+    applied: int = 0
+    ignored: int = 0
+    violated: int = 0
+    contradicted: int = 0
+    succeeded_after: int = 0
+    failed_after: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One remembered statement with its evidence, origin and history."""
+
+    id: str
+    text: str
+    handle: str = ""
+    title: str = ""
+    kind: str = "learning"
+    category: str = "other"
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    tier: str = "swarm"
+    project: str = ""
+    owner: str = ""
+    scope: str = "global"
+    status: str = "candidate"
+    trust: int = 0
+    source: str = "manual"
+    source_ref: Mapping[str, Any] = field(default_factory=dict)
+    key: str = ""
+    confidence: float = 0.5
+    created_at: float = 0.0
+    updated_at: float = 0.0
+    last_accessed_at: float | None = None
+    access_count: int = 0
+    expires_at: float | None = None
+    valid_from: float | None = None
+    valid_until: float | None = None
+    forgotten_at: float | None = None
+    supersedes: tuple[str, ...] = ()
+    superseded_by: str = ""
+    born_in_phase: int = 0
+    max_phases: int | None = None
+    confirmed_by: tuple[Confirmation, ...] = ()
+    feedback_score: float = 1.0
+    feedback_count: int = 0
+    last_validated_at: float | None = None
+    outcomes: Outcomes = field(default_factory=Outcomes)
+    encounter_score: float = 1.0
+    hive_eligible: bool = False
+    auto_generated: bool = False
+    citations: tuple[Citation, ...] = ()
+    situations: tuple[Situation, ...] = ()
+    version: int = 1
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def live(self) -> bool:
+        """Whether queries may show it at all (expiry and validity depend on the time and are asked apart)."""
+        return self.status in LIVE_STATUSES and self.forgotten_at is None
+
+    @property
+    def raw(self) -> bool:
+        """Whether it is material (a chunk, a turn, a result) and not a lesson."""
+        return self.source in RAW_SOURCES
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a door hands to the gate: a text and whatever the door knows about it. None means "not said"."""
+
+    text: str
+    title: str = ""
+    kind: str | None = None
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    tier: str | None = None
+    scope: str | None = None
+    confidence: float | None = None
+    ttl_s: float | None = None
+    status: str | None = None
+    source: str = "manual"
+    source_ref: Mapping[str, Any] = field(default_factory=dict)
+    key: str = ""
+    trust: int | None = None
+    id: str = ""
+    created_at: float | None = None
+    auto_generated: bool = False
+    situation: str = ""
+    situation_via: str = "prompt"
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What became of a draft. `outcome`: added, confirmed, updated, superseded, linked or quarantined."""
+
+    memory: Memory
+    outcome: str
+    operation: str
+    related: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    redacted: tuple[str, ...] = ()
+    stripped: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    id: str
+    text: str
+    reason: str
+    layer: int
+    at: float
+    tier: str = "swarm"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question to the store, after defaults were filled in."""
+
+    text: str
+    limit: int = 5
+    profile: str = "default"
+    mode: str = "hybrid"
+    kinds: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    tiers: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    phase: str = ""
+    all_projects: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One factor or term of a score, in words a person can check."""
+
+    name: str
+    value: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A memory that answers a query, its score, and how the score came about."""
+
+    memory: Memory
+    score: float
+    explanation: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    source: str
+    target: str
+    kind: str
+    at: float
+    strength: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """One change of one memory. `before` and `after` are whole records as JSON objects; None means it was not there."""
+
+    operation: str
+    at: float
+    memory: str
+    action: str
+    by: str
+    reason: str
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    id: str
+    client: str = ""
+    project: str = ""
+    agent: str = ""
+    started_at: float = 0.0
+    ended_at: float | None = None
+    cwd: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One memory in a receipt, shown or cut."""
+
+    memory: str
+    handle: str
+    score: float
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The record of one injection or one skipped injection."""
+
+    id: str
+    at: float
+    project: str
+    agent: str
+    session: str
+    trigger: str
+    cue: str
+    shown: tuple[Shown, ...] = ()
+    cut: tuple[Shown, ...] = ()
+    chars: int = 0
+    tokens: int = 0
+    reason: str = ""
+    headroom: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The text an agent is given, with its receipt. An empty text is an answer too."""
+
+    text: str
+    receipt: Receipt

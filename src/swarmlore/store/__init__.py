@@ -1,0 +1,1 @@
+"""The store: one class over named SQL and a small engine."""

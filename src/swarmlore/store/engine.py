@@ -1,0 +1,68 @@
+"""What a database has to offer so that the store can be written once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+Row = tuple[Any, ...]
+Params = Mapping[str, Any]
+
+
+class Engine(Protocol):
+    """Run statements and transactions; the few things that really differ between databases are named queries."""
+
+    name: str
+
+    def run(self, sql: str, params: Params = ...) -> list[Row]:
+        """Run one statement and return all its rows."""
+        ...
+
+    def run_many(self, sql: str, rows: Iterable[Params]) -> None:
+        """Run one statement for each of many parameter sets."""
+        ...
+
+    def script(self, sql: str) -> None:
+        """Run several statements, each to its end."""
+        ...
+
+    def writing(self, *, durable: bool = True) -> AbstractContextManager[None]:
+        """One write transaction: committed and durable when it ends, undone when it fails; nested ones join."""
+        ...
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Statements inside see one snapshot."""
+        ...
+
+    def stems(self, text: str) -> Sequence[str]:
+        """The words of a text as the full-text index stores them, in order."""
+        ...
+
+    def version(self) -> int:
+        """The number of the newest migration that this store has seen."""
+        ...
+
+    def set_version(self, version: int) -> None: ...
+
+    def changed_elsewhere(self) -> bool:
+        """Whether another connection has written since the last time this was asked."""
+        ...
+
+    def scrub(self) -> None:
+        """Make deleted content unrecoverable from the database's own files."""
+        ...
+
+    def check(self) -> list[str]:
+        """What is wrong with the database; empty when nothing is."""
+        ...
+
+    def copy_to(self, path: str) -> None:
+        """Write a consistent copy of the whole store to a new file while others go on."""
+        ...
+
+    def facts(self) -> Mapping[str, Any]:
+        """What `doctor` should know: version, size, journal."""
+        ...
+
+    def close(self) -> None: ...

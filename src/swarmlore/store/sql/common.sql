@@ -1,0 +1,280 @@
+-- Statements that both engines understand. Each is loaded by its name; parameters are written :name.
+
+-- name: find_partition
+SELECT id FROM partition WHERE tier = :tier AND project = :project AND owner = :owner
+
+-- name: add_partition
+INSERT INTO partition (tier, project, owner) VALUES (:tier, :project, :owner)
+
+-- name: visible_partitions
+SELECT id, tier FROM partition
+WHERE tier = 'hive'
+   OR (tier = 'swarm' AND project = :project)
+   OR (tier = 'agent' AND owner = :agent AND :agent <> '')
+
+-- name: every_shared_partition
+SELECT id, tier FROM partition
+WHERE tier IN ('hive', 'swarm') OR (tier = 'agent' AND owner = :agent AND :agent <> '')
+
+-- name: count_partitions
+SELECT count(*) FROM partition
+
+-- name: put_memory
+INSERT INTO memory (
+    id, handle, partition, text, title, kind, category, tier, project, owner, scope, status, trust, source, key,
+    session, position, confidence, created_at, updated_at, last_accessed_at, access_count, expires_at, valid_from,
+    valid_until, forgotten_at, superseded_by, feedback_score, feedback_count, version, text_hash, more
+) VALUES (
+    :id, :handle, :partition, :text, :title, :kind, :category, :tier, :project, :owner, :scope, :status, :trust,
+    :source, :key, :session, :position, :confidence, :created_at, :updated_at, :last_accessed_at, :access_count,
+    :expires_at, :valid_from, :valid_until, :forgotten_at, :superseded_by, :feedback_score, :feedback_count, :version,
+    :text_hash, :more
+) RETURNING seq
+
+-- name: replace_memory
+UPDATE memory SET
+    partition = :partition, text = :text, title = :title, kind = :kind, category = :category, tier = :tier,
+    project = :project, owner = :owner, scope = :scope, status = :status, trust = :trust, source = :source,
+    key = :key, session = :session, position = :position, confidence = :confidence, created_at = :created_at,
+    updated_at = :updated_at, last_accessed_at = :last_accessed_at, access_count = :access_count,
+    expires_at = :expires_at, valid_from = :valid_from, valid_until = :valid_until, forgotten_at = :forgotten_at,
+    superseded_by = :superseded_by, feedback_score = :feedback_score, feedback_count = :feedback_count,
+    version = :version, text_hash = :text_hash, more = :more
+WHERE id = :id RETURNING seq
+
+-- name: delete_memory
+DELETE FROM memory WHERE id = :id
+
+-- name: handle_taken
+SELECT 1 FROM memory WHERE handle = :handle
+
+-- name: touch_memory
+UPDATE memory SET access_count = access_count + 1, last_accessed_at = :now WHERE id = :id
+
+-- name: seq_of
+SELECT seq, partition FROM memory WHERE id = :id
+
+-- name: situations_of
+SELECT memory_seq, text, via, at, seq FROM situation WHERE memory_seq IN (:list:seqs) ORDER BY seq
+
+-- name: add_situation
+INSERT INTO situation (memory_seq, via, text, at) VALUES (:memory_seq, :via, :text, :at) RETURNING seq
+
+-- name: delete_situation
+DELETE FROM situation WHERE seq = :seq
+
+-- name: add_shingle
+INSERT INTO shingle (partition, shingle, memory_seq) VALUES (:partition, :shingle, :memory_seq)
+ON CONFLICT DO NOTHING
+
+-- name: delete_shingle
+DELETE FROM shingle WHERE partition = :partition AND shingle = :shingle AND memory_seq = :memory_seq
+
+-- name: memories_of_shingle
+SELECT memory_seq FROM shingle WHERE partition = :partition AND shingle = :shingle
+ORDER BY memory_seq DESC LIMIT :limit
+
+-- name: seqs_of_text_hash
+SELECT seq FROM memory WHERE partition = :partition AND text_hash = :text_hash ORDER BY seq
+
+-- name: seqs_of_key
+SELECT seq FROM memory WHERE partition = :partition AND key = :key ORDER BY seq
+
+-- name: add_vector
+INSERT INTO vector (memory_seq, situation_seq, partition, live, change, provider, dimension, data, pieces)
+VALUES (
+    :memory_seq, :situation_seq, :partition, :live, (SELECT coalesce(max(change), 0) + 1 FROM vector), :provider,
+    :dimension, :data, :pieces
+)
+
+-- name: delete_vector
+DELETE FROM vector WHERE memory_seq = :memory_seq AND situation_seq = :situation_seq
+
+-- name: delete_vectors_of
+DELETE FROM vector WHERE memory_seq = :memory_seq
+
+-- name: turn_vectors
+UPDATE vector SET
+    live = :live, partition = :partition, change = (SELECT coalesce(max(change), 0) + 1 FROM vector)
+WHERE memory_seq = :memory_seq AND (live <> :live OR partition <> :partition)
+
+-- name: vectors_since
+SELECT seq, memory_seq, situation_seq, partition, live, change, data FROM vector
+WHERE change > :change AND provider = :provider ORDER BY change
+
+-- name: count_vectors
+SELECT count(*) FROM vector WHERE provider = :provider
+
+-- name: count_foreign_vectors
+SELECT count(*) FROM vector WHERE provider <> :provider
+
+-- name: vector_data
+SELECT memory_seq, data FROM vector
+WHERE situation_seq = 0 AND provider = :provider AND memory_seq IN (:list:seqs)
+
+-- name: pieces_of
+SELECT memory_seq, pieces FROM vector
+WHERE situation_seq = 0 AND provider = :provider AND memory_seq IN (:list:seqs)
+
+-- name: foreign_texts
+SELECT memory_seq, situation_seq FROM vector WHERE provider <> :provider LIMIT :limit
+
+-- name: add_pending
+INSERT INTO pending (memory_seq, situation_seq, work) VALUES (:memory_seq, :situation_seq, :work)
+ON CONFLICT DO NOTHING
+
+-- name: done_pending
+DELETE FROM pending WHERE work = :work AND memory_seq = :memory_seq AND situation_seq = :situation_seq
+
+-- name: drop_pending_of
+DELETE FROM pending WHERE memory_seq = :memory_seq
+
+-- name: fail_pending
+UPDATE pending SET attempts = attempts + 1, error = :error
+WHERE work = :work AND memory_seq = :memory_seq AND situation_seq = :situation_seq
+
+-- name: list_pending
+SELECT memory_seq, situation_seq, attempts, error FROM pending WHERE work = :work ORDER BY memory_seq LIMIT :limit
+
+-- name: count_pending
+SELECT work, count(*), max(attempts) FROM pending GROUP BY work
+
+-- name: text_to_embed
+SELECT memory.title, memory.text, memory.partition,
+    CASE WHEN memory.status IN ('candidate', 'established', 'promoted') AND memory.forgotten_at IS NULL
+         THEN 1 ELSE 0 END
+FROM memory WHERE memory.seq = :memory_seq
+
+-- name: situation_to_embed
+SELECT situation.text, memory.partition,
+    CASE WHEN memory.status IN ('candidate', 'established', 'promoted') AND memory.forgotten_at IS NULL
+         THEN 1 ELSE 0 END
+FROM situation JOIN memory ON memory.seq = situation.memory_seq WHERE situation.seq = :situation_seq
+
+-- name: add_link
+INSERT INTO link (source, target, kind, at, strength, operation)
+VALUES (:source, :target, :kind, :at, :strength, :operation) ON CONFLICT DO NOTHING
+
+-- name: links_of
+SELECT source, target, kind, at, strength FROM link
+WHERE source IN (:list:ids) OR target IN (:list:ids)
+
+-- name: delete_links_of_operation
+DELETE FROM link WHERE operation = :operation
+
+-- name: delete_links_of
+DELETE FROM link WHERE source = :id OR target = :id
+
+-- name: add_operation
+INSERT INTO operation (id, at, verb, by, project, reason, undoes, undone_by)
+VALUES (:id, :at, :verb, :by, :project, :reason, :undoes, '')
+
+-- name: get_operation
+SELECT id, at, verb, by, project, reason, undoes, undone_by FROM operation WHERE id = :id
+
+-- name: last_operation
+SELECT id FROM operation WHERE by = :by AND project = :project AND undone_by = '' AND undoes = '' AND verb <> 'erase'
+ORDER BY at DESC, id DESC LIMIT 1
+
+-- name: mark_undone
+UPDATE operation SET undone_by = :undone_by WHERE id = :id
+
+-- name: add_audit
+INSERT INTO audit (operation, memory, partition, action, reason, version, before)
+VALUES (:operation, :memory, :partition, :action, :reason, :version, :before)
+
+-- name: audit_of_memory
+SELECT audit.operation, operation.at, audit.action, operation.by, audit.reason, audit.before
+FROM audit JOIN operation ON operation.id = audit.operation
+WHERE audit.memory = :id ORDER BY audit.seq
+
+-- name: audit_of_operation
+SELECT memory, action, version, before FROM audit WHERE operation = :operation ORDER BY seq DESC
+
+-- name: erase_audit
+UPDATE audit SET before = NULL WHERE memory = :id
+
+-- name: add_rejection
+INSERT INTO rejection (id, partition, text, reason, layer, at) VALUES (:id, :partition, :text, :reason, :layer, :at)
+
+-- name: trim_rejections
+DELETE FROM rejection WHERE partition = :partition AND seq NOT IN (
+    SELECT seq FROM rejection WHERE partition = :partition ORDER BY seq DESC LIMIT :keep
+)
+
+-- name: list_rejections
+SELECT rejection.id, text, reason, layer, at, partition.tier FROM rejection
+JOIN partition ON partition.id = rejection.partition
+WHERE partition IN (:list:partitions) ORDER BY rejection.seq DESC LIMIT :limit
+
+-- name: put_session
+INSERT INTO session (id, project, agent, client, cwd, started_at, ended_at, extra)
+VALUES (:id, :project, :agent, :client, :cwd, :started_at, :ended_at, :extra)
+ON CONFLICT (project, agent, id) DO UPDATE SET client = excluded.client, cwd = excluded.cwd, extra = excluded.extra,
+    ended_at = excluded.ended_at
+
+-- name: get_session
+SELECT id, client, project, agent, started_at, ended_at, cwd, extra FROM session
+WHERE project = :project AND agent = :agent AND id = :id
+
+-- name: list_sessions
+SELECT id, client, project, agent, started_at, ended_at, cwd, extra FROM session
+WHERE project = :project AND (agent = :agent OR :every = 1) ORDER BY started_at DESC LIMIT :limit
+
+-- name: add_receipt
+INSERT INTO receipt (id, at, project, agent, session, trigger, cue, chars, tokens, reason, headroom)
+VALUES (:id, :at, :project, :agent, :session, :trigger, :cue, :chars, :tokens, :reason, :headroom) RETURNING seq
+
+-- name: add_receipt_item
+INSERT INTO receipt_item (receipt_seq, place, memory, handle, score, cut, why)
+VALUES (:receipt_seq, :place, :memory, :handle, :score, :cut, :why)
+
+-- name: list_receipts
+SELECT seq, id, at, project, agent, session, trigger, cue, chars, tokens, reason, headroom FROM receipt
+WHERE project = :project AND (agent = :agent OR :every = 1) AND (session = :session OR :session = '')
+ORDER BY seq DESC LIMIT :limit
+
+-- name: receipt_items
+SELECT receipt_seq, memory, handle, score, cut, why FROM receipt_item
+WHERE receipt_seq IN (:list:seqs) ORDER BY receipt_seq, place
+
+-- name: shown_in_session
+SELECT DISTINCT receipt_item.memory FROM receipt_item JOIN receipt ON receipt.seq = receipt_item.receipt_seq
+WHERE receipt.project = :project AND receipt.session = :session AND receipt_item.cut = 0
+  AND receipt.seq > coalesce((
+    SELECT max(seq) FROM receipt WHERE project = :project AND session = :session AND trigger = 'compaction'
+  ), 0)
+
+-- name: erase_receipt_items
+UPDATE receipt_item SET why = '' WHERE memory = :id
+
+-- name: erase_receipt_cues
+UPDATE receipt SET cue = '' WHERE seq IN (SELECT receipt_seq FROM receipt_item WHERE memory = :id)
+
+-- name: get_meta
+SELECT value FROM meta WHERE name = :name
+
+-- name: put_meta
+INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+
+-- name: add_migration
+INSERT INTO migration (version, name, applied_at) VALUES (:version, :name, :applied_at)
+
+-- name: count_by
+SELECT tier, status, kind, category, source, count(*), sum(CASE WHEN forgotten_at IS NULL THEN 0 ELSE 1 END)
+FROM memory WHERE partition IN (:list:partitions) GROUP BY tier, status, kind, category, source
+
+-- name: every_seq
+SELECT seq FROM memory WHERE seq > :after ORDER BY seq LIMIT :limit
+
+-- name: entities_known
+SELECT DISTINCT entity FROM entity WHERE partition IN (:list:partitions)
+
+-- name: add_entity
+INSERT INTO entity (partition, entity, memory_seq) VALUES (:partition, :entity, :memory_seq) ON CONFLICT DO NOTHING
+
+-- name: delete_entities_of
+DELETE FROM entity WHERE memory_seq = :memory_seq
+
+-- name: seqs_of_entities
+SELECT DISTINCT memory_seq FROM entity WHERE partition IN (:list:partitions) AND entity IN (:list:entities)
