@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ class Engine(Protocol):
     """Run statements and transactions; the few things that really differ between databases are named queries."""
 
     name: str
+    readonly: bool
 
     def run(self, sql: str, params: Params = ...) -> list[Row]:
         """Run one statement and return all its rows."""
@@ -33,10 +34,6 @@ class Engine(Protocol):
 
     def reading(self) -> AbstractContextManager[None]:
         """Statements inside see one snapshot."""
-        ...
-
-    def stems(self, text: str) -> Sequence[str]:
-        """The words of a text as the full-text index stores them, in order."""
         ...
 
     def version(self) -> int:

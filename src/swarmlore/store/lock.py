@@ -16,8 +16,10 @@ from swarmlore.errors import StoreBusy
 
 try:
     import fcntl
+
+    HAVE_LOCKS = True
 except ImportError:  # Windows: SQLite's own lock has to do
-    fcntl = None  # type: ignore[assignment]
+    HAVE_LOCKS = False
 
 STAND_BACK_S = 0.002
 POLL_S = 0.0005
@@ -65,7 +67,7 @@ class FairLock:
         self._waiting_fd = os.open(self._path + "-waiting", flags, 0o600)
 
     def _take(self) -> None:
-        if fcntl is None:
+        if not HAVE_LOCKS:
             return
         if self._held_fd < 0:
             self._open()
@@ -98,7 +100,7 @@ class FairLock:
 
     def _let_go(self) -> bool:
         """Release, and tell whether somebody waits."""
-        if fcntl is None:
+        if not HAVE_LOCKS:
             return False
         fcntl.flock(self._held_fd, fcntl.LOCK_UN)
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,7 +21,6 @@ from swarmlore.store.lock import FairLock
 WAL_LIMIT_BYTES = 16 * 1024 * 1024
 BUSY_TIMEOUT_MS = 10_000
 SAFE_SQLITE = (3, 51, 3)  # the first release without the WAL-reset bug
-TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
 
 
 class SqliteEngine:
@@ -44,7 +43,7 @@ class SqliteEngine:
 
     def run_many(self, sql: str, rows: Iterable[Params]) -> None:
         with _ours(self.path):
-            for _ in self._db.executemany(sql, rows):  # type: ignore[arg-type]  # APSW takes any mapping at run time
+            for _ in self._db.executemany(sql, rows):
                 pass
 
     def script(self, sql: str) -> None:
@@ -93,12 +92,6 @@ class SqliteEngine:
         finally:
             self._depth -= 1
 
-    def stems(self, text: str) -> Sequence[str]:
-        tokenizer = self._db.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
-        data = text.encode("utf-8", "replace")
-        flags = apsw.FTS5_TOKENIZE_DOCUMENT
-        return [token for word in tokenizer(data, flags, None, include_offsets=False) for token in word]
-
     def version(self) -> int:
         return int(self.run("PRAGMA user_version")[0][0])
 
@@ -139,6 +132,17 @@ class SqliteEngine:
                 target.execute("PRAGMA journal_mode = DELETE").fetchall()
             finally:
                 target.close()
+
+    def load_from(self, path: str) -> None:
+        """Replace everything by the content of another file, in one step that open connections survive."""
+        with _ours(self.path), self._lock:
+            source = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+            try:
+                with self._db.backup("main", source, "main") as backup:
+                    backup.step(-1)
+            finally:
+                source.close()
+            _turn_on_wal(self._db)
 
     def facts(self) -> Mapping[str, Any]:
         wal = self.path + "-wal"

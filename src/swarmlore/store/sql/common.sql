@@ -81,11 +81,21 @@ SELECT seq FROM memory WHERE partition = :partition AND text_hash = :text_hash O
 SELECT seq FROM memory WHERE partition = :partition AND key = :key ORDER BY seq
 
 -- name: add_vector
-INSERT INTO vector (memory_seq, situation_seq, partition, live, change, provider, dimension, data, pieces)
+INSERT INTO vector (memory_seq, situation_seq, partition, live, change, provider, dimension, data)
 VALUES (
     :memory_seq, :situation_seq, :partition, :live, (SELECT coalesce(max(change), 0) + 1 FROM vector), :provider,
-    :dimension, :data, :pieces
+    :dimension, :data
 )
+
+-- name: put_pieces
+INSERT INTO piece (memory_seq, provider, data) VALUES (:memory_seq, :provider, :data)
+ON CONFLICT (memory_seq) DO UPDATE SET provider = excluded.provider, data = excluded.data
+
+-- name: delete_pieces
+DELETE FROM piece WHERE memory_seq = :memory_seq
+
+-- name: newest_pieces
+SELECT data FROM piece WHERE provider = :provider ORDER BY memory_seq DESC LIMIT :limit
 
 -- name: delete_vector
 DELETE FROM vector WHERE memory_seq = :memory_seq AND situation_seq = :situation_seq
@@ -100,7 +110,7 @@ WHERE memory_seq = :memory_seq AND (live <> :live OR partition <> :partition)
 
 -- name: vectors_since
 SELECT seq, memory_seq, situation_seq, partition, live, change, data FROM vector
-WHERE change > :change AND provider = :provider ORDER BY change
+WHERE change > :change AND provider = :provider ORDER BY change LIMIT :limit
 
 -- name: count_vectors
 SELECT count(*) FROM vector WHERE provider = :provider
@@ -108,16 +118,8 @@ SELECT count(*) FROM vector WHERE provider = :provider
 -- name: count_foreign_vectors
 SELECT count(*) FROM vector WHERE provider <> :provider
 
--- name: vector_data
-SELECT memory_seq, data FROM vector
-WHERE situation_seq = 0 AND provider = :provider AND memory_seq IN (:list:seqs)
-
 -- name: pieces_of
-SELECT memory_seq, pieces FROM vector
-WHERE situation_seq = 0 AND provider = :provider AND memory_seq IN (:list:seqs)
-
--- name: foreign_texts
-SELECT memory_seq, situation_seq FROM vector WHERE provider <> :provider LIMIT :limit
+SELECT memory_seq, data FROM piece WHERE provider = :provider AND memory_seq IN (:list:seqs)
 
 -- name: add_pending
 INSERT INTO pending (memory_seq, situation_seq, work) VALUES (:memory_seq, :situation_seq, :work)
@@ -278,3 +280,58 @@ DELETE FROM entity WHERE memory_seq = :memory_seq
 
 -- name: seqs_of_entities
 SELECT DISTINCT memory_seq FROM entity WHERE partition IN (:list:partitions) AND entity IN (:list:entities)
+
+-- name: list_memories
+SELECT seq FROM memory
+WHERE partition IN (:list:partitions)
+  AND (:tier = '' OR tier = :tier)
+  AND (:kind = '' OR kind = :kind)
+  AND (:category = '' OR category = :category)
+  AND (:source = '' OR source = :source)
+  AND (:session = '' OR session = :session)
+  AND (:owner = '' OR owner = :owner)
+  AND CASE :status
+        WHEN '' THEN status IN ('candidate', 'established', 'promoted') AND forgotten_at IS NULL
+        WHEN 'any' THEN TRUE
+        WHEN 'forgotten' THEN forgotten_at IS NOT NULL
+        ELSE status = :status AND forgotten_at IS NULL
+      END
+ORDER BY seq DESC LIMIT :limit OFFSET :offset
+
+-- name: ids_with_prefix
+SELECT id FROM memory
+WHERE partition IN (:list:partitions) AND (id >= :low AND id < :high OR handle >= :low AND handle < :high)
+ORDER BY seq DESC LIMIT :limit
+
+-- name: id_of_handle
+SELECT id FROM memory WHERE handle = :handle AND partition IN (:list:partitions)
+
+-- name: ids_of_session
+SELECT id FROM memory WHERE session = :session AND partition IN (:list:partitions) AND forgotten_at IS NULL
+
+-- name: turns_before
+SELECT seq FROM memory WHERE session = :session AND position < :position AND partition = :partition
+ORDER BY position DESC LIMIT :reach
+
+-- name: turns_after
+SELECT seq FROM memory WHERE session = :session AND position > :position AND partition = :partition
+ORDER BY position LIMIT :reach
+
+-- name: queue_foreign
+INSERT INTO pending (memory_seq, situation_seq, work)
+SELECT memory_seq, situation_seq, 'embed' FROM vector WHERE provider <> :provider ON CONFLICT DO NOTHING
+
+-- name: clear_shingles
+DELETE FROM shingle
+
+-- name: clear_entities
+DELETE FROM entity
+
+-- name: queue_missing
+INSERT INTO pending (memory_seq, situation_seq, work)
+SELECT memory.seq, 0, 'embed' FROM memory
+LEFT JOIN vector ON vector.memory_seq = memory.seq AND vector.situation_seq = 0
+WHERE vector.seq IS NULL ON CONFLICT DO NOTHING
+
+-- name: newest_time
+SELECT max(created_at) FROM (SELECT created_at FROM memory ORDER BY seq DESC LIMIT 100)

@@ -23,9 +23,21 @@ WHERE cue_words MATCH :match ORDER BY rank LIMIT :limit
 -- name: document_frequency
 SELECT term, doc FROM words_vocab WHERE term IN (:list:terms)
 
--- name: count_words
-SELECT count(*) FROM memory
-WHERE forgotten_at IS NULL AND status IN ('candidate', 'established', 'promoted') AND partition IN (:list:partitions)
+-- name: count_matches
+SELECT count(*) FROM words WHERE words MATCH :match
+
+-- name: count_live
+SELECT count(*) FROM words
+
+-- name: ids_of_source
+SELECT id FROM memory WHERE partition IN (:list:partitions) AND forgotten_at IS NULL AND (
+    source = :source OR EXISTS (SELECT 1 FROM json_each(more, '$.source_ref') WHERE json_each.value = :source)
+)
+
+-- name: ids_derived_from
+SELECT id FROM memory WHERE partition IN (:list:partitions) AND forgotten_at IS NULL AND EXISTS (
+    SELECT 1 FROM json_each(more, '$.source_ref.derived_from') WHERE json_each.value IN (:list:ids)
+)
 
 -- name: clear_words
 DELETE FROM words

@@ -58,7 +58,7 @@ CREATE TABLE memory (
 CREATE INDEX memory_text_hash ON memory (partition, text_hash);
 CREATE INDEX memory_key ON memory (partition, key) WHERE key <> '';
 CREATE INDEX memory_place ON memory (session, position) WHERE session <> '';
-CREATE INDEX memory_newest ON memory (partition, created_at);
+CREATE INDEX memory_counts ON memory (partition, tier, status, kind, category, source, forgotten_at);
 
 CREATE TABLE situation (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -85,15 +85,16 @@ CREATE TABLE entity (
 ) WITHOUT ROWID;
 CREATE INDEX entity_memory ON entity (memory_seq);
 
--- `place` holds the partition as a word, so that the index itself can leave out what the caller may not see.
+-- The texts come as stems (text/words.py). `place` holds the partition as a word, so that the index itself can leave
+-- out what the caller may not see.
 CREATE VIRTUAL TABLE words USING fts5 (
     title, body, tags, place,
-    content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
+    content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 0'
 );
 CREATE VIRTUAL TABLE words_vocab USING fts5vocab (words, 'row');
 CREATE VIRTUAL TABLE cue_words USING fts5 (
     body, place,
-    content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
+    content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 0'
 );
 
 -- One row per embedded text: the memory itself (situation_seq 0) or one of its situations.
@@ -108,10 +109,16 @@ CREATE TABLE vector (
     provider TEXT NOT NULL,
     dimension INTEGER NOT NULL,
     data BLOB NOT NULL,
-    pieces BLOB,
     UNIQUE (memory_seq, situation_seq)
 );
 CREATE INDEX vector_change ON vector (change);
+
+-- The word pieces of an embedded memory, for late interaction. Apart, because they are read for a few rows only.
+CREATE TABLE piece (
+    memory_seq INTEGER PRIMARY KEY,
+    provider TEXT NOT NULL,
+    data BLOB NOT NULL
+);
 
 -- Texts that wait for a vector, or whose vector waits to be compared.
 CREATE TABLE pending (

@@ -1,0 +1,38 @@
+# One word per task; the same words in CI.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+
+.PHONY: setup demo test check bench bench-speed torture clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev --editable .
+	touch $@
+
+demo: setup
+	$(BIN)/python demo/demo.py
+
+test: setup
+	$(BIN)/python -m pytest -q -n 2
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_rooms.py tests/test_docs.py
+
+bench: setup
+	$(BIN)/python bench/retrieval.py
+	$(BIN)/python bench/speed.py
+
+torture: setup
+	$(BIN)/python torture/kill.py --writers 8 --kills 200
+	$(BIN)/python -m pytest -q -n 2 tests/test_store_machine.py --hypothesis-profile=torture
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -1,0 +1,233 @@
+"""Candidates for a question, with what is known about each: words, meaning, pieces, situations, neighbours.
+
+Full text and vectors each name their best; only those are looked at closely (`rules.relevance`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from swarmlore.config import RecallSettings
+from swarmlore.embedding import Embedding, QueryVector
+from swarmlore.records import Hit, Memory, Part, Query
+from swarmlore.rules import relevance
+from swarmlore.rules.relevance import Evidence
+from swarmlore.store.store import Store
+from swarmlore.text.words import code_share, index_text, query_terms
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LEAST = 50  # candidates of each engine, however few hits are asked for
+FILTERED = 4  # times as many where a filter will throw most of them away
+SAMPLE = 2_000  # memories from whose pieces it is learnt which are common
+READ_WORDS = 400  # of a long text; more would not change its score
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A memory, how relevant it is, why, and what the bar for unasked showing is asked about."""
+
+    seq: int
+    memory: Memory
+    relevance: float
+    parts: tuple[Part, ...]
+    gate: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether anything is worth showing unasked."""
+
+    silent: bool
+    reason: str
+
+    def near_best(self, hits: list[Hit]) -> list[Hit]:
+        """The hits that are not far behind the first."""
+        return hits[: relevance.near_best([hit.score for hit in hits], len(hits))] if hits else hits
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query as the engines see it."""
+
+    terms: tuple[str, ...]
+    weights: dict[str, float]
+    size: int
+    code: float
+    vector: QueryVector | None
+
+
+class Gatherer:
+    """Finds candidates and their evidence."""
+
+    def __init__(self, store: Store, embedding: Embedding, settings: RecallSettings) -> None:
+        self._store = store
+        self._embedding = embedding
+        self._settings = settings
+        self._frequencies: tuple[int, NDArray[np.int32], int] | None = None
+
+    def notes(self, query: Query) -> tuple[str, ...]:
+        """What a reader of the hits should know about how they were found."""
+        problem = self._embedding.problem
+        return (problem,) if problem and query.mode != "keyword" and query.profile not in ("knowledge", "beads") else ()
+
+    def gather(self, query: Query, partitions: Sequence[int]) -> list[Candidate]:
+        """Every candidate of both engines with its relevance, in no order."""
+        question = self._question(query, partitions)
+        seqs, cosines, cue_cosines = self._find(query, question, partitions)
+        memories = self._store.by_seqs(sorted(seqs))
+        stems = {seq: _stems(memory) for seq, memory in memories.items()}
+        average = sum(map(len, stems.values())) / max(1, len(stems))
+        late = self._late(question, list(memories))
+        found = []
+        for seq, memory in memories.items():
+            words = relevance.words_score(stems[seq], question.weights, average)
+            evidence = Evidence(words, cosines.get(seq), late.get(seq))
+            found.append(self._candidate(seq, memory, evidence, cue_cosines.get(seq), question, average))
+        return self._with_neighbours(found)
+
+    def by_vector(self, query: Query, partitions: Sequence[int]) -> list[tuple[Memory, float]]:
+        """(memory, cosine) of the nearest texts, for the profiles that rank by similarity alone."""
+        vector, index = self._embedding.query(query.text), self._embedding.index()
+        if vector is None or index is None:
+            return []
+        found, _ = index.nearest(vector.vector, partitions, self._wanted(query, query.limit))
+        memories = self._store.by_seqs([seq for seq, _ in found])
+        return [(memories[seq], cosine) for seq, cosine in found if seq in memories]
+
+    def verdict(self, query: Query, found: Sequence[Candidate], partitions: Sequence[int]) -> Verdict:
+        """Whether the best candidate clears the bar, which rises with the size of the store."""
+        if not found:
+            return Verdict(True, "nothing in memory shares a word or a meaning with it")
+        generic = self._embedding.closeness_to_everyday_requests(query.text)
+        best = max(relevance.gate_score(item.gate, generic) for item in found)
+        size = self._store.document_frequencies((), partitions)[1]
+        bar = relevance.bar(size) + self._settings.bar
+        if best < bar:
+            return Verdict(True, f"nothing relevant enough: the best reached {best:.2f}, the bar is {bar:.2f}")
+        return Verdict(False, "")
+
+    def _question(self, query: Query, partitions: Sequence[int]) -> Question:
+        terms = tuple(query_terms(query.text))
+        frequencies, size = self._store.document_frequencies(terms, partitions)
+        weights = relevance.term_weights(frequencies, size)
+        vector = None if query.mode == "keyword" else self._embedding.query(query.text)
+        return Question(terms, weights, size, code_share(query.text), vector)
+
+    def _wanted(self, query: Query, least: int) -> int:
+        filtered = query.kinds or query.categories or query.tags or query.sources or query.entities
+        wanted = max(query.limit * self._settings.candidate_multiplier, least)
+        return wanted * FILTERED if filtered else wanted
+
+    def _find(
+        self, query: Query, question: Question, partitions: Sequence[int]
+    ) -> tuple[set[int], dict[int, float], dict[int, float]]:
+        """Rows that either engine names; the cosine of each to its text and to its best situation."""
+        wanted = self._wanted(query, LEAST)
+        seqs: set[int] = set()
+        if query.mode != "naive":
+            seqs.update(seq for seq, _ in self._store.match_words(question.terms, partitions, wanted))
+            seqs.update(seq for seq, _ in self._store.match_cues(question.terms, partitions, wanted))
+        index = self._embedding.index() if question.vector is not None else None
+        if question.vector is None or index is None:
+            return seqs, {}, {}
+        texts, cues = index.nearest(question.vector.vector, partitions, wanted)
+        seqs.update(seq for seq, _ in (*texts, *cues))
+        return seqs, index.cosines(question.vector.vector, sorted(seqs)), dict(cues)
+
+    def _candidate(
+        self,
+        seq: int,
+        memory: Memory,
+        evidence: Evidence,
+        cue_cosine: float | None,
+        question: Question,
+        average: float,
+    ) -> Candidate:
+        score = relevance.relevance(evidence, question.code)
+        parts = _explain(evidence, question.code)
+        gate = evidence
+        cue = self._best_situation(memory, cue_cosine, question, average)
+        if cue is not None:
+            boosted = relevance.with_situations(score, [relevance.relevance(cue, question.code)])
+            if boosted > score:
+                parts = (*parts, Part("situation", boosted - score, "it was needed in a situation like this"))
+                score, gate = boosted, _stronger(gate, cue)
+        return Candidate(seq, memory, score, parts, gate)
+
+    def _best_situation(
+        self, memory: Memory, cosine: float | None, question: Question, average: float
+    ) -> Evidence | None:
+        if not memory.situations:
+            return None
+        stems = [index_text(situation.text).split() for situation in memory.situations]
+        words = max(relevance.words_score(each, question.weights, average) for each in stems)
+        return Evidence(words, cosine) if words or cosine is not None else None
+
+    def _late(self, question: Question, seqs: Sequence[int]) -> dict[int, float]:
+        """Late interaction with those candidates that have pieces."""
+        if question.vector is None or question.vector.embedded is None:
+            return {}
+        embedder = self._embedding.embedder()
+        packed = self._store.pieces_of(seqs, embedder.name) if embedder else {}
+        if not packed or embedder is None:
+            return {}
+        from swarmlore.late import late_scores, piece_weights
+
+        frequencies, size = self._piece_frequencies(embedder.name)
+        cue = question.vector.embedded
+        scores = late_scores(cue.pieces, piece_weights(cue.piece_ids, frequencies, size), list(packed.values()))
+        return dict(zip(packed, map(float, scores), strict=True))
+
+    def _piece_frequencies(self, provider: str) -> tuple[NDArray[np.int32], int]:
+        """How common each piece is, from the newest memories; looked at again when the store has grown by a tenth."""
+        live = self._store.count_live()
+        if self._frequencies is None or abs(live - self._frequencies[0]) * 10 > live:
+            from swarmlore.late import piece_frequencies, piece_ids
+
+            sample = self._store.newest_pieces(provider, SAMPLE)
+            self._frequencies = (live, piece_frequencies(map(piece_ids, sample), VOCABULARY), len(sample))
+        return self._frequencies[1], self._frequencies[2]
+
+    def _with_neighbours(self, found: list[Candidate]) -> list[Candidate]:
+        """Turns of a conversation gain from the turns around them."""
+        by_seq = {item.seq: item.relevance for item in found}
+        return [self._near(item, by_seq) if _is_turn(item.memory) else item for item in found]
+
+    def _near(self, item: Candidate, by_seq: dict[int, float]) -> Candidate:
+        around = self._store.turns_around(item.memory, relevance.DEFAULT.neighbour_reach)
+        score = relevance.with_neighbours(item.relevance, [by_seq.get(seq, 0.0) for seq in around])
+        if score == item.relevance:
+            return item
+        part = Part("neighbours", score - item.relevance, "the turns around it fit too")
+        return replace(item, relevance=score, parts=(*item.parts, part))
+
+
+VOCABULARY = 65_536  # more than any word-piece vocabulary in use
+
+
+def _stems(memory: Memory) -> list[str]:
+    return index_text(f"{memory.title} {memory.text} {' '.join((*memory.tags, *memory.entities))}").split()[:READ_WORDS]
+
+
+def _explain(evidence: Evidence, code: float) -> tuple[Part, ...]:
+    rules = relevance.DEFAULT
+    parts = [Part("words", relevance.words_weight(code) * evidence.words, "shared words, the rarer the more")]
+    if evidence.cosine is not None:
+        parts.append(Part("meaning", rules.meaning * evidence.cosine, f"cosine {evidence.cosine:.3f}"))
+    if evidence.late is not None:
+        parts.append(Part("pieces", evidence.late, "each piece of the question finds its best match"))
+    return tuple(part for part in parts if part.value)
+
+
+def _stronger(one: Evidence, other: Evidence) -> Evidence:
+    cosines = [each for each in (one.cosine, other.cosine) if each is not None]
+    return Evidence(max(one.words, other.words), max(cosines, default=None), one.late)
+
+
+def _is_turn(memory: Memory) -> bool:
+    return memory.raw and "session" in memory.source_ref and "position" in memory.source_ref

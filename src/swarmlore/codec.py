@@ -1,0 +1,82 @@
+"""Records as plain JSON values and back, without loss. Pure."""
+
+from __future__ import annotations
+
+import calendar
+import time
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from swarmlore.records import Citation, Confirmation, Memory, Outcomes, Situation
+
+_NESTED = {
+    "confirmed_by": Confirmation,
+    "citations": Citation,
+    "situations": Situation,
+}
+_TEXTS = ("tags", "entities", "supersedes")
+_FIELDS = tuple(spec.name for spec in fields(Memory))
+_TIMES = frozenset(name for name in _FIELDS if name.endswith("_at")) | {"valid_from", "valid_until"}
+_PLAIN = {kind: tuple(spec.name for spec in fields(kind)) for kind in (*_NESTED.values(), Outcomes)}
+
+
+def plain(record: Any) -> dict[str, Any]:
+    """The fields of a small record as a dict."""
+    return {name: getattr(record, name) for name in _PLAIN[type(record)]}
+
+
+def memory_to_dict(memory: Memory) -> dict[str, Any]:
+    """The whole record as JSON values; times stay numbers."""
+    data = {name: getattr(memory, name) for name in _FIELDS}
+    for name in _TEXTS:
+        data[name] = list(data[name])
+    for name in _NESTED:
+        data[name] = [plain(item) for item in data[name]]
+    data["outcomes"] = plain(memory.outcomes)
+    data["source_ref"] = dict(memory.source_ref)
+    data["extra"] = dict(memory.extra)
+    return data
+
+
+def memory_from_dict(data: Mapping[str, Any]) -> Memory:
+    """The record that `memory_to_dict` took apart."""
+    values = {name: data[name] for name in _FIELDS if name in data}
+    for name in _TEXTS:
+        values[name] = tuple(values.get(name, ()))
+    for name, kind in _NESTED.items():
+        values[name] = tuple(kind(**item) for item in values.get(name, ()))
+    values["outcomes"] = Outcomes(**values.get("outcomes", {}))
+    return Memory(**values)
+
+
+def memory_to_public(memory: Memory) -> dict[str, Any]:
+    """The record as people and programs read it: times in ISO 8601."""
+    data = memory_to_dict(memory)
+    for name in _TIMES:
+        data[name] = iso(data[name])
+    for name in ("confirmed_by", "situations"):
+        for item in data[name]:
+            item["at"] = iso(item["at"])
+    return data
+
+
+def iso(at: float | None) -> str | None:
+    """Seconds since the epoch as ISO 8601 in UTC with milliseconds; years outside 0001–9999 are held at the edge."""
+    if at is None:
+        return None
+    millis = min(max(round(at * 1000), -62_135_596_800_000), 253_402_300_799_999)
+    whole, rest = divmod(millis, 1000)
+    parts = time.gmtime(whole)
+    return f"{parts.tm_year:04d}-{time.strftime('%m-%dT%H:%M:%S', parts)}.{rest:03d}Z"
+
+
+def from_iso(text: str) -> float:
+    """Seconds since the epoch; raises ValueError for anything that is not a date or date and time."""
+    from datetime import UTC, datetime
+
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    moment = moment.astimezone(UTC)
+    return calendar.timegm(moment.timetuple()) + round(moment.microsecond / 1_000_000, 3)

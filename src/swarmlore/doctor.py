@@ -1,0 +1,189 @@
+"""What is healthy and what is not, with what to do about it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from swarmlore.backups import list_backups
+from swarmlore.config import Settings
+from swarmlore.embedding import META, Embedding
+from swarmlore.errors import SwarmloreError
+from swarmlore.records import Caller
+from swarmlore.store.store import FILE, Store
+
+WAL_ALARM_BYTES = 64 * 1024 * 1024
+LOW_DISK_BYTES = 200 * 1024 * 1024
+_NETWORK_FILESYSTEMS = ("nfs", "cifs", "smb", "sshfs", "9p", "afs", "fuse.sshfs")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding. `state`: ok, warn or fail."""
+
+    name: str
+    state: str
+    message: str
+    hint: str = ""
+
+
+class Doctor:
+    """Checks and counts over one store."""
+
+    def __init__(self, home: str, store: Store, caller: Caller, settings: Settings, embedding: Embedding) -> None:
+        self._home = home
+        self._store = store
+        self._caller = caller
+        self._settings = settings
+        self._embedding = embedding
+
+    def checks(self) -> tuple[Check, ...]:
+        return (
+            self._integrity(),
+            *self._database(),
+            *self._permissions(),
+            self._disk(),
+            self._filesystem(),
+            self._clock(),
+            self._embedder(),
+            *self._vectors(),
+            *self._config(),
+            self._backups(),
+            self._rejections(),
+            self._secret_rules(),
+        )
+
+    def stats(self) -> dict[str, Any]:
+        """Counts of what the caller may see, by tier, status, kind, category and source."""
+        groups: dict[str, dict[str, int]] = {name: {} for name in ("tier", "status", "kind", "category", "source")}
+        live = forgotten = 0
+        for *names, count, hidden in self._store.counts(self._caller):
+            for name, value in zip(groups, names, strict=True):
+                groups[name][value] = groups[name].get(value, 0) + count - hidden
+            live += count - hidden if names[1] in ("candidate", "established", "promoted") else 0
+            forgotten += hidden
+        pending = {work: count for work, (count, _) in self._store.count_pending().items()}
+        facts = self._store.engine.facts()
+        return {
+            "live": live,
+            "forgotten": forgotten,
+            **{f"by_{name}": dict(sorted(values.items())) for name, values in groups.items()},
+            "waiting_for_vector": pending.get("embed", 0),
+            "waiting_to_settle": pending.get("settle", 0),
+            "embedder": self._store.meta(META) or "not used yet",
+            "store": facts["path"],
+            "bytes": facts["bytes"],
+        }
+
+    def _integrity(self) -> Check:
+        problems = self._store.engine.check()
+        if problems:
+            return Check("integrity", "fail", problems[0], "swarmlore restore-backup FILE; the file is left as it is")
+        return Check("integrity", "ok", "rows and indexes are whole")
+
+    def _database(self) -> Iterator[Check]:
+        facts = self._store.engine.facts()
+        if facts["sqlite_safe"]:
+            yield Check("sqlite", "ok", f"SQLite {facts['sqlite']}, without the WAL-reset bug")
+        else:
+            yield Check("sqlite", "fail", f"SQLite {facts['sqlite']} can lose writes", "pip install -U apsw")
+        size = facts["wal_bytes"]
+        state = "warn" if size > WAL_ALARM_BYTES else "ok"
+        yield Check(
+            "wal", state, f"{size / 1e6:.1f} MB", "a long reader keeps it from shrinking" if state == "warn" else ""
+        )
+        yield Check("schema", "ok", f"version {self._store.engine.version()}")
+
+    def _permissions(self) -> Iterator[Check]:
+        if sys.platform == "win32":
+            return
+        for path, wanted in ((self._home, 0o700), (os.path.join(self._home, FILE), 0o600)):
+            mode = os.stat(path).st_mode & 0o777
+            if mode & 0o077:
+                yield Check("permissions", "warn", f"{path} is open to others ({mode:o})", f"chmod {wanted:o} {path}")
+            else:
+                yield Check("permissions", "ok", f"{path} is private")
+        if self._store.engine.readonly:
+            yield Check("writable", "fail", f"{self._home} cannot be written", "check its owner and permissions")
+
+    def _disk(self) -> Check:
+        free = shutil.disk_usage(self._home).free
+        if free < LOW_DISK_BYTES:
+            return Check("disk", "warn", f"{free / 1e6:.0f} MB free", "free some space before it runs out")
+        return Check("disk", "ok", f"{free / 1e9:.1f} GB free")
+
+    def _filesystem(self) -> Check:
+        kind = _filesystem_of(self._home)
+        if kind.startswith(_NETWORK_FILESYSTEMS):
+            return Check("filesystem", "warn", f"{kind}: file locks may not hold", "set SWARMLORE_HOME to a local disk")
+        return Check("filesystem", "ok", kind or "unknown")
+
+    def _clock(self) -> Check:
+        import time
+
+        newest = self._store.ask("newest_time")[0][0] or 0.0
+        ahead = newest - time.time()
+        if ahead > 300:
+            return Check("clock", "warn", f"the newest memory is {ahead / 3600:.1f} h in the future", "check the clock")
+        return Check("clock", "ok", "not before the newest memory")
+
+    def _embedder(self) -> Check:
+        kind = self._settings.embedder.kind
+        if kind == "none":
+            return Check("embedder", "warn", "none: search by words only", "swarmlore config embedder.kind minilm")
+        try:
+            vector = self._embedding.query("the embedder answers")
+        except SwarmloreError as error:
+            return Check("embedder", "fail", error.message, error.hint)
+        embedder = self._embedding.embedder()
+        if vector is None or embedder is None:
+            return Check("embedder", "fail", self._embedding.problem, "search works by words until this is mended")
+        return Check("embedder", "ok", f"{embedder.name}, {len(vector.vector)} dimensions")
+
+    def _vectors(self) -> Iterator[Check]:
+        pending = self._store.count_pending()
+        waiting, attempts = pending.get("embed", (0, 0))
+        if attempts:
+            failed = next((row[3] for row in self._store.pending("embed", 1000) if row[3]), "")
+            yield Check("vectors", "fail", f"{waiting} texts wait, the last try failed: {failed}", "swarmlore reindex")
+        elif waiting:
+            yield Check("vectors", "warn", f"{waiting} texts wait for a vector", "swarmlore reindex")
+        else:
+            yield Check("vectors", "ok", "every text has one")
+
+    def _config(self) -> Iterator[Check]:
+        for warning in self._settings.warnings:
+            yield Check("config", "warn", warning, "swarmlore config lists what exists")
+        if not self._settings.warnings:
+            yield Check("config", "ok", "every setting is known")
+
+    def _backups(self) -> Check:
+        found = list_backups(self._home)
+        if not found:
+            return Check("backups", "warn", "there is none", "swarmlore backup")
+        return Check("backups", "ok", f"{len(found)}, the newest {found[0]}")
+
+    def _rejections(self) -> Check:
+        count = len(self._store.rejections(self._caller))
+        return Check("rejected", "ok", f"{count} texts were refused lately" if count else "nothing was refused lately")
+
+    def _secret_rules(self) -> Check:
+        from swarmlore.text.secrets import RULES_VERSION
+
+        return Check("secrets", "ok", f"redaction rules {RULES_VERSION}")
+
+
+def _filesystem_of(path: str) -> str:
+    """The type of the file system a path lies on, where the system tells."""
+    try:
+        with open("/proc/mounts", encoding="utf-8", errors="replace") as file:
+            mounts = [line.split()[1:3] for line in file if len(line.split()) > 2]
+    except OSError:
+        return ""
+    real = os.path.realpath(path)
+    inside = [(len(point), kind) for point, kind in mounts if (real + "/").startswith(point.rstrip("/") + "/")]
+    return max(inside, default=(0, ""))[1]

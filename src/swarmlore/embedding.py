@@ -1,0 +1,179 @@
+"""Turning texts into vectors, when first needed, and catching up with those that wait.
+
+A text is never lost because a vector failed: it stays findable by its words, the failure is counted and shown, and
+the next catch-up tries again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from swarmlore.config import EmbedderSettings
+from swarmlore.errors import SwarmloreError
+from swarmlore.providers.base import Embedded, Embedder, TokenEmbedder
+from swarmlore.store.store import Store
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from swarmlore.vectors import VectorIndex
+
+BATCH = 64
+MAX_ATTEMPTS = 5
+META = "embedder"
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVector:
+    """A question in vector space; pieces where the embedder gives them."""
+
+    vector: NDArray[np.float32]
+    embedded: Embedded | None
+
+
+class Embedding:
+    """The store's embedder and vector index, both loaded on first use."""
+
+    def __init__(self, store: Store, settings: EmbedderSettings, exact_rows: int) -> None:
+        self._store = store
+        self._settings = settings
+        self._exact_rows = exact_rows
+        self._embedder: Embedder | None = None
+        self._opened = False
+        self._index: VectorIndex | None = None
+        self.problem = ""
+
+    @property
+    def loaded(self) -> bool:
+        return self._embedder is not None
+
+    def embedder(self) -> Embedder | None:
+        """The configured embedder, or None where there is none or it cannot be had (`problem` says why)."""
+        if not self._opened:
+            self._opened = True
+            self._open()
+        return self._embedder
+
+    def _open(self) -> None:
+        from swarmlore.providers.registry import open_embedder
+
+        names = ("model", "base_url", "api_key_env", "dimension", "timeout_s", "batch", "threads")
+        options = {name: value for name in names if (value := getattr(self._settings, name))}
+        try:
+            self._embedder = open_embedder(self._settings.kind, options)
+        except SwarmloreError as error:
+            self.problem = f"{error.message} ({error.hint})" if error.hint else error.message
+        if self._settings.kind == "none":
+            self.problem = "no embedder is configured: words only"
+
+    def query(self, text: str) -> QueryVector | None:
+        """The question's vector, or None with `problem` set: then words alone have to do."""
+        embedder = self.embedder()
+        if embedder is None:
+            return None
+        try:
+            found = self._embed(embedder, [text])[0]
+        except SwarmloreError as error:
+            self.problem = error.message
+            return None
+        return QueryVector(found.vector, found) if isinstance(found, Embedded) else QueryVector(found, None)
+
+    def rows(self, texts: Sequence[str]) -> list[dict[str, Any]] | None:
+        """What `Store.put_vector` wants for each text, or None with `problem` set."""
+        embedder = self.embedder()
+        if embedder is None:
+            return None
+        try:
+            found = self._embed(embedder, texts)
+        except SwarmloreError as error:
+            self.problem = error.message
+            return None
+        return [_row(embedder, text, item) for text, item in zip(texts, found, strict=True)]
+
+    def _embed(self, embedder: Embedder, texts: Sequence[str]) -> list[Any]:
+        if isinstance(embedder, TokenEmbedder):
+            return list(embedder.embed_tokens(texts))
+        return list(embedder.embed(texts))
+
+    def index(self) -> VectorIndex | None:
+        """All vectors of the current embedder, caught up with every process's writes."""
+        embedder = self.embedder()
+        if embedder is None or not embedder.dimension:
+            return None
+        if self._index is None:
+            from swarmlore.vectors import VectorIndex
+
+            self._index = VectorIndex(embedder.name, embedder.dimension, self._exact_rows)
+        self._index.refresh(self._store)
+        return self._index
+
+    def note_provider(self) -> int:
+        """Remember whose vectors are stored; after a change queue all others. Returns how many texts wait."""
+        embedder = self.embedder()
+        if embedder is None or self._store.meta(META) == embedder.name:
+            return 0
+        with self._store.engine.writing():
+            self._store.ask("put_meta", name=META, value=embedder.name)
+            return self._store.embed_again(embedder.name)
+
+    def catch_up(self, limit: int, progress: Progress | None = None) -> int:
+        """Embed up to `limit` waiting texts; returns how many got their vector."""
+        if self.embedder() is None:
+            return 0
+        self.note_provider()
+        total = min(limit, self._store.count_pending().get("embed", (0, 0))[0])
+        done = 0
+        for batch in self._waiting(limit):
+            done += self._embed_batch(batch)
+            if progress:
+                progress(done, total)
+        return done
+
+    def _waiting(self, limit: int) -> Iterator[list[tuple[int, int, str]]]:
+        """Batches of (memory, situation, text); texts that failed in this run are not tried twice."""
+        left, tried = limit, set[tuple[int, int]]()
+        while left > 0:
+            # Room for those that failed and stay at the head of the queue.
+            rows = self._store.pending("embed", BATCH + len(tried))
+            fresh = [row for row in rows if row[:2] not in tried and row[2] < MAX_ATTEMPTS][: min(BATCH, left)]
+            if not fresh:
+                return
+            tried.update(row[:2] for row in fresh)
+            left -= len(fresh)
+            yield [(memory, cue, self._text(memory, cue)) for memory, cue, _, _ in fresh]
+
+    def _text(self, memory: int, cue: int) -> str:
+        found = self._store.text_of(memory, cue)
+        return found[0] if found else ""
+
+    def _embed_batch(self, batch: Sequence[tuple[int, int, str]]) -> int:
+        vectors = self.rows([text for _, _, text in batch])
+        with self._store.engine.writing():
+            if vectors is None:
+                for memory, cue, _ in batch:
+                    self._store.fail_embedding(memory, cue, self.problem)
+                return 0
+            stored = 0
+            for (memory, cue, _), vector in zip(batch, vectors, strict=True):
+                stored += self._store.put_vector(memory, cue, vector)
+                if cue == 0:
+                    self._store.settle_later(memory)
+            return stored
+
+
+def _row(embedder: Embedder, text: str, item: Any) -> dict[str, Any]:
+    from swarmlore.late import pack_pieces
+
+    vector = item.vector if isinstance(item, Embedded) else item
+    pieces = pack_pieces(item.pieces, item.piece_ids) if isinstance(item, Embedded) else None
+    return {
+        "text": text,
+        "provider": embedder.name,
+        "dimension": len(vector),
+        "data": vector.astype("<f4").tobytes(),
+        "pieces": pieces,
+    }

@@ -1,0 +1,37 @@
+"""Who acts, on this machine: a person at a terminal, or an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from swarmlore.errors import ConfigError
+from swarmlore.records import Caller
+
+PERSON = "person"
+# Variables that agent clients set for the commands they run.
+_CLIENTS = {
+    "CLAUDECODE": "claude",
+    "CODEX_SANDBOX": "codex",
+    "CODEX_THREAD_ID": "codex",
+    "OPENCODE": "opencode",
+    "GEMINI_CLI": "gemini",
+    "COPILOT_CLI": "copilot",
+    "COPILOT_AGENT_SESSION_ID": "copilot",
+}
+_ROLES = ("lead", "worker")
+
+
+def find_caller(env: Mapping[str, str], project: str, *, interactive: bool, client: str) -> Caller:
+    """A person only at an interactive terminal outside of any agent; else the named agent, the client or the door."""
+    role = env.get("SWARMLORE_ROLE") or "worker"
+    if role not in _ROLES:
+        raise ConfigError(f"SWARMLORE_ROLE = {role!r}", "one of: " + ", ".join(_ROLES))
+    agent = env.get("SWARMLORE_AGENT") or client_of(env)
+    if not agent and interactive:
+        return Caller(project, PERSON, "person", trust=3)
+    return Caller(project, agent or client, role, trust=2)
+
+
+def client_of(env: Mapping[str, str]) -> str:
+    """The agent client whose command this process is, or ''."""
+    return next((client for variable, client in _CLIENTS.items() if env.get(variable)), "")

@@ -1,0 +1,130 @@
+"""The block an agent is given, and the receipt of what it was given, or why it was given nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from swarmlore.config import Settings
+from swarmlore.errors import SwarmloreError
+from swarmlore.recall import Recaller
+from swarmlore.records import Block, Caller, Hit, Query, Receipt, Shown
+from swarmlore.rules.block import Composed, compose, estimate_tokens, strip_blocks
+from swarmlore.rules.budget import Allowance, allowance
+from swarmlore.rules.gate import scrub_text
+from swarmlore.store.store import Store
+
+CUE_CHARS = 400
+SPARE = 3  # hits per place in the block: trust, authors and what was shown before cut some
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRequest:
+    """When and for whom a block is asked. `trigger` names the moment: prompt, error, file, session-start, …"""
+
+    cue: str
+    trigger: str = "prompt"
+    session: str = ""
+    headroom: float | None = None
+    chars_left: int | None = None
+    profile: str = ""
+    scopes: tuple[str, ...] = ()
+
+
+class Injector:
+    """From a cue to a fenced block and its receipt."""
+
+    def __init__(
+        self, store: Store, caller: Caller, settings: Settings, recaller: Recaller, new_id: Callable[[], str]
+    ) -> None:
+        self._store = store
+        self._caller = caller
+        self._settings = settings
+        self._recaller = recaller
+        self._new_id = new_id
+
+    def block(self, request: BlockRequest, now: float) -> Block:
+        """The block for a cue; silence is an answer, and it has a receipt too."""
+        request = replace(request, cue=strip_blocks(request.cue).strip())
+        room = self._allowance(request)
+        if reason := self._reason_to_skip(request, room):
+            return self._recorded(request, Composed(""), reason, now)
+        hits, silence = self._recaller.relevant(self._query(request, room), now)
+        shown_before = self._store.shown_in(self._caller, request.session)
+        fresh = [hit for hit in hits if hit.memory.id not in shown_before]
+        again = tuple((hit, "shown earlier in this session") for hit in hits if hit.memory.id in shown_before)
+        composed = self._compose(fresh, room, request, now)
+        composed = replace(composed, cut=(*composed.cut, *again))
+        return self._recorded(request, composed, self._reason(composed, hits, silence, room), now)
+
+    def _allowance(self, request: BlockRequest) -> Allowance:
+        knowledge, own = self._settings.knowledge, self._settings.inject
+        seeds = self._profile(request) == "knowledge"
+        return allowance(
+            request.headroom,
+            request.chars_left,
+            max_count=knowledge.max_inject_count if seeds else own.max_count,
+            char_budget=knowledge.inject_char_budget if seeds else own.char_budget,
+            floor_chars=knowledge.context_budget_threshold,
+        )
+
+    def _reason_to_skip(self, request: BlockRequest, room: Allowance) -> str:
+        if not self._settings.knowledge.enabled:
+            return "switched off: knowledge.enabled = false"
+        if not request.cue:
+            return "there is no cue"
+        return "" if room.count else room.reason
+
+    def _query(self, request: BlockRequest, room: Allowance) -> Query:
+        mode = self._settings.recall.mode
+        return Query(request.cue, limit=room.count * SPARE, profile=self._profile(request), mode=mode, scopes=request.scopes)
+
+    def _compose(self, hits: list[Hit], room: Allowance, request: BlockRequest, now: float) -> Composed:
+        profile = self._profile(request)
+        display = self._settings.knowledge.max_lesson_display_chars if profile == "knowledge" else None
+        return compose(
+            hits,
+            room,
+            fence=os.urandom(8).hex(),
+            now=now,
+            project=self._caller.project,
+            profile=profile,
+            display_chars=display,
+        )
+
+    def _profile(self, request: BlockRequest) -> str:
+        return request.profile or self._settings.recall.profile
+
+    def _reason(self, composed: Composed, hits: list[Hit], silence: str, room: Allowance) -> str:
+        if composed.shown:
+            return room.reason
+        if not hits:
+            return silence or "nothing relevant"
+        return "everything relevant was shown already or did not fit"
+
+    def _recorded(self, request: BlockRequest, composed: Composed, reason: str, now: float) -> Block:
+        receipt = Receipt(
+            id=self._new_id(),
+            at=now,
+            project=self._caller.project,
+            agent=self._caller.agent,
+            session=request.session,
+            trigger=request.trigger,
+            cue=" ".join(scrub_text(request.cue[: 4 * CUE_CHARS]).split())[:CUE_CHARS],
+            shown=tuple(_shown(hit, "") for hit in composed.shown),
+            cut=tuple(_shown(hit, why) for hit, why in composed.cut),
+            chars=composed.chars,
+            tokens=estimate_tokens(composed.chars),
+            reason=reason,
+            headroom=request.headroom,
+        )
+        try:
+            self._store.put_receipt(self._caller, receipt)
+        except SwarmloreError as error:  # a full or read-only disk must not keep an agent from its memories
+            receipt = replace(receipt, reason=f"{reason}; the receipt was not stored: {error.message}")
+        return Block(composed.text, receipt)
+
+
+def _shown(hit: Hit, why: str) -> Shown:
+    return Shown(hit.memory.id, hit.memory.handle, round(hit.score, 6), why)

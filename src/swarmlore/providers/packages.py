@@ -1,0 +1,49 @@
+"""Data files inside installed packages: found without running the package's code, used only if their hash is known."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+from importlib.util import find_spec
+
+from swarmlore.errors import Unavailable
+
+
+def need_packages(packages: Mapping[str, str], install: str) -> None:
+    """Pass if every module (name -> distribution) is installed; nothing is imported to find out."""
+    missing = [distribution for module, distribution in packages.items() if not _folders(module)]
+    if missing:
+        raise Unavailable(f"not installed: {', '.join(missing)}", install)
+
+
+def find_data(module: str, *names: str, install: str) -> str:
+    """The path of a data file in an installed top-level package."""
+    for folder in _folders(module):
+        path = os.path.join(folder, *names)
+        if os.path.isfile(path):
+            return path
+    raise Unavailable(f"not installed: {'/'.join((module, *names))}", install)
+
+
+def read_checked(path: str, digest: str, install: str) -> bytes:
+    """The bytes of a file whose SHA-256 is `digest`; the bytes that were hashed are the bytes returned."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise Unavailable(f"cannot read {path}: {error.strerror}", install) from error
+    if sha256(data).hexdigest() != digest:
+        raise Unavailable(f"{path} is not the file this version was made for (SHA-256 differs)", install)
+    return data
+
+
+def _folders(module: str) -> list[str]:
+    # For a top-level name find_spec only looks; for a dotted one it would import the parents.
+    if "." in module:
+        raise ValueError(module)
+    try:
+        spec = find_spec(module)
+    except ValueError:  # already loaded by hand, without a spec
+        return []
+    return list(spec.submodule_search_locations or ()) if spec else []

@@ -1,0 +1,244 @@
+"""Recall: one pipeline, six profiles.
+
+candidates (words, vectors, situations) → score by the profile's rule → filter → collapse near-duplicates → never two
+that contradict each other → explain. `default` is ours; the others reproduce the systems they are named after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from swarmlore.candidates import Candidate, Gatherer
+from swarmlore.config import Settings
+from swarmlore.embedding import Embedding
+from swarmlore.errors import InvalidInput
+from swarmlore.records import MODES, PROFILES, Caller, Hit, Memory, Part, Query
+from swarmlore.rules import ranking
+from swarmlore.rules.meaning import contradicts, differences
+from swarmlore.rules.priors import default_priors, preferred
+from swarmlore.store.memories import Filter
+from swarmlore.store.store import Store
+from swarmlore.text.entities import entities_from_text, resolve_entity
+from swarmlore.text.similarity import jaccard_bigram
+from swarmlore.text.words import query_terms
+
+MAX_LIMIT = 1000
+MAX_QUERY_CHARS = 20_000
+SCAN_ROWS = 10_000  # profiles that rank without an index look at the newest so many
+SAME = 0.6  # word-pair overlap from which two hits count as one, if nothing that matters differs
+COMPARED = 20  # hits compared with each other; more are only asked for by programs
+
+
+class Hits(tuple[Hit, ...]):
+    """Hits, best first, with notes on how they were found (for example: by words only)."""
+
+    notes: tuple[str, ...]
+
+    def __new__(cls, hits: Iterable[Hit] = (), notes: tuple[str, ...] = ()) -> Hits:
+        made = super().__new__(cls, hits)
+        made.notes = notes
+        return made
+
+
+class Recaller:
+    """Answers queries for one caller."""
+
+    def __init__(self, store: Store, caller: Caller, settings: Settings, embedding: Embedding) -> None:
+        self._store = store
+        self._caller = caller
+        self._settings = settings
+        self._gatherer = Gatherer(store, embedding, settings.recall)
+
+    def recall(self, query: Query, now: float) -> Hits:
+        """The best memories for a query, explained."""
+        query = self._checked(query)
+        partitions = self._partitions(query)
+        hits = self._ranked(query, partitions, now)
+        return Hits(self._final(hits, query, now), self._gatherer.notes(query))
+
+    def relevant(self, query: Query, now: float) -> tuple[list[Hit], str]:
+        """What is worth showing unasked, and if nothing is, why not."""
+        query = self._checked(query)
+        partitions = self._partitions(query)
+        if query.profile != "default":
+            return self._final(self._ranked(query, partitions, now), query, now), ""
+        found = self._gatherer.gather(query, partitions)
+        verdict = self._gatherer.verdict(query, found, partitions)
+        if verdict.silent:
+            return [], verdict.reason
+        near = self._final(_scored(found, now), query, now)
+        return verdict.near_best(near), ""
+
+    def _checked(self, query: Query) -> Query:
+        if not isinstance(query.text, str) or not query.text.strip():
+            if query.profile not in ("beads", "knowledge"):
+                raise InvalidInput("there is nothing to look for", 'ask something: swarmlore recall "QUESTION"')
+        if query.profile not in PROFILES:
+            raise InvalidInput(f"unknown profile: {query.profile}", "one of: " + ", ".join(PROFILES))
+        if query.mode not in MODES:
+            raise InvalidInput(f"unknown mode: {query.mode}", "one of: " + ", ".join(MODES))
+        if not isinstance(query.limit, int) or not 1 <= query.limit <= MAX_LIMIT:
+            raise InvalidInput(f"limit {query.limit!r} is out of range", f"from 1 to {MAX_LIMIT}")
+        return replace(query, text=query.text[:MAX_QUERY_CHARS], entities=self._entities(query))
+
+    def _entities(self, query: Query) -> tuple[str, ...]:
+        """The asked entities as slugs; a bare word that fits several is the caller's to decide."""
+        from swarmlore.writing import resolve_entities
+
+        if all(":" in word for word in query.entities):
+            return query.entities
+        return resolve_entities(query.entities, self._store.known_entities(self._caller))
+
+    def _partitions(self, query: Query) -> list[int]:
+        tiers = query.tiers
+        if not self._settings.knowledge.hive_enabled:
+            tiers = tuple(tier for tier in tiers or ("agent", "swarm") if tier != "hive") or ("none",)
+        return self._store.visible(self._caller, tiers, all_projects=query.all_projects)
+
+    def _ranked(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
+        """All candidates with the profile's score, best first."""
+        ways: dict[str, Callable[[Query, Sequence[int], float], list[Hit]]] = {
+            "lane": self._lane,
+            "swarm": self._swarm,
+            "knowledge": self._knowledge,
+            "learnings": self._learnings,
+            "beads": self._beads,
+        }
+        way = ways.get(query.profile)
+        if way is not None:
+            return way(query, partitions, now)
+        return _scored(self._gatherer.gather(query, partitions), now)
+
+    def _lane(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
+        found = self._gatherer.by_vector(query, partitions)
+        scored = [
+            (memory, ranking.lane_score(memory, cosine, query.text, now, entities=query.entities))
+            for memory, cosine in found
+        ]
+        return _ordered(Hit(memory, item.score, item.parts) for memory, item in scored if item.score > 0)
+
+    def _swarm(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
+        own = self._settings.recall
+        rule = ranking.SwarmRanking(own.recency_half_life_days, own.access_boost_max, own.access_recency_hours)
+        found = self._gatherer.by_vector(query, partitions)
+        if not found:
+            recent = self._scan(partitions, query.limit)
+            return [Hit(memory, 0.0, (Part("recent", 0.0, "no vectors: newest first"),)) for memory in recent]
+        scored = [(memory, ranking.swarm_score(memory, cosine, now, rule)) for memory, cosine in found]
+        return _ordered(Hit(memory, item.score, item.parts) for memory, item in scored)
+
+    def _knowledge(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
+        terms = frozenset(query_terms(query.text))
+        project = self._caller.project
+        scored = [
+            (memory, ranking.knowledge_score(memory, query.phase, terms, project))
+            for memory in self._scan(partitions, SCAN_ROWS)
+        ]
+        hits = ranking.rank_knowledge(Hit(memory, item.score, item.parts) for memory, item in scored)
+        return sorted(_hive_wins(hits), key=lambda hit: hits.index(hit))
+
+    def _learnings(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
+        found = {item.memory.id: item for item in self._gatherer.gather(query, partitions)}
+        hybrid = sorted(found, key=lambda id: -found[id].relevance)
+        linked = [memory for memory in self._of_entities(query, partitions)]
+        memories = {id: item.memory for id, item in found.items()} | {memory.id: memory for memory in linked}
+        fused = ranking.fuse(hybrid, [memory.id for memory in linked])
+        tags = frozenset((*query.tags, *query_terms(query.text)))
+        scored = [(memories[id], ranking.learnings_score(memories[id], score, tags, now)) for id, score in fused.items()]
+        return _ordered(Hit(memory, item.score, item.parts) for memory, item in scored)
+
+    def _beads(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
+        found = ranking.beads_rank(self._scan(partitions, SCAN_ROWS), query.text)
+        return [Hit(memory, 1 / place, (Part("newest", float(place)),)) for place, memory in enumerate(found, start=1)]
+
+    def _of_entities(self, query: Query, partitions: Sequence[int]) -> list[Memory]:
+        """Memories about what the query names."""
+        known = self._store.known_entities(self._caller)
+        named = {*query.entities, *entities_from_text(query.text)}
+        for word in query_terms(query.text):
+            fits = resolve_entity(word, known)
+            named.update(fits if len(fits) == 1 else ())
+        seqs = self._store.seqs_of_entities(sorted(named), partitions)
+        return list(self._store.by_seqs(seqs[:SCAN_ROWS]).values())
+
+    def _scan(self, partitions: Sequence[int], limit: int) -> list[Memory]:
+        allowed = set(partitions)
+        found = self._store.select(self._caller, Filter(limit=limit))
+        return [memory for memory in found if self._store.partition_of(memory) in allowed]
+
+    def _final(self, hits: list[Hit], query: Query, now: float) -> list[Hit]:
+        """Filter, collapse, keep contradictions apart, cut."""
+        kept: list[Hit] = []
+        for hit in hits:
+            if len(kept) >= query.limit:
+                break
+            if not passes(hit.memory, query, now):
+                continue
+            if len(kept) < COMPARED and not hit.memory.raw:
+                rival = self._rival(hit, kept)
+                if rival is not None:
+                    kept = _without(kept, hit, rival)
+                    continue
+            kept.append(hit)
+        return kept
+
+    def _rival(self, hit: Hit, kept: Sequence[Hit]) -> Hit | None:
+        """A hit that says the same or the opposite."""
+        return next((other for other in kept if not other.memory.raw and _clash(hit.memory, other.memory)), None)
+
+
+def passes(memory: Memory, query: Query, now: float) -> bool:
+    """Whether a memory may answer: alive, in force, in scope, and of what was asked."""
+    if not memory.live or (memory.expires_at is not None and memory.expires_at <= now):
+        return False
+    if (memory.valid_from or now) > now or (memory.valid_until is not None and memory.valid_until <= now):
+        return False
+    if query.scopes and memory.scope not in query.scopes:
+        return False
+    if query.entities and not set(query.entities) & set(memory.entities):
+        return False
+    return (
+        (not query.kinds or memory.kind in query.kinds)
+        and (not query.categories or memory.category in query.categories)
+        and (not query.sources or memory.source in query.sources)
+        and set(query.tags) <= set(memory.tags)
+    )
+
+
+def _scored(found: Iterable[Candidate], now: float) -> list[Hit]:
+    hits = []
+    for item in found:
+        nudge = default_priors(item.memory, now)
+        hits.append(Hit(item.memory, item.relevance * nudge.score, (*item.parts, *nudge.parts)))
+    return _ordered(hits)
+
+
+def _ordered(hits: Iterable[Hit]) -> list[Hit]:
+    return sorted(hits, key=lambda hit: (-hit.score, -hit.memory.created_at, hit.memory.id))
+
+
+def _clash(one: Memory, other: Memory) -> bool:
+    shared = bool(set(one.entities) & set(other.entities))
+    if contradicts(one.text, other.text, shared_entity=shared):
+        return True
+    return jaccard_bigram(one.text, other.text) >= SAME and not differences(one.text, other.text)
+
+
+def _without(kept: list[Hit], hit: Hit, rival: Hit) -> list[Hit]:
+    """Of a hit and its rival the preferred one stays, in the better place."""
+    if preferred(hit.memory, rival.memory).id == rival.memory.id:
+        return kept
+    if jaccard_bigram(hit.memory.text, rival.memory.text) >= SAME and hit.memory.trust <= rival.memory.trust:
+        return kept
+    return [hit if other is rival else other for other in kept]
+
+
+def _hive_wins(hits: Sequence[Hit]) -> list[Hit]:
+    """A swarm lesson that repeats one of the hive is left out."""
+    hive = [hit.memory.text for hit in hits if hit.memory.tier == "hive"]
+    return [
+        hit
+        for hit in hits
+        if hit.memory.tier == "hive" or not any(jaccard_bigram(hit.memory.text, text) >= SAME for text in hive)
+    ]

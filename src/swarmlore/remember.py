@@ -1,0 +1,222 @@
+"""Remember: what becomes of a draft that passed the gate, and of a memory whose vector has arrived.
+
+The decision itself is `rules.upsert.decide`; here it is carried out, in one transaction, and nothing is destroyed:
+an update keeps the id and its former text in the history, a correction supersedes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from swarmlore.records import Caller, Link, Memory, Remembered, Situation
+from swarmlore.rules.birth import confirm
+from swarmlore.rules.gate import Passed
+from swarmlore.rules.upsert import Decision, Neighbour, decide
+from swarmlore.store.base import Operation
+from swarmlore.store.store import Store
+from swarmlore.text.similarity import jaccard_bigram
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How to judge sameness: whose rules, how alike, what this session was shown, and a model's advice if asked."""
+
+    profile: str = "default"
+    dedup_threshold: float = 0.6
+    shown: frozenset[str] = frozenset()
+    advice: Decision | None = None
+    advised_on: frozenset[tuple[str, int]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What happened to one memory: its outcome, the rows whose vectors are now due, and related ids."""
+
+    outcome: str
+    memory: Memory
+    related: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def store_new(store: Store, operation: Operation, memory: Memory, passed: Passed, terms: Terms) -> Remembered:
+    """Decide and carry out what a new memory means for what is already there."""
+    if passed.quarantine:
+        hidden = replace(memory, status="quarantined")
+        stored = Stored("quarantined", store.put(operation, hidden, "quarantined", passed.quarantine))
+        return _told(operation, stored, passed, passed.quarantine)
+    near = neighbours_of(store, memory)
+    decision = _decide(memory, near, terms)
+    targets = {item.id: item for item in near}
+    stored = carry_out(store, operation, memory, decision, targets.get(decision.target), terms)
+    return _told(operation, stored, passed, decision.reason)
+
+
+def neighbours_of(store: Store, memory: Memory) -> list[Memory]:
+    """Live memories of the same partition that might say the same or the opposite."""
+    near = store.neighbours(store.partition_of(memory), memory.text, memory.key).values()
+    if memory.raw:
+        return [other for other in near if _same_place(memory, other)]
+    return [other for other in near if not other.raw]
+
+
+def _decide(memory: Memory, near: Sequence[Memory], terms: Terms) -> Decision:
+    if memory.key:
+        for other in near:
+            if other.key == memory.key:
+                return Decision("DELETE", other.id, memory.text, "same key: the later wins", "supersedes")
+    seen = frozenset((other.id, other.version) for other in near)
+    if terms.advice is not None and seen == terms.advised_on:
+        return terms.advice
+    return decide(
+        memory.text,
+        memory.trust,
+        [as_neighbour(memory, other, jaccard_bigram(memory.text, other.text)) for other in near],
+        profile=terms.profile,
+        measure="jaccard",
+        lesson=not memory.raw,
+        dedup_threshold=terms.dedup_threshold,
+    )
+
+
+def as_neighbour(memory: Memory, other: Memory, similarity: float) -> Neighbour:
+    shared = bool(set(memory.entities) & set(other.entities))
+    return Neighbour(other.id, other.text, similarity, other.trust, shared)
+
+
+def carry_out(
+    store: Store, operation: Operation, memory: Memory, decision: Decision, target: Memory | None, terms: Terms
+) -> Stored:
+    """Apply a decision about a memory that is not stored yet."""
+    if decision.operation == "REJECT":
+        from swarmlore.errors import Rejected
+
+        raise Rejected(decision.reason, 3, "if the old lesson is wrong, forget it first: swarmlore forget ID")
+    if target is None or decision.operation == "ADD":
+        return Stored("added", store.put(operation, memory), reason=decision.reason)
+    if decision.operation == "NOOP":
+        return _confirm(store, operation, memory, target, terms)
+    if decision.operation == "UPDATE" and _may_change(memory, target):
+        return Stored("updated", _update(store, operation, memory, target, decision), (target.id,), decision.reason)
+    if decision.operation == "DELETE" and _may_replace(memory, target):
+        return _supersede(store, operation, memory, target, decision.reason)
+    kind = decision.link or ("elaborates" if decision.operation == "UPDATE" else "contradicts")
+    stored = store.put(operation, memory)
+    add_link(store, operation, Link(stored.id, target.id, kind, operation.at))
+    return Stored("linked", stored, (target.id,), decision.reason)
+
+
+def settle(
+    store: Store, operation: Operation, memory: Memory, near: Sequence[tuple[Memory, float]], terms: Terms
+) -> Stored:
+    """Decide again, by cosine, about a memory that is already stored."""
+    similar = [as_neighbour(memory, other, cosine) for other, cosine in near]
+    decision = decide(
+        memory.text, memory.trust, similar, profile=terms.profile, measure="cosine", lesson=not memory.raw
+    )
+    target = next((other for other, _ in near if other.id == decision.target), None)
+    if target is None or decision.operation in ("ADD", "REJECT"):
+        return Stored("added", memory)
+    reason = f"by meaning: {decision.reason}"
+    if decision.operation == "NOOP":
+        kept = _confirm(store, operation, memory, target, terms)
+        _hide(store, operation, memory, kept.memory, reason)
+        return kept
+    if decision.operation == "UPDATE" and _may_change(memory, target):
+        updated = _update(store, operation, memory, target, decision)
+        _hide(store, operation, memory, updated, reason)
+        return Stored("updated", updated, (target.id,), reason)
+    if decision.operation == "DELETE" and _may_replace(memory, target):
+        _hide(store, operation, target, memory, reason)
+        newer = replace(memory, supersedes=(*memory.supersedes, target.id), updated_at=operation.at)
+        newer = store.revise(operation, memory, newer, "superseded another", reason)
+        add_link(store, operation, Link(memory.id, target.id, "supersedes", operation.at))
+        return Stored("superseded", newer, (target.id,), reason)
+    kind = decision.link or ("elaborates" if decision.operation == "UPDATE" else "contradicts")
+    add_link(store, operation, Link(memory.id, target.id, kind, operation.at))
+    return Stored("linked", memory, (target.id,), reason)
+
+
+def add_link(store: Store, operation: Operation, link: Link) -> None:
+    values = {name: getattr(link, name) for name in ("source", "target", "kind", "at", "strength")}
+    store.ask("add_link", **values, operation=operation.id)
+
+
+def _confirm(store: Store, operation: Operation, memory: Memory, target: Memory, terms: Terms) -> Stored:
+    """The same thing again: one more sighting, unless this session was shown it and only repeats it."""
+    if target.id in terms.shown:
+        return Stored(
+            "confirmed", target, (target.id,), "already known; this session was shown it, so it does not count"
+        )
+    confirmed = confirm(target, operation.caller, operation.at)
+    situations = _joined(target.situations, memory.situations)
+    if confirmed is None and situations == target.situations:
+        return Stored("confirmed", target, (target.id,), "already known")
+    after = replace(confirmed or target, situations=situations)
+    after = store.revise(operation, target, after, "confirmed", "seen again" if confirmed else "new situation")
+    return Stored("confirmed", after, (target.id,), "already known")
+
+
+def _update(store: Store, operation: Operation, memory: Memory, target: Memory, decision: Decision) -> Memory:
+    joined = decision.text not in (memory.text, target.text)
+    after = replace(
+        target,
+        text=decision.text,
+        tags=tuple(dict.fromkeys((*target.tags, *memory.tags))),
+        entities=tuple(dict.fromkeys((*target.entities, *memory.entities))),
+        situations=_joined(target.situations, memory.situations),
+        trust=min(target.trust, memory.trust) if joined else memory.trust,
+        updated_at=operation.at,
+    )
+    return store.revise(operation, target, after, "updated", decision.reason)
+
+
+def _supersede(store: Store, operation: Operation, memory: Memory, target: Memory, reason: str) -> Stored:
+    fresh = store.put(operation, replace(memory, supersedes=(target.id,)), reason=reason)
+    _hide(store, operation, target, fresh, reason)
+    add_link(store, operation, Link(fresh.id, target.id, "supersedes", operation.at))
+    return Stored("superseded", fresh, (target.id,), reason)
+
+
+def _hide(store: Store, operation: Operation, loser: Memory, winner: Memory, reason: str) -> None:
+    """Mark as superseded: out of every query, kept with its history."""
+    after = replace(
+        loser, status="superseded", superseded_by=winner.id, valid_until=operation.at, updated_at=operation.at
+    )
+    store.revise(operation, loser, after, "superseded", reason)
+
+
+def _may_change(memory: Memory, target: Memory) -> bool:
+    """A text is not rewritten by one that is trusted less, nor across scopes."""
+    return memory.trust >= target.trust and memory.scope == target.scope
+
+
+def _may_replace(memory: Memory, target: Memory) -> bool:
+    return _may_change(memory, target) and memory.project == target.project
+
+
+def _same_place(memory: Memory, other: Memory) -> bool:
+    return other.source == memory.source and other.source_ref == memory.source_ref
+
+
+def _joined(old: tuple[Situation, ...], new: tuple[Situation, ...]) -> tuple[Situation, ...]:
+    texts = {situation.text for situation in old}
+    return (*old, *(situation for situation in new if situation.text not in texts))
+
+
+def _told(operation: Operation, stored: Stored, passed: Passed, reason: str) -> Remembered:
+    return Remembered(
+        memory=stored.memory,
+        outcome=stored.outcome,
+        operation=operation.id,
+        related=stored.related,
+        warnings=passed.warnings,
+        redacted=passed.redacted,
+        stripped=passed.stripped,
+        reason=stored.reason or reason,
+    )
+
+
+def may_change(caller: Caller, memory: Memory) -> bool:
+    """One's own in any tier; what others shared only as a lead or a person."""
+    return (memory.owner == caller.agent != "") or (caller.leads and memory.tier != "agent")

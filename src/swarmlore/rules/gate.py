@@ -1,0 +1,138 @@
+"""The gate: every text that is to be stored passes here, whatever its door.
+
+Order: clean Unicode → redact secrets → structure → safety → meaning. Duplicates are decided next, inside the write
+transaction (`rules.upsert`), because only there nobody else can add the same thing meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from swarmlore.errors import InvalidInput, Rejected
+from swarmlore.records import LESSON_SOURCES, Draft
+from swarmlore.rules.meaning import is_vague
+from swarmlore.rules.safety import inspect_safety
+from swarmlore.rules.structure import check_structure
+from swarmlore.text.clean import clean
+from swarmlore.text.secrets import redact
+
+# Doors whose lessons may be longer than 280 characters.
+LONG_SOURCES = ("learned_comment", "inject")
+LONG_PROFILES = ("lane", "swarm")
+MAX_CHARS = 65_536
+SITUATION_CHARS = 400
+VAGUE = "lesson may be too vague (no tech reference or action verb)"
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A draft that may be stored, and what the gate did to it. `quarantine` is the reason to hide it, or ''."""
+
+    draft: Draft
+    redacted: tuple[str, ...] = ()
+    stripped: int = 0
+    warnings: tuple[str, ...] = ()
+    quarantine: str = ""
+
+
+class GateRejection(Rejected):
+    """A rejection that still carries the cleaned, redacted draft, so that it can be listed."""
+
+    def __init__(self, cause: Rejected, draft: Draft) -> None:
+        super().__init__(cause.reason, cause.layer, cause.hint)
+        self.draft = draft
+
+
+def pass_gate(draft: Draft, *, profile: str = "default", validate: bool = True) -> Passed:
+    """Check one draft; raises Rejected or InvalidInput. Unicode and secrets are never skipped."""
+    draft, redacted, stripped = scrub(draft)
+    if not draft.text:
+        raise InvalidInput("there is no text to remember", 'say it: swarmlore remember "TEXT"')
+    if not validate:
+        return Passed(draft, redacted, stripped)
+    try:
+        check_structure(draft, lesson=is_short_lesson(draft, profile), max_chars=MAX_CHARS)
+        warnings, quarantine = _judge_safety(draft)
+    except Rejected as cause:
+        raise GateRejection(cause, draft) from None
+    if is_lesson(draft) and is_vague(draft.text):
+        warnings = (*warnings, VAGUE)
+    return Passed(draft, redacted, stripped, warnings, quarantine)
+
+
+def is_lesson(draft: Draft) -> bool:
+    return draft.source in LESSON_SOURCES
+
+
+def is_short_lesson(draft: Draft, profile: str) -> bool:
+    """Whether the 15–280 characters of a lesson apply."""
+    return is_lesson(draft) and draft.source not in LONG_SOURCES and profile not in LONG_PROFILES
+
+
+def _judge_safety(draft: Draft) -> tuple[tuple[str, ...], str]:
+    """Warnings, and the reason for quarantine; raises Rejected. Titles and tags are shown too, so they count."""
+    shown = "\n".join(part for part in (draft.text, draft.title, *draft.tags) if part)
+    warnings: list[str] = []
+    quarantine = ""
+    for finding in inspect_safety(shown):
+        if finding.action == "reject":
+            raise Rejected(finding.reason, 2, "say what to do instead, without the dangerous text itself")
+        if finding.action == "quarantine":
+            quarantine = quarantine or finding.reason
+        else:
+            warnings.append(finding.reason)
+    return tuple(dict.fromkeys(warnings)), quarantine
+
+
+def scrub(draft: Draft) -> tuple[Draft, tuple[str, ...], int]:
+    """The draft with every text in it cleaned and redacted; the rules that fired; how many characters were removed."""
+    scrubber = _Scrubber()
+    clean_draft = replace(
+        draft,
+        text=scrubber.text(draft.text).strip(),
+        title=scrubber.text(draft.title).strip(),
+        tags=tuple(scrubber.text(tag).strip() for tag in draft.tags),
+        entities=tuple(scrubber.text(entity).strip() for entity in draft.entities),
+        category=None if draft.category is None else scrubber.text(draft.category).strip(),
+        key=scrubber.text(draft.key),
+        situation=" ".join(scrubber.text(draft.situation).split())[:SITUATION_CHARS],
+        source_ref=scrubber.value(draft.source_ref),
+        extra=scrubber.value(draft.extra),
+    )
+    return clean_draft, tuple(scrubber.redacted), scrubber.stripped
+
+
+def scrub_text(text: str) -> str:
+    """One text, cleaned and redacted: for cues and anything else that is stored beside a memory."""
+    return _Scrubber().text(text)
+
+
+class _Scrubber:
+    """Counts what it removes on its way through the texts of one draft."""
+
+    def __init__(self) -> None:
+        self.redacted: list[str] = []
+        self.stripped = 0
+
+    def text(self, text: str) -> str:
+        if not isinstance(text, str):
+            raise InvalidInput(f"expected a text, got {type(text).__name__}", "give every text as a string")
+        if not text:
+            return text
+        cleaned, removed = clean(text)
+        cleaned, rules = redact(cleaned)
+        self.stripped += removed
+        self.redacted += [rule for rule in rules if rule not in self.redacted]
+        return cleaned
+
+    def value(self, value: Any) -> Any:
+        """The same for every string inside JSON values."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.text(str(key)): self.value(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.value(item) for item in value]
+        return value

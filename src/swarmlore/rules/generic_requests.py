@@ -1,0 +1,50 @@
+"""Everyday requests that need no memory: small chores, thanks, questions about a language.
+
+A cue that resembles one of them has to fit a memory better before anything is shown. The list names kinds of requests,
+not projects; its vectors belong to the embedder and are made once per embedder.
+"""
+
+from __future__ import annotations
+
+GENERIC_REQUESTS = (
+    "thanks, looks good",
+    "hello, let's begin",
+    "yes, go ahead",
+    "revert what you just did",
+    "what have we done so far today",
+    "rename this variable to a clearer name",
+    "write documentation comments for this method",
+    "fix a spelling mistake in the text",
+    "format this file and tidy up the whitespace",
+    "put the import statements in alphabetical order",
+    "delete unused functions and old comments",
+    "write the message for this commit",
+    "explain how this piece of code works",
+    "what is the difference between these two language features",
+    "turn this loop into a more idiomatic form",
+    "break this long file up into smaller ones",
+    "move this literal into a named constant",
+    "write a regular expression for an e-mail address",
+    "make a little script that reads a file and prints statistics",
+    "add annotations for the argument types",
+    "update the year in the license header",
+    "write a paragraph for the readme",
+    "translate these labels into another language",
+    "convert this data into a table",
+    "which library or tool would you recommend, just your opinion",
+    "how do I do this with git",
+    "suggest a few names for this class",
+    "draft an e-mail to a colleague",
+    "count the files and lines in this repository",
+    "draw a diagram of the modules",
+    "change the colours and layout of this page",
+    "add a command line option",
+    "add a small endpoint that returns a fixed value",
+    "add a file to the ignore list",
+    "give me a summary of this document",
+    "is this algorithm efficient",
+    "review this code for style",
+    "replace print statements by logging",
+    "add a button to the settings screen",
+    "sort this list of items",
+)

@@ -1,0 +1,278 @@
+"""Layer 3 of the gate: what a lesson is about, whether it says anything, and whether it speaks against another one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from swarmlore.rules.difference import Difference, Slot, compare
+from swarmlore.text.similarity import NEGATIONS, STOP_WORDS, content_words
+from swarmlore.text.statement import Statement, Token, read
+from swarmlore.text.stem import stem
+from swarmlore.text.vocabulary import CONTRACTIONS, SCOPES, VERBS, canonical
+
+_TAG_WORDS = {
+    "todo": "todo|remember|don'?t forget",
+    "typescript": "typescript|ts",
+    "javascript": "javascript|js",
+    "python": "python",
+    "runtime": "bun|node|deno",
+    "frontend": "react|vue|svelte|angular",
+    "git": "git|github|gitlab",
+    "container": "docker|kubernetes|k8s",
+    "database": "sql|postgres|mysql|sqlite",
+    "testing": "test|spec|vitest|jest|mocha",
+    "ci-cd": "ci|cd|pipeline|workflow|action",
+    "security": "security|auth|token|password|encrypt",
+    "performance": "performance|latency|throughput|cache",
+    "api": "api|rest|graphql|grpc|endpoint",
+    "opencode-swarm": "swarm|architect|agent|hook|plan",
+}
+_VAGUE_WITHOUT = """
+    git docker typescript bun vitest node python react sql api hook test schema config file function class module import
+    export use avoid prefer run check always never ensure call write add remove update set enable disable
+"""
+_CLEAR_WORDS = frozenset(_VAGUE_WITHOUT.split())
+
+_SAME_WORDS = 0.9
+"""[N]: above this share of equal words, one negation makes a contradiction."""
+_WINDOW = 3
+_SAME_SUBJECT = 0.6
+
+_PAIRS = (
+    ("always", "never"),
+    ("must", "must not"),
+    ("must", "should not"),
+    ("enable", "disable"),
+    ("use", "avoid"),
+    ("use", "not use"),
+    ("recommended", "not recommended"),
+)
+_OBJECT_VERBS = frozenset(("use", "avoid", "not use", "enable", "disable"))
+"""Verbs whose object has to be the same; a place that both name is not enough."""
+_FORMS = {
+    **dict.fromkeys(("use", "uses", "using", "used"), "use"),
+    **dict.fromkeys(("avoid", "avoids", "avoided", "avoiding"), "avoid"),
+    **dict.fromkeys(("enable", "enables", "enabled", "enabling"), "enable"),
+    **dict.fromkeys(("disable", "disables", "disabled", "disabling"), "disable"),
+    **dict.fromkeys(("recommend", "recommends", "recommended"), "recommended"),
+    **{word: word for word in ("always", "never", "must", "should", "not")},
+}
+_GLUE = frozenset(("be", "been", "being", "ever"))
+_DENIED = {"use": "not use", "recommended": "not recommended", "enable": "disable", "disable": "enable", "avoid": "use"}
+_PART = re.compile(r"[.;!?\n](?=\s|$)|[\w'’]+")
+_PREPOSITIONS = frozenset(
+    ("in", "on", "at", "for", "with", "during", "when", "if", "inside", "under", "to", "from", "by")
+)
+
+# Verbs that one subject does and another may do as well: with another subject it is another lesson.
+_EXCLUSIVE = (
+    "own maintain approve review lead handle contain hold store define host serve generate produce create publish"
+)
+_EXCLUSIVE_VERBS = frozenset(map(stem, _EXCLUSIVE.split()))
+_CONDITIONS = frozenset(("for", "of", "if", "when", "whenever", "while", "during", "within"))
+_PLACES = frozenset(("in", "on"))
+_SCOPED = "use prefer avoid enable disable set add need require run call must should allow"
+_SCOPED_VERBS = frozenset(map(stem, _SCOPED.split()))
+_ASSIGNING = frozenset(("is", "to"))
+_COLLECTING = frozenset(map(canonical, ("need", "require", "support", "include", "accept", "provide", "has")))
+_DIGITS = re.compile(r"\d+")
+_NUMBERED = frozenset(("error", "code", "status", "exit", "issu", "step", "phas", "level", "ticket", "pr", "chapter"))
+
+
+@lru_cache(maxsize=1)
+def _tag_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((tag, re.compile(rf"\b(?:{found})\b", re.IGNORECASE)) for tag, found in _TAG_WORDS.items())
+
+
+@lru_cache(maxsize=4096)
+def infer_tags(text: str) -> tuple[str, ...]:
+    """The topics a text names by whole words, in a fixed order."""
+    text = text.replace("’", "'")
+    return tuple(tag for tag, pattern in _tag_patterns() if pattern.search(text))
+
+
+def is_vague(text: str) -> bool:
+    """Whether a text names neither a technical thing nor an action."""
+    words = re.findall(r"[a-z0-9]+", text.lower())
+    return not any(word in _CLEAR_WORDS or word.removesuffix("s") in _CLEAR_WORDS for word in words)
+
+
+def differences(new: str, old: str) -> tuple[str, ...]:
+    """What differs and matters: values, names, negations, opposing words, their order. Empty where nothing does."""
+    return compare(new, old).reasons
+
+
+def contradicts(new: str, old: str, *, shared_entity: bool = False) -> str:
+    """Why the two texts cannot both be followed, or ''."""
+    here, there = _marks(new), _marks(old)
+    if here and there and (shared_entity or not set(infer_tags(new)).isdisjoint(infer_tags(old))):
+        for one, other in _PAIRS:
+            if _meet(here, there, one, other) or _meet(here, there, other, one):
+                return f"{one} / {other}"
+    if _is_negated(new) == _is_negated(old):
+        return ""
+    words, others = content_words(new), content_words(old)
+    if len(words & others) > _SAME_WORDS * len(words | others):
+        return "the same words, one of the texts negated"
+    return ""
+
+
+def _is_negated(text: str) -> bool:
+    return any(word in NEGATIONS or word.startswith("avoid") for word in _spoken(text))
+
+
+@lru_cache(maxsize=4096)
+def _spoken(text: str) -> tuple[str, ...]:
+    """The lower-case words, contractions in two, and "." where a sentence ends."""
+    words: list[str] = []
+    for part in _PART.findall(text.lower().replace("’", "'")):
+        bare = part.replace("'", "")
+        if bare in CONTRACTIONS:
+            words += [CONTRACTIONS[bare], "not"]
+        elif bare == "cannot":
+            words += ["can", "not"]
+        else:
+            words.append(part if part.isalnum() else bare or ".")
+    return tuple("." if word in (";", "!", "?", "\n") else word for word in words)
+
+
+@lru_cache(maxsize=4096)
+def _marks(text: str) -> dict[str, list[frozenset[str]]]:
+    """The polarity words of a text, each with the content words around its occurrences."""
+    words = _spoken(text)
+    chains = list(_chains(words))
+    marks: dict[str, list[frozenset[str]]] = {}
+    for start, end in chains:
+        edges = [edge for chain in chains if chain != (start, end) for edge in chain]
+        for name in _names(words[start:end]):
+            marks.setdefault(name, []).append(_context(words, start, end, edges, name in _OBJECT_VERBS))
+    return marks
+
+
+def _chains(words: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+    """Where polarity words stand together: "must not be used" is one place."""
+    start = 0
+    while start < len(words):
+        end = start
+        while end < len(words) and (words[end] in _FORMS or (end > start and words[end] in _GLUE)):
+            end += 1
+        if end > start:
+            yield start, end
+        start = max(end, start + 1)
+
+
+def _names(chain: tuple[str, ...]) -> list[str]:
+    """The marks in one place; "must not" holds no "must", and "never use" no "use"."""
+    names: list[str] = []
+    denied = False
+    for form in filter(None, (_FORMS.get(word) for word in chain)):
+        if form in ("not", "never"):
+            if names and names[-1] in ("must", "should"):
+                names[-1] += " not"
+            elif form == "never":
+                names.append(form)
+            denied = True
+        elif form != "use" or "avoid" not in names[-1:]:
+            names.append(_DENIED.get(form, form) if denied else form)
+    return ["must" if name == "should" else name for name in names]
+
+
+def _context(words: tuple[str, ...], start: int, end: int, edges: list[int], objects: bool) -> frozenset[str]:
+    """The content words within three words; for verbs with an object, that object."""
+    left = max([start - _WINDOW, 0, *(edge for edge in edges if edge <= start)])
+    right = min([end + _WINDOW, len(words), *(edge for edge in edges if edge >= end)])
+    after = _until(words[end:right], _PREPOSITIONS if objects else frozenset())
+    before = tuple(reversed(_until(tuple(reversed(words[left:start])), frozenset())))
+    if objects:
+        return _topics(after) or _topics(before)
+    return _topics(before) | _topics(after)
+
+
+def _until(words: tuple[str, ...], ends: frozenset[str]) -> tuple[str, ...]:
+    for place, word in enumerate(words):
+        if word == "." or word in ends:
+            return words[:place]
+    return words
+
+
+def _topics(words: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(canonical(word) for word in words if word not in STOP_WORDS and word not in _FORMS)
+
+
+def _meet(here: dict[str, list[frozenset[str]]], there: dict[str, list[frozenset[str]]], one: str, other: str) -> bool:
+    """Whether one text has `one` where the other has `other`, in overlapping context, and not both in both."""
+    if one in there and other in here:
+        return False
+    return any(a & b for a in here.get(one, ()) for b in there.get(other, ()))
+
+
+@lru_cache(maxsize=2048)
+def same_subject(new: str, old: str) -> bool:
+    """Whether the two texts speak of the same thing, so that the later one can take the place of the earlier."""
+    here, there, difference = read(new), read(old), compare(new, old)
+    swap = _is_swap(difference)
+    if not swap and any(_is_elsewhere(slot, here, there) for slot in difference.slots):
+        return False
+    kinds = [slot.kind for slot in difference.slots]
+    several = len(kinds) > 1 and not swap
+    if several and "opposed" not in kinds and ("name" in kinds or "thought" in kinds):
+        return False  # a value and what it is the value of
+    values = [slot for slot in difference.slots if not several or slot.kind in ("opposed", "value")]
+    words = _words_without(here, {token.key for slot in values for token in slot.new})
+    others = _words_without(there, {token.key for slot in values for token in slot.old})
+    shared = len(words & others)
+    return shared > 0 and shared >= _SAME_SUBJECT * min(len(words), len(others))
+
+
+def _is_swap(difference: Difference) -> bool:
+    """Whether the same words changed their places: "x before y", "y before x"."""
+    new = sorted(token.word for slot in difference.slots for token in slot.new)
+    return new == sorted(token.word for slot in difference.slots for token in slot.old)
+
+
+def _words_without(statement: Statement, keys: set[str]) -> frozenset[str]:
+    return frozenset(token.word for token in statement.tokens if token.key not in keys and token.word != "use")
+
+
+def _is_elsewhere(slot: Slot, here: Statement, there: Statement) -> bool:
+    """Whether what was replaced says where or for whom the statement holds; then both statements can be true."""
+    scopes = any(a.word != b.word and {a.word, b.word} <= SCOPES for a in slot.old for b in slot.new)
+    if scopes and _opener(here.tokens, slot.new_at) not in _ASSIGNING:
+        return True
+    if slot.kind == "opposed" or not slot.old or not slot.new:
+        return False
+    opener = _opener(here.tokens, slot.new_at)
+    if slot.new[0].kind != "number" and opener == _opener(there.tokens, slot.old_at):
+        ordered = not here.verb_at and here.verb.split(" ")[0] in _SCOPED_VERBS
+        if opener in _CONDITIONS or (ordered and opener in _PLACES):
+            return True
+    return _is_one_of_many(slot, here) or _is_other_subject(slot, here, there)
+
+
+def _is_one_of_many(slot: Slot, here: Statement) -> bool:
+    """Whether the verb before takes more than one thing: what needs a and what needs b may be the same."""
+    return slot.kind == "name" and slot.new_at > 0 and here.tokens[slot.new_at - 1].word in _COLLECTING
+
+
+def _is_other_subject(slot: Slot, here: Statement, there: Statement) -> bool:
+    """Whether the subject of the sentence was replaced, and the verb is one that several subjects share."""
+    if not (0 <= slot.new_at < here.verb_at and 0 <= slot.old_at < there.verb_at):
+        return False
+    token = slot.new[0]
+    if token.kind == "number":
+        return slot.new_at > 0 and here.tokens[slot.new_at - 1].word in _NUMBERED
+    if token.opener not in ("", "^", ",") or token.written.startswith("-"):
+        return False
+    if _DIGITS.sub("", token.word) == _DIGITS.sub("", slot.old[0].word):
+        return False  # jdk-17 and jdk-21
+    return not here.verb.endswith(" the") and here.verb not in _EXCLUSIVE_VERBS
+
+
+def _opener(tokens: tuple[Token, ...], place: int) -> str:
+    """The small word that opens the phrase in which a token stands."""
+    for token in reversed(tokens[max(0, place - 2) : place + 1]):
+        if token.opener or token.word in VERBS:
+            return token.opener
+    return ""

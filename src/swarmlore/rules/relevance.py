@@ -1,0 +1,147 @@
+"""How well a memory answers a cue: the scoring recipe of profile `default`, and when to stay silent.
+
+Three views of one pair of texts are added, never normalised per list: their sum also says when nothing fits.
+
+    relevance = late + meaning · cosine + lexical weight · bm25 / ln N − nothing
+
+`late` is late interaction (each piece of the cue finds its best piece in the memory), `cosine` compares the two
+sentence vectors, `bm25` counts shared words. Whether anything is shown at all is asked apart, of cosine and words only
+and less the cue's closeness to everyday requests: late interaction favours short cues and would talk too much.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """The constants of the recipe; each optimum is flat, so that a third more or less changes little."""
+
+    # BM25: memories are short, a repeated word says little (k1) and neither does length (b); rare words count more.
+    saturation: float = 1.2
+    length_share: float = 0.3
+    idf_power: float = 1.5
+    # Sums of rare words grow with the store, cosines do not: words are divided by ln N.
+    size_power: float = 1.0
+    least_size: int = 20
+    # Words weigh little in a plain sentence and five times as much where half of the cue is code or machine output.
+    plain_words: float = 0.0115
+    code_words: float = 0.046
+    full_code_share: float = 0.5
+    # The sentence vector adds little to the late interaction, but it is what remains where pieces are missing.
+    meaning: float = 0.15
+    late_slope: float = 0.71
+    late_base: float = 0.28
+    # What two unrelated texts get; below it relevance is zero.
+    nothing: float = 0.25
+    # Text .7, best situation .3.
+    situation_share: float = 0.3
+    # A turn of a conversation gets a share of the best turn within two of it, as far as that one is among the upper
+    # quarter of the candidates: a session full of mildly fitting turns must not outweigh the one that answers.
+    neighbour_share: float = 0.25
+    neighbour_reach: float = 2
+    neighbour_floor: float = 0.75
+    # The gate: words weigh the same for every cue; half of the closeness to everyday requests is taken off.
+    gate_words: float = 0.06
+    gate_generic: float = 0.5
+    bar: float = -0.06
+    bar_growth: float = 0.07
+    # Of the best ones only those near the first are shown.
+    near_best: float = 0.2
+
+
+DEFAULT = Relevance()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known about one memory and one cue. None: the memory has no vector, or no pieces."""
+
+    words: float = 0.0
+    cosine: float | None = None
+    late: float | None = None
+
+
+def idf(frequency: int, size: int) -> float:
+    """How rare a word is that `frequency` of `size` visible memories hold; never negative."""
+    return math.log(1 + (size - frequency + 0.5) / (frequency + 0.5)) if size >= frequency else 0.0
+
+
+def term_weights(frequencies: Mapping[str, int], size: int, rules: Relevance = DEFAULT) -> dict[str, float]:
+    """The weight of each of the cue's terms, made comparable between stores of different sizes."""
+    scale = math.log(max(size, rules.least_size)) ** rules.size_power
+    return {term: idf(count, size) ** rules.idf_power / scale for term, count in frequencies.items() if count > 0}
+
+
+def words_score(
+    words: Sequence[str], weights: Mapping[str, float], average_length: float, rules: Relevance = DEFAULT
+) -> float:
+    """BM25 of a memory given as its stems, for a cue given as weighted terms."""
+    counts: dict[str, int] = {}
+    for word in words:
+        if word in weights:
+            counts[word] = counts.get(word, 0) + 1
+    length = len(words) / max(average_length, 1.0)
+    damp = rules.saturation * (1 - rules.length_share + rules.length_share * length)
+    return sum(weights[word] * n * (rules.saturation + 1) / (n + damp) for word, n in counts.items())
+
+
+def words_weight(code_share: float, rules: Relevance = DEFAULT) -> float:
+    """How much words count for a cue of which this share looks like code."""
+    return rules.plain_words + rules.code_words * min(1.0, code_share / rules.full_code_share)
+
+
+def relevance(evidence: Evidence, code_share: float, rules: Relevance = DEFAULT) -> float:
+    """0 for unrelated texts, about .5 for an answer; a missing view is estimated from the others."""
+    cosine = 0.0 if evidence.cosine is None else evidence.cosine
+    late = rules.late_base + rules.late_slope * cosine if evidence.late is None else evidence.late
+    score = late + rules.meaning * cosine + words_weight(code_share, rules) * evidence.words
+    return max(0.0, score - rules.nothing)
+
+
+def with_situations(text: float, situations: Iterable[float], rules: Relevance = DEFAULT) -> float:
+    """The text's score with the share of the best situation; a situation that fits worse takes nothing away."""
+    best = max(situations, default=text)
+    return text + rules.situation_share * max(0.0, best - text)
+
+
+def with_neighbours(
+    scores: Sequence[float], places: Sequence[tuple[str, float] | None], rules: Relevance = DEFAULT
+) -> list[float]:
+    """The scores, with a share of the best turn near each in its session; `places` are (session, position)."""
+    if not any(places):
+        return list(scores)
+    floor = sorted(scores)[int(len(scores) * rules.neighbour_floor)]
+    strong: dict[str, list[tuple[float, float]]] = {}
+    for score, place in zip(scores, places, strict=True):
+        if place and score > floor:
+            strong.setdefault(place[0], []).append((place[1], score - floor))
+    return [
+        score + rules.neighbour_share * _best_near(place[1], strong.get(place[0], ()), rules) if place else score
+        for score, place in zip(scores, places, strict=True)
+    ]
+
+
+def _best_near(position: float, turns: Sequence[tuple[float, float]], rules: Relevance) -> float:
+    reach = rules.neighbour_reach
+    return max((excess for at, excess in turns if 0 < abs(at - position) <= reach), default=0.0)
+
+
+def gate_score(evidence: Evidence, generic: float, rules: Relevance = DEFAULT) -> float:
+    """What is compared with the bar; `generic` is the cue's best cosine to the everyday requests."""
+    cosine = 0.0 if evidence.cosine is None else evidence.cosine
+    return cosine + rules.gate_words * evidence.words - rules.gate_generic * max(0.0, generic)
+
+
+def bar(size: int, rules: Relevance = DEFAULT) -> float:
+    """What the best memory must reach before anything is shown; the best of many is better by chance."""
+    return rules.bar + rules.bar_growth * math.log(max(size, rules.least_size))
+
+
+def near_best(scores: Sequence[float], limit: int, rules: Relevance = DEFAULT) -> int:
+    """How many of the descending scores to show: at most `limit`, none far below the first."""
+    near = [score for score in scores[:limit] if scores[0] - score <= rules.near_best]
+    return len(near)

@@ -1,0 +1,93 @@
+"""What happened to a memory, and how to take it back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from swarmlore.codec import memory_from_dict, memory_to_dict
+from swarmlore.errors import Conflict, NotAllowed, NotFound
+from swarmlore.records import AuditRow, Caller, Memory
+from swarmlore.store.base import Operation
+from swarmlore.store.memories import Memories
+
+# Counters go on counting whatever happens to the content; an undo leaves them alone.
+_COUNTERS = (
+    *("access_count", "last_accessed_at", "feedback_score", "feedback_count", "last_validated_at", "outcomes"),
+    "encounter_score",
+)
+
+
+class History(Memories):
+    """Audit rows, undo, forget and erase."""
+
+    def history(self, caller: Caller, ref: str) -> list[AuditRow]:
+        """Every change of one memory, oldest first, with the record before and after it."""
+        memory = self.resolve(caller, ref)
+        found = self.ask("audit_of_memory", id=memory.id)
+        befores: list[Mapping[str, Any] | None] = [None if row[5] is None else json.loads(row[5]) for row in found]
+        afters = [*befores[1:], memory_to_dict(memory)]
+        return [
+            AuditRow(str(row[0]), row[1], memory.id, row[2], row[3], row[4], before, after)
+            for row, before, after in zip(found, befores, afters, strict=True)
+        ]
+
+    def forget(self, operation: Operation, memory: Memory, reason: str = "") -> Memory:
+        """Hide a memory; `undo` brings it back."""
+        return self.revise(operation, memory, replace(memory, forgotten_at=operation.at), "forgotten", reason)
+
+    def erase(self, operation: Operation, memory: Memory) -> None:
+        """Remove a memory's text from rows, history and indexes. The caller scrubs the files afterwards."""
+        seq, partition = self.ask("seq_of", id=memory.id)[0]
+        self._unindex(int(seq), int(partition), memory)
+        self._replace_situations(int(seq), ())
+        self.ask("delete_vectors_of", memory_seq=seq)
+        self.ask("delete_pieces", memory_seq=seq)
+        self.ask("drop_pending_of", memory_seq=seq)
+        for name in ("erase_audit", "erase_receipt_items", "erase_receipt_cues", "delete_links_of", "delete_memory"):
+            self.ask(name, id=memory.id)
+        self.audit(operation, replace(memory, text="", title=""), "erased", None)
+
+    def last_operation(self, caller: Caller) -> str:
+        """The caller's newest act that can still be undone, or ''."""
+        rows = self.ask("last_operation", by=caller.agent, project=caller.project)
+        return str(rows[0][0]) if rows else ""
+
+    def undo(self, operation: Operation, target: str) -> list[Memory]:
+        """Take back one operation, whole, or refuse and change nothing."""
+        caller = operation.caller
+        self._check_undoable(caller, target)
+        reverted = [self._revert(operation, *row) for row in self.ask("audit_of_operation", operation=target)]
+        self.ask("delete_links_of_operation", operation=target)
+        self.ask("mark_undone", id=target, undone_by=operation.id)
+        return reverted
+
+    def _check_undoable(self, caller: Caller, target: str) -> None:
+        rows = self.ask("get_operation", id=target)
+        if not rows or rows[0][4] != caller.project:
+            raise NotFound(f"no operation {target!r}", "swarmlore history ID shows the operations on a memory")
+        _, _, verb, by, _, _, _, undone_by = rows[0]
+        if by != caller.agent and not caller.leads:
+            raise NotAllowed("this operation is another agent's", "only its author, a lead or a person can undo it")
+        if undone_by:
+            raise Conflict(f"operation {target} was undone already", f"to bring it back: swarmlore undo {undone_by}")
+        if verb == "erase":
+            raise Conflict("an erased memory cannot be brought back", "restore a backup if you have one")
+
+    def _revert(self, operation: Operation, id: str, action: str, version: int, before: str | None) -> Memory:
+        now = self.get(operation.caller, id)
+        if now is None:
+            raise NotFound(f"memory {id} is not there any more", "it was erased, or it is not yours to see")
+        if now.version != version:
+            raise Conflict(
+                f"memory {now.handle} was changed after this operation",
+                f"see what happened: swarmlore history {now.handle}",
+            )
+        if before is None:
+            return self.revise(operation, now, replace(now, forgotten_at=operation.at), "undone", f"undo of {action}")
+        former = memory_from_dict(json.loads(before))
+        kept = {name: getattr(now, name) for name in _COUNTERS}
+        restored = replace(former, **kept, updated_at=operation.at)
+        return self.revise(operation, now, restored, "undone", f"undo of {action}")

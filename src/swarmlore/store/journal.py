@@ -1,0 +1,96 @@
+"""Sessions, receipts and rejections."""
+
+from __future__ import annotations
+
+import json
+
+from swarmlore.records import Caller, Receipt, Rejection, Session, Shown
+from swarmlore.store.base import Operation, place_of
+from swarmlore.store.engine import Row
+from swarmlore.store.search import Search
+
+REJECTIONS_KEPT = 20
+
+
+class Journal(Search):
+    """What was refused, who worked when, and what was shown to whom."""
+
+    def reject(self, caller: Caller, tier: str, rejection: Rejection, keep: int = REJECTIONS_KEPT) -> None:
+        """Keep the newest rejections of a partition."""
+        with self.operation(Operation(rejection.id, rejection.at, caller, "reject")):
+            partition = self._partition(place_of(tier, caller.project, caller.agent))
+            values = {name: getattr(rejection, name) for name in ("id", "text", "reason", "layer", "at")}
+            self.ask("add_rejection", partition=partition, **values)
+            self.ask("trim_rejections", partition=partition, keep=keep)
+
+    def rejections(self, caller: Caller, limit: int = REJECTIONS_KEPT) -> list[Rejection]:
+        found = self.ask("list_rejections", partitions=self.visible(caller), limit=limit)
+        return [Rejection(*row) for row in found]
+
+    def put_session(self, caller: Caller, session: Session) -> None:
+        values = {name: getattr(session, name) for name in ("id", "client", "cwd", "started_at", "ended_at")}
+        with self.engine.writing():
+            extra = json.dumps(dict(session.extra), ensure_ascii=False)
+            self.ask("put_session", **values, project=caller.project, agent=caller.agent, extra=extra)
+
+    def session(self, caller: Caller, id: str) -> Session | None:
+        rows = self.ask("get_session", project=caller.project, agent=caller.agent, id=id)
+        return _session(rows[0]) if rows else None
+
+    def sessions(self, caller: Caller, limit: int = 20) -> list[Session]:
+        """The caller's own sessions; a lead or a person sees the project's."""
+        every = int(caller.leads)
+        found = self.ask("list_sessions", project=caller.project, agent=caller.agent, every=every, limit=limit)
+        return [_session(row) for row in found]
+
+    def put_receipt(self, caller: Caller, receipt: Receipt) -> None:
+        """Record one injection or skip."""
+        names = ("id", "at", "session", "trigger", "cue", "chars", "tokens", "reason", "headroom")
+        values = {name: getattr(receipt, name) for name in names}
+        with self.engine.writing():
+            seq = self.ask("add_receipt", **values, project=caller.project, agent=caller.agent)[0][0]
+            items = [(item, 0) for item in receipt.shown] + [(item, 1) for item in receipt.cut]
+            self.ask_many(
+                "add_receipt_item",
+                [
+                    {
+                        "receipt_seq": seq,
+                        "place": place,
+                        "memory": item.memory,
+                        "handle": item.handle,
+                        "score": item.score,
+                        "cut": cut,
+                        "why": item.why,
+                    }
+                    for place, (item, cut) in enumerate(items)
+                ],
+            )
+
+    def receipts(self, caller: Caller, session: str = "", limit: int = 20) -> list[Receipt]:
+        """Newest first; an agent's own, all of the project's for a lead or a person."""
+        who = {"project": caller.project, "agent": caller.agent, "every": int(caller.leads)}
+        found = self.ask("list_receipts", **who, session=session, limit=limit)
+        items: dict[tuple[int, int], list[Shown]] = {}
+        for seq, memory, handle, score, cut, why in self.ask("receipt_items", seqs=[row[0] for row in found]):
+            items.setdefault((seq, cut), []).append(Shown(memory, handle, score, why))
+        return [_receipt(row, tuple(items.get((row[0], 0), ())), tuple(items.get((row[0], 1), ()))) for row in found]
+
+    def shown_in(self, caller: Caller, session: str) -> frozenset[str]:
+        """Ids shown in a session since its last compaction."""
+        if not session:
+            return frozenset()
+        return frozenset(str(row[0]) for row in self.ask("shown_in_session", project=caller.project, session=session))
+
+    def counts(self, caller: Caller) -> list[tuple[str, str, str, str, str, int, int]]:
+        """(tier, status, kind, category, source, rows, forgotten among them) over what the caller may see."""
+        return [tuple(row) for row in self.ask("count_by", partitions=self.visible(caller))]
+
+
+def _session(row: Row) -> Session:
+    id, client, project, agent, started_at, ended_at, cwd, extra = row
+    return Session(id, client, project, agent, started_at, ended_at, cwd, json.loads(extra))
+
+
+def _receipt(row: Row, shown: tuple[Shown, ...], cut: tuple[Shown, ...]) -> Receipt:
+    _, id, at, project, agent, session, trigger, cue, chars, tokens, reason, headroom = row
+    return Receipt(id, at, project, agent, session, trigger, cue, shown, cut, chars, tokens, reason, headroom)

@@ -1,0 +1,243 @@
+"""Memories in and out of the store, with their derived indexes kept in the same transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from swarmlore.errors import Ambiguous, NotFound
+from swarmlore.records import Caller, Memory, Situation
+from swarmlore.store import rows
+from swarmlore.store.base import Operation, StoreBase
+from swarmlore.text.similarity import shingles
+from swarmlore.text.words import index_text
+
+MIN_HANDLE = 6
+MIN_PREFIX = 4
+SITUATIONS_KEPT = 8
+SHINGLE_LOOK = 50  # newest rows looked at per shared shingle: a phrase in more of them says little
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What `list` keeps. Empty means any; status '' means live, 'any' everything, 'forgotten' the hidden ones."""
+
+    tier: str = ""
+    kind: str = ""
+    category: str = ""
+    source: str = ""
+    session: str = ""
+    owner: str = ""
+    status: str = ""
+    tags: tuple[str, ...] = ()
+    limit: int = 20
+    offset: int = 0
+
+
+class Memories(StoreBase):
+    """Put, get, replace and list memories; every read takes the caller."""
+
+    def put(self, operation: Operation, memory: Memory, action: str = "added", reason: str = "") -> Memory:
+        """Store a new memory with its indexes and its audit row; the handle is chosen here."""
+        memory = replace(memory, handle=self._free_handle(memory.id), situations=_newest(memory.situations))
+        partition = self.partition_of(memory)
+        seq = int(self.ask("put_memory", **rows.to_row(memory, partition))[0][0])
+        for situation in memory.situations:
+            self._add_situation(seq, partition, situation, memory.live)
+        self._index(seq, partition, memory)
+        self.audit(operation, memory, action, None, reason)
+        return memory
+
+    def revise(self, operation: Operation, before: Memory, after: Memory, action: str, reason: str = "") -> Memory:
+        """Replace a memory by its next version; the former one goes to the history."""
+        after = replace(after, version=before.version + 1, situations=_newest(after.situations))
+        partition = self.partition_of(after)
+        seq, old_partition = self.ask("seq_of", id=before.id)[0]
+        self._unindex(int(seq), int(old_partition), before)
+        self.ask("replace_memory", **_without_handle(rows.to_row(after, partition)))
+        if after.situations != before.situations:
+            self._replace_situations(int(seq), after.situations)
+        self._reindex_cues(int(seq), partition, after.live)
+        self._index(int(seq), partition, after, same_text=_reads_alike(before, after))
+        self.audit(operation, after, action, before, reason)
+        return after
+
+    def get(self, caller: Caller, id: str) -> Memory | None:
+        """The memory, if it is there and the caller may see it."""
+        found = self._load("WHERE id = :id AND partition IN (:list:partitions)", caller, id=id)
+        return found[0] if found else None
+
+    def resolve(self, caller: Caller, ref: str) -> Memory:
+        """The one visible memory that an id, a handle or a unique prefix names."""
+        memory = self.get(caller, ref)
+        if memory is None:
+            memory = self.get(caller, self._expand(caller, ref.strip().lower()))
+        if memory is None:
+            raise NotFound(f"no memory {ref!r}", "look it up with: swarmlore list")
+        return memory
+
+    def _expand(self, caller: Caller, ref: str) -> str:
+        partitions = self.visible(caller)
+        exact = self.ask("id_of_handle", handle=ref, partitions=partitions)
+        if exact:
+            return str(exact[0][0])
+        if len(ref) < MIN_PREFIX:
+            return ""
+        span = {"low": ref, "high": ref + "\U0010ffff"}
+        found = [str(row[0]) for row in self.ask("ids_with_prefix", **span, partitions=partitions, limit=6)]
+        if len(found) > 1:
+            raise Ambiguous(f"{ref!r} fits {len(found)} memories or more", "give more characters", tuple(found))
+        return found[0] if found else ""
+
+    def touch(self, id: str, now: float) -> None:
+        """Count one access. A counter: not audited, and not worth waiting for the disk."""
+        with self.engine.writing(durable=False):
+            self.ask("touch_memory", id=id, now=now)
+
+    def select(self, caller: Caller, filter: Filter) -> list[Memory]:
+        """Visible memories, newest arrivals first."""
+        values = {name: getattr(filter, name) for name in Filter.__slots__ if name not in ("tags", "limit", "offset")}
+        partitions = self.visible(caller)
+        found: list[Memory] = []
+        offset, page = filter.offset, filter.limit if not filter.tags else 500
+        while len(found) < filter.limit:
+            seqs = [
+                row[0] for row in self.ask("list_memories", **values, partitions=partitions, limit=page, offset=offset)
+            ]
+            batch = self.by_seqs(seqs)
+            found += [batch[seq] for seq in seqs if not filter.tags or set(filter.tags) <= set(batch[seq].tags)]
+            offset += len(seqs)
+            if len(seqs) < page:
+                break
+        return found[: filter.limit]
+
+    def by_seqs(self, seqs: Sequence[int]) -> dict[int, Memory]:
+        """Memories by their row numbers; the caller's sight was applied when the numbers were found."""
+        if not seqs:
+            return {}
+        sql = rows.SELECT + "WHERE seq IN (SELECT value FROM json_each(:seqs))"
+        found = self.engine.run(sql, {"seqs": str([int(seq) for seq in seqs])})
+        situations = self._situations([int(row[0]) for row in found])
+        return {int(row[0]): rows.from_row(row, situations.get(int(row[0]), ())) for row in found}
+
+    def neighbours(self, partition: int, text: str, key: str = "", limit: int = 12) -> dict[int, Memory]:
+        """Live memories of one partition that share a key, the text or its shingles, best first."""
+        shared: dict[int, int] = {}
+        for name, value in (("text_hash", rows.text_hash(text)), ("key", key)):
+            if value:
+                for (seq,) in self.ask(f"seqs_of_{name}", partition=partition, **{name: value}):
+                    shared[int(seq)] = 1000  # equal beats alike
+        sql, look = self._sql["memories_of_shingle"], SHINGLE_LOOK
+        for shingle in shingles(text):
+            for (seq,) in self.engine.run(sql, {"partition": partition, "shingle": shingle, "limit": look}):
+                shared[seq] = shared.get(seq, 0) + 1
+        best = sorted(shared, key=lambda seq: (-shared[seq], -seq))[:limit]
+        found = self.by_seqs(best)
+        return {seq: found[seq] for seq in best if seq in found and found[seq].live}
+
+    def ids_of_session(self, caller: Caller, session: str) -> list[str]:
+        return [str(row[0]) for row in self.ask("ids_of_session", session=session, partitions=self.visible(caller))]
+
+    def ids_of_source(self, caller: Caller, source: str) -> list[str]:
+        return [str(row[0]) for row in self.ask("ids_of_source", source=source, partitions=self.visible(caller))]
+
+    def ids_derived_from(self, caller: Caller, ids: Sequence[str]) -> list[str]:
+        return [str(row[0]) for row in self.ask("ids_derived_from", ids=list(ids), partitions=self.visible(caller))]
+
+    def known_entities(self, caller: Caller) -> list[str]:
+        return [str(row[0]) for row in self.ask("entities_known", partitions=self.visible(caller))]
+
+    def _load(self, where: str, caller: Caller, **params: object) -> list[Memory]:
+        sql = rows.SELECT + where.replace("(:list:partitions)", "(SELECT value FROM json_each(:partitions))")
+        found = self.engine.run(sql, {**params, "partitions": json.dumps(self.visible(caller))})
+        situations = self._situations([int(row[0]) for row in found])
+        return [rows.from_row(row, situations.get(int(row[0]), ())) for row in found]
+
+    def _situations(self, seqs: Sequence[int]) -> dict[int, tuple[Situation, ...]]:
+        found: dict[int, tuple[Situation, ...]] = {}
+        for seq, text, via, at, _ in self.ask("situations_of", seqs=list(seqs)):
+            found[seq] = (*found.get(seq, ()), Situation(text, via, at))
+        return found
+
+    def _free_handle(self, id: str) -> str:
+        for length in range(MIN_HANDLE, 33):
+            handle = rows.handle_of(id, length)
+            if not self.ask("handle_taken", handle=handle):
+                return handle
+        return id  # 128 equal bits: the id itself is taken too, and the insert will say so
+
+    def _index(self, seq: int, partition: int, memory: Memory, *, same_text: bool = False) -> None:
+        """Full text, shingles, entities and the vector's state follow the row; what is not live is not found."""
+        if memory.live:
+            self.ask(
+                "index_words",
+                seq=seq,
+                title=index_text(memory.title) if memory.title else "",
+                body=index_text(memory.text),
+                tags=index_text(" ".join((*memory.tags, *memory.entities))),
+                place=rows.place_word(partition),
+            )
+            self.ask_many("add_shingle", _shingle_rows(seq, partition, memory))
+            self.ask_many(
+                "add_entity",
+                [{"partition": partition, "entity": name, "memory_seq": seq} for name in memory.entities],
+            )
+        if same_text:
+            self.ask("turn_vectors", memory_seq=seq, live=int(memory.live), partition=partition)
+        else:
+            self.ask("delete_vector", memory_seq=seq, situation_seq=0)
+            self.ask("delete_pieces", memory_seq=seq)
+            self.ask("add_pending", memory_seq=seq, situation_seq=0, work="embed")
+
+    def _unindex(self, seq: int, partition: int, memory: Memory) -> None:
+        self.ask("unindex_words", seq=seq)
+        self.ask_many("delete_shingle", _shingle_rows(seq, partition, memory))
+        self.ask("delete_entities_of", memory_seq=seq)
+
+    def _add_situation(self, seq: int, partition: int, situation: Situation, live: bool) -> None:
+        values = {"memory_seq": seq, "via": situation.via, "text": situation.text, "at": situation.at}
+        cue = int(self.ask("add_situation", **values)[0][0])
+        if live:
+            self.ask("index_cue", seq=cue, body=index_text(situation.text), place=rows.place_word(partition))
+        self.ask("add_pending", memory_seq=seq, situation_seq=cue, work="embed")
+
+    def _replace_situations(self, seq: int, wanted: Iterable[Situation]) -> None:
+        """Keep the rows (and vectors) of situations that stay, drop the others, add the new ones."""
+        left = list(wanted)
+        for _, text, via, at, cue in self.ask("situations_of", seqs=[seq]):
+            situation = Situation(text, via, at)
+            if situation in left:
+                left.remove(situation)
+                continue
+            self.ask("unindex_cue", seq=cue)
+            self.ask("delete_vector", memory_seq=seq, situation_seq=cue)
+            self.ask("done_pending", work="embed", memory_seq=seq, situation_seq=cue)
+            self.ask("delete_situation", seq=cue)
+        for situation in left:
+            self._add_situation(seq, 0, situation, live=False)
+
+    def _reindex_cues(self, seq: int, partition: int, live: bool) -> None:
+        for _, text, _, _, cue in self.ask("situations_of", seqs=[seq]):
+            self.ask("unindex_cue", seq=cue)
+            if live:
+                self.ask("index_cue", seq=cue, body=index_text(text), place=rows.place_word(partition))
+
+
+def _newest(situations: tuple[Situation, ...]) -> tuple[Situation, ...]:
+    return tuple(sorted(situations, key=lambda situation: situation.at))[-SITUATIONS_KEPT:]
+
+
+def _reads_alike(before: Memory, after: Memory) -> bool:
+    return (before.text, before.title) == (after.text, after.title)
+
+
+def _without_handle(row: dict[str, object]) -> dict[str, object]:
+    del row["handle"]
+    return row
+
+
+def _shingle_rows(seq: int, partition: int, memory: Memory) -> list[dict[str, object]]:
+    if memory.raw:
+        return []
+    return [{"partition": partition, "shingle": shingle, "memory_seq": seq} for shingle in set(shingles(memory.text))]

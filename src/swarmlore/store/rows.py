@@ -1,0 +1,87 @@
+"""Memory records as table rows and back."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from hashlib import blake2b
+from typing import Any
+
+from swarmlore.codec import plain
+from swarmlore.records import Citation, Confirmation, Memory, Outcomes, Situation
+
+COLUMNS = (
+    *("id", "handle", "text", "title", "kind", "category", "tier", "project", "owner", "scope", "status", "trust"),
+    *("source", "key", "confidence", "created_at", "updated_at", "last_accessed_at", "access_count", "expires_at"),
+    *("valid_from", "valid_until", "forgotten_at", "superseded_by", "feedback_score", "feedback_count", "version"),
+)
+SELECT = "SELECT seq, partition, " + ", ".join(COLUMNS) + ", more FROM memory "
+_DEFAULTS = Memory(id="", text="")
+_SCALARS = ("born_in_phase", "max_phases", "last_validated_at", "encounter_score", "hive_eligible", "auto_generated")
+_LISTS = ("tags", "entities", "supersedes")
+_RECORDS = {"confirmed_by": Confirmation, "citations": Citation}
+
+
+def to_row(memory: Memory, partition: int) -> dict[str, Any]:
+    """The parameters of `put_memory` and `replace_memory`."""
+    row = {name: getattr(memory, name) for name in COLUMNS}
+    row["partition"] = partition
+    row["session"] = str(memory.source_ref.get("session", ""))
+    row["position"] = _position(memory)
+    row["text_hash"] = text_hash(memory.text)
+    row["more"] = json.dumps(_more(memory), ensure_ascii=False, separators=(",", ":"))
+    return row
+
+
+def from_row(row: tuple[Any, ...], situations: tuple[Situation, ...] = ()) -> Memory:
+    """The memory of a row selected with `SELECT`."""
+    values = dict(zip(COLUMNS, row[2:-1], strict=True))
+    more = json.loads(row[-1])
+    for name in _LISTS:
+        more[name] = tuple(more.get(name, ()))
+    for name, kind in _RECORDS.items():
+        more[name] = tuple(kind(**item) for item in more.get(name, ()))
+    if "outcomes" in more:
+        more["outcomes"] = Outcomes(**more["outcomes"])
+    return Memory(**values, **more, situations=situations)
+
+
+def text_hash(text: str) -> str:
+    """Equal for texts that differ only in case and white space; what looks equal is compared again by the rules."""
+    return blake2b(" ".join(text.lower().split()).encode("utf-8", "replace"), digest_size=12).hexdigest()
+
+
+def handle_of(id: str, length: int) -> str:
+    """The end of a UUID is random; an id from elsewhere is hashed first."""
+    tail = id.replace("-", "")
+    if len(tail) != 32 or not all(char in "0123456789abcdef" for char in tail):
+        tail = blake2b(id.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    return tail[-length:]
+
+
+def place_word(partition: int) -> str:
+    """A partition as a word of the full-text index; the checksum keeps it from meeting a real word."""
+    return f"zq{partition}x{zlib.crc32(str(partition).encode()):08x}"
+
+
+def _position(memory: Memory) -> int | None:
+    position = memory.source_ref.get("position")
+    return position if isinstance(position, int) else None
+
+
+def _more(memory: Memory) -> dict[str, Any]:
+    """What has no column of its own; defaults are left out."""
+    more = {name: getattr(memory, name) for name in (*_SCALARS, *_LISTS) if _said(memory, name)}
+    for name in _RECORDS:
+        if _said(memory, name):
+            more[name] = [plain(item) for item in getattr(memory, name)]
+    if _said(memory, "outcomes"):
+        more["outcomes"] = plain(memory.outcomes)
+    for name in ("source_ref", "extra"):
+        if _said(memory, name):
+            more[name] = dict(getattr(memory, name))
+    return more
+
+
+def _said(memory: Memory, name: str) -> bool:
+    return bool(getattr(memory, name) != getattr(_DEFAULTS, name))

@@ -1,0 +1,159 @@
+"""Finding rows: full text, vectors, entities. Numbers and scores come out; records are loaded by whoever needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from swarmlore.records import Caller, Link, Memory
+from swarmlore.store.history import History
+from swarmlore.store.rows import place_word
+
+COLUMNS = "{title body tags}"
+COUNTED_ROWS = 5_000  # up to here words are counted among the visible memories only
+
+
+class Search(History):
+    """Candidates for recall, and the vectors behind them."""
+
+    def match_words(self, terms: Sequence[str], partitions: Sequence[int], limit: int) -> list[tuple[int, float]]:
+        """(row, score) of memories that hold any of the words, best first."""
+        match = self._match(terms, partitions, COLUMNS)
+        return (
+            [(int(seq), float(score)) for seq, score in self.ask("search_words", match=match, limit=limit)]
+            if match
+            else []
+        )
+
+    def match_cues(self, terms: Sequence[str], partitions: Sequence[int], limit: int) -> list[tuple[int, float]]:
+        """(row, score) of memories one of whose situations holds any of the words, best first."""
+        match = self._match(terms, partitions, "{body}")
+        if not match:
+            return []
+        best: dict[int, float] = {}
+        for seq, score, _ in self.ask("search_cues", match=match, limit=limit):
+            best.setdefault(int(seq), float(score))
+        return list(best.items())
+
+    def _match(self, terms: Sequence[str], partitions: Sequence[int], columns: str) -> str:
+        """A query of quoted words only: nothing a user types becomes syntax."""
+        clean = (term.replace('"', " ").replace("\0", " ").strip() for term in terms)
+        words = " OR ".join(f'"{term}"' for term in clean if term)
+        if not words or not partitions:
+            return ""
+        if len(partitions) >= self.ask("count_partitions")[0][0]:
+            return f"{columns} : ({words})"
+        places = " OR ".join(f'"{place_word(partition)}"' for partition in partitions)
+        return f"({columns} : ({words})) AND (place : ({places}))"
+
+    def document_frequencies(self, terms: Sequence[str], partitions: Sequence[int]) -> tuple[dict[str, int], int]:
+        """In how many memories each stem occurs, and of how many: of the visible ones where that is cheap, else of all."""
+        live = self.count_live()
+        mine = sum(self._count_in(partition) for partition in partitions)
+        if mine >= live or mine > COUNTED_ROWS:
+            found = {str(term): int(count) for term, count in self.ask("document_frequency", terms=list(terms))}
+            return found, live
+        matches = ((term, self._match([term], partitions, COLUMNS)) for term in terms)
+        return {term: self._count(match) for term, match in matches if match}, mine
+
+    def _count_in(self, partition: int) -> int:
+        return self._count(f'place : "{place_word(partition)}"')
+
+    def _count(self, match: str) -> int:
+        return int(self.ask("count_matches", match=match)[0][0])
+
+    def count_live(self) -> int:
+        """How many memories full-text search knows, over all partitions."""
+        return int(self.ask("count_live")[0][0])
+
+    def vectors_since(self, change: int, provider: str, limit: int) -> list[tuple[Any, ...]]:
+        """(seq, memory, situation, partition, live, change, data) of the next vectors that changed after `change`."""
+        return self.ask("vectors_since", change=change, provider=provider, limit=limit)
+
+    def count_vectors(self, provider: str) -> int:
+        return int(self.ask("count_vectors", provider=provider)[0][0])
+
+    def pieces_of(self, seqs: Sequence[int], provider: str) -> dict[int, bytes]:
+        """The packed word-piece vectors of memories that have them."""
+        found = self.ask("pieces_of", seqs=list(seqs), provider=provider)
+        return {int(seq): bytes(pieces) for seq, pieces in found}
+
+    def newest_pieces(self, provider: str, limit: int) -> list[bytes]:
+        """The packed pieces of the newest memories, a sample of how the store speaks."""
+        return [bytes(row[0]) for row in self.ask("newest_pieces", provider=provider, limit=limit)]
+
+    def seqs_of_entities(self, entities: Sequence[str], partitions: Sequence[int]) -> list[int]:
+        found = self.ask("seqs_of_entities", entities=list(entities), partitions=list(partitions))
+        return [int(row[0]) for row in found]
+
+    def turns_around(self, memory: Memory, reach: int) -> list[int]:
+        """Rows of the turns before and after a turn of a session."""
+        values = {
+            "session": str(memory.source_ref.get("session", "")),
+            "position": memory.source_ref.get("position"),
+            "partition": self.partition_of(memory),
+            "reach": reach,
+        }
+        return [int(row[0]) for name in ("turns_before", "turns_after") for row in self.ask(name, **values)]
+
+    def links_of(self, caller: Caller, ids: Sequence[str]) -> list[Link]:
+        """Links between the given memories and others."""
+        return [Link(*row) for row in self.ask("links_of", ids=list(ids))]
+
+    # Vectors and the work that waits for them
+
+    def pending(self, work: str, limit: int) -> list[tuple[int, int, int, str]]:
+        """(memory, situation, attempts, error) of texts that wait for `work`."""
+        return [(int(a), int(b), int(c), str(d)) for a, b, c, d in self.ask("list_pending", work=work, limit=limit)]
+
+    def count_pending(self) -> dict[str, tuple[int, int]]:
+        """How many texts wait for each kind of work, and the most attempts any of them has seen."""
+        return {str(work): (int(count), int(attempts or 0)) for work, count, attempts in self.ask("count_pending")}
+
+    def text_of(self, memory_seq: int, situation_seq: int) -> tuple[str, int, bool] | None:
+        """(text, partition, live) of what is to be embedded, or None if it is gone."""
+        if situation_seq:
+            rows = self.ask("situation_to_embed", situation_seq=situation_seq)
+            return (str(rows[0][0]), int(rows[0][1]), bool(rows[0][2])) if rows else None
+        rows = self.ask("text_to_embed", memory_seq=memory_seq)
+        if not rows:
+            return None
+        title, text, partition, live = rows[0]
+        return (embedded_text(str(title), str(text)), int(partition), bool(live))
+
+    def put_vector(self, memory_seq: int, situation_seq: int, vector: dict[str, Any]) -> bool:
+        """Store a vector unless its text changed or went away meanwhile; tells whether it did."""
+        now = self.text_of(memory_seq, situation_seq)
+        self.ask("done_pending", work="embed", memory_seq=memory_seq, situation_seq=situation_seq)
+        if now is None:
+            return False
+        if now[0] != vector["text"]:
+            self.ask("add_pending", memory_seq=memory_seq, situation_seq=situation_seq, work="embed")
+            return False
+        place = {"memory_seq": memory_seq, "situation_seq": situation_seq}
+        self.ask("delete_vector", **place)
+        values = {name: vector[name] for name in ("provider", "dimension", "data")}
+        self.ask("add_vector", **place, **values, partition=now[1], live=int(now[2]))
+        if vector["pieces"] and not situation_seq:
+            self.ask("put_pieces", memory_seq=memory_seq, provider=vector["provider"], data=vector["pieces"])
+        return True
+
+    def settle_later(self, memory_seq: int) -> None:
+        """Note that a fresh vector still has to be compared with its neighbours."""
+        self.ask("add_pending", memory_seq=memory_seq, situation_seq=0, work="settle")
+
+    def settled(self, memory_seq: int) -> None:
+        self.ask("done_pending", work="settle", memory_seq=memory_seq, situation_seq=0)
+
+    def fail_embedding(self, memory_seq: int, situation_seq: int, error: str) -> None:
+        self.ask("fail_pending", work="embed", memory_seq=memory_seq, situation_seq=situation_seq, error=error[:200])
+
+    def embed_again(self, provider: str) -> int:
+        """Queue every text whose vector comes from another provider; the old vectors stay until replaced."""
+        self.ask("queue_foreign", provider=provider)
+        return self.count_pending().get("embed", (0, 0))[0]
+
+
+def embedded_text(title: str, text: str) -> str:
+    """What stands for a memory in vector space."""
+    return f"{title}\n{text}" if title and not text.startswith(title) else text

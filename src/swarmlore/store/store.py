@@ -1,0 +1,79 @@
+"""The store: one class, written once over named statements and a small engine.
+
+Its parts, each on top of the one before: `base` (statements, sight, operations), `memories` (rows and their indexes),
+`history` (undo, forget, erase), `search` (candidates and vectors), `journal` (sessions, receipts, rejections).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from swarmlore.errors import StoreCorrupt, StoreError, StoreReadOnly
+from swarmlore.store.journal import Journal
+from swarmlore.store.migrate import migrate, newest
+from swarmlore.store.sqlite import SqliteEngine
+
+FILE = "lore.db"
+MARKER = "store.json"
+BACKUPS = "backups"
+
+
+class Store(Journal):
+    """Everything that is remembered, for callers that may see it."""
+
+    @classmethod
+    def open(cls, home: str, now: float, *, lock_timeout_s: float = 30.0) -> Store:
+        """Open the store of a home folder, made when it is new; never put an empty one in place of a broken one."""
+        path = os.path.join(home, FILE)
+        new = _is_new(home, path)
+        writable = os.access(path if os.path.exists(path) else home, os.W_OK) and os.access(home, os.W_OK)
+        if not writable and new:
+            raise StoreReadOnly(f"{home} cannot be written", "choose another folder with SWARMLORE_HOME")
+        engine = SqliteEngine(path, readonly=not writable, lock_timeout_s=lock_timeout_s)
+        try:
+            if engine.version() != newest(engine.name) or new:
+                migrate(engine, os.path.join(home, BACKUPS), now)
+        except BaseException:
+            engine.close()
+            raise
+        if new:
+            _mark(home, now)
+        return cls(engine)
+
+    def reindex_words(self) -> int:
+        """Build full text, shingles and entities anew from the rows; returns how many rows were read."""
+        with self.engine.writing():
+            for name in ("clear_words", "clear_cues", "clear_shingles", "clear_entities"):
+                self.ask(name)
+            done, after = 0, 0
+            while seqs := [int(row[0]) for row in self.ask("every_seq", after=after, limit=500)]:
+                for seq, memory in self.by_seqs(seqs).items():
+                    partition = self.partition_of(memory)
+                    self._index(seq, partition, memory, same_text=True)
+                    self._reindex_cues(seq, partition, memory.live)
+                done, after = done + len(seqs), seqs[-1]
+            self.ask("queue_missing")
+        return done
+
+
+def _is_new(home: str, path: str) -> bool:
+    """Whether there is no store here yet; one that was here and is gone or empty is an error, not a fresh start."""
+    empty = not os.path.exists(path) or os.path.getsize(path) == 0
+    if empty and os.path.exists(os.path.join(home, MARKER)):
+        raise StoreCorrupt(
+            f"{path} is missing or empty although this home had a store",
+            f"restore a copy: swarmlore restore-backup FILE; to begin anew, remove {os.path.join(home, MARKER)}",
+        )
+    return empty
+
+
+def _mark(home: str, now: float) -> None:
+    """Remember that a store was made here, so that its loss is noticed."""
+    path = os.path.join(home, MARKER)
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written", "check the permissions of the folder") from error
+    with os.fdopen(fd, "w", encoding="utf-8") as file:
+        json.dump({"created_at": now, "file": FILE}, file)

@@ -1,0 +1,177 @@
+"""Where a command meets its user: words in, answers and questions out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from swarmlore.errors import InvalidInput, SwarmloreError
+from swarmlore.surfaces import render
+from swarmlore.surfaces.cli.commands import COMMANDS, GROUPS, closest, module_of
+from swarmlore.surfaces.page import Page, clean, json_text
+
+if TYPE_CHECKING:
+    from swarmlore.lore import Lore
+    from swarmlore.surfaces.cli.progress import Progress
+
+YES = ("y", "yes")
+
+
+class Desk:
+    """One command line: its arguments, its streams, and the memory it works on."""
+
+    args: Any  # the argparse namespace of the command
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = list(words)
+        options = self.words[: self.words.index("--")] if "--" in self.words else self.words
+        self.json = "--json" in options
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None and hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")  # no terminal is too old for a memory
+
+    def serve(self) -> int:
+        """Run the command that the words name; returns its exit code."""
+        from swarmlore.surfaces.cli.parsing import parser_of, split_command
+
+        name, rest = split_command(self.words)
+        if name == "help":
+            name, rest = (rest[0], ["--help"]) if rest else ("", [])
+        if not name:
+            return self._without_command(rest)
+        if name not in COMMANDS:
+            fits = closest(name)
+            hint = f"did you mean: {' or '.join(fits)}" if fits else "swarmlore --help lists the commands"
+            raise InvalidInput(f"unknown command: {name}", hint)
+        try:
+            self.args = parser_of(name).parse_args(rest)
+        except SystemExit as stop:  # argparse printed the help
+            return int(stop.code or 0)
+        return int(module_of(name).run(self))
+
+    def _without_command(self, words: Sequence[str]) -> int:
+        from swarmlore import __version__
+
+        if "--version" in words or "-V" in words:
+            return self.show(lambda: {"version": __version__}, lambda _: f"swarmlore {__version__}")
+        strange = [word for word in words if word not in ("-h", "--help", "--json")]
+        if strange:
+            raise InvalidInput(f"no command was given with {strange[0]}", "swarmlore --help lists the commands")
+        return self.show(lambda: {"commands": COMMANDS}, lambda page: render.overview(GROUPS, COMMANDS, page))
+
+    def open(self) -> Lore:
+        """The memory of the chosen home, for the project of the chosen folder."""
+        from swarmlore.lore import Lore
+
+        profile = getattr(self.args, "profile", None)
+        return Lore.open(
+            self.home,
+            cwd=self.folder,
+            flags={"recall.profile": profile} if profile else None,
+            interactive=self.interactive,
+            client="cli",
+        )
+
+    @property
+    def home(self) -> str | None:
+        """The home folder that was asked for, or None for the usual one."""
+        return os.path.expanduser(self.args.home) if self.args.home else None
+
+    @property
+    def folder(self) -> str:
+        """The folder whose project is meant."""
+        chosen: str | None = self.args.project
+        if chosen:
+            if not os.path.isdir(chosen):
+                raise InvalidInput(f"{chosen} is not a folder", "--project takes a folder of the project")
+            return os.path.abspath(chosen)
+        try:
+            return os.getcwd()
+        except OSError:
+            raise InvalidInput("the current folder is gone", "cd to one that exists, or use --project PATH") from None
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person sits at both ends."""
+        return _is_terminal(sys.stdin) and _is_terminal(sys.stdout)
+
+    # Answers
+
+    def show(self, document: Callable[[], Any], text: Callable[[Page], str]) -> int:
+        """Answer with a document for programs or a text for people; always succeeds."""
+        if self.json:
+            _write(sys.stdout, json_text(document()))
+        elif words := text(_page(sys.stdout)):
+            _write(sys.stdout, words + "\n")
+        return 0
+
+    def note(self, text: str) -> None:
+        """Something beside the answer, where it does not get into a pipe."""
+        _write(sys.stderr, render.note(text, _page(sys.stderr)) + "\n")
+
+    def fail(self, error: SwarmloreError) -> int:
+        """Say what happened and what to type; returns the exit code of the error."""
+        self.flush()
+        if self.json:
+            from swarmlore.surfaces.cli.documents import failure
+
+            _write(sys.stdout, json_text(failure(error)))
+        else:
+            _write(sys.stderr, render.failure(error, _page(sys.stderr)) + "\n")
+        self.flush()
+        return error.exit_code
+
+    def flush(self) -> None:
+        """Let a full disk or a closed pipe be noticed while it can still be reported."""
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+
+    # Questions
+
+    def confirm(self, question: str) -> None:
+        """Go on only after a yes: from the flag, else from a person."""
+        if self.args.yes:
+            return
+        if not (_is_terminal(sys.stdin) and _is_terminal(sys.stderr)):
+            raise InvalidInput("this needs a yes, and nobody can be asked", "add --yes")
+        _write(sys.stderr, clean(question) + " [y/N] ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().lower() not in YES:
+            raise InvalidInput("nothing was changed", "answer y, or add --yes")
+
+    def progress(self, doing: str) -> Progress:
+        from swarmlore.surfaces.cli.progress import Progress
+
+        return Progress(doing, sys.stderr, terminal=_is_terminal(sys.stderr))
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    # A stream is None where the process was started without it.
+    return stream is not None and not stream.closed and stream.isatty()
+
+
+def _page(stream: TextIO | None) -> Page:
+    terminal = _is_terminal(stream)
+    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") in ("dumb", "")
+    return Page(_width(stream, terminal), colour=terminal and not plain)
+
+
+def _width(stream: TextIO | None, terminal: bool) -> int:
+    """Columns to wrap at; 0, where nobody looks: lines then stay whole, for grep and for agents."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns) > 0:
+        return int(columns)
+    if not terminal or stream is None:
+        return 0
+    try:
+        return os.get_terminal_size(stream.fileno()).columns
+    except OSError:
+        return 80
+
+
+def _write(stream: TextIO | None, text: str) -> None:
+    if stream is not None:
+        stream.write(text)

@@ -1,0 +1,59 @@
+"""forget: hide a memory or a whole origin; with --erase, for good."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from swarmlore.errors import InvalidInput
+from swarmlore.records import Memory
+from swarmlore.surfaces import render
+from swarmlore.surfaces.cli.desk import Desk
+from swarmlore.surfaces.cli.documents import plain
+
+if TYPE_CHECKING:
+    from swarmlore.lore import Lore
+
+EXAMPLES = ("swarmlore forget 3f9a2c", "swarmlore forget 3f9a2c --erase", "swarmlore forget --session 0190-abcd")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("ref", nargs="?", default="", metavar="REF", help="a handle, an id, or the beginning of one")
+    parser.add_argument("--session", default="", metavar="ID", help="everything from one session")
+    parser.add_argument("--source", default="", metavar="NAME", help="everything from one source, such as import")
+    parser.add_argument("--erase", action="store_true", help="remove every trace; this cannot be undone")
+    parser.add_argument("--yes", action="store_true", help="erase without asking")
+
+
+def run(desk: Desk) -> int:
+    args = desk.args
+    if sum(map(bool, (args.ref, args.session, args.source))) != 1:
+        raise InvalidInput("name one thing to forget", "swarmlore forget REF, or --session ID, or --source NAME")
+    with desk.open() as lore:
+        if args.erase:
+            desk.confirm(_question(lore, args))
+        gone = _forget(lore, args)
+        kept_in = _backups(lore, gone) if args.erase else []
+        return desk.show(
+            lambda: {"forgotten": plain(gone), "erased": args.erase, "backups": kept_in},
+            lambda page: render.forgotten(gone, kept_in, page, erased=args.erase),
+        )
+
+
+def _forget(lore: Lore, args: argparse.Namespace) -> tuple[Memory, ...]:
+    if args.ref:
+        return (lore.forget(args.ref, erase=args.erase),)
+    return lore.forget_origin(session=args.session, source=args.source, erase=args.erase)
+
+
+def _question(lore: Lore, args: argparse.Namespace) -> str:
+    if args.ref:
+        memory = lore.get(args.ref)
+        return f"Erase {memory.handle} for good?\n  {memory.text}\n"
+    return f"Erase everything from {args.session or args.source} for good?"
+
+
+def _backups(lore: Lore, gone: Sequence[Memory]) -> list[str]:
+    """The backups that still hold any of them."""
+    return sorted({path for memory in gone for path in lore.backups_holding(memory.id)})

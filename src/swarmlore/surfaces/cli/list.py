@@ -1,0 +1,40 @@
+"""list: memories, newest first."""
+
+from __future__ import annotations
+
+import argparse
+
+from swarmlore.records import KINDS, SOURCES, STATUSES, TIERS
+from swarmlore.surfaces import render
+from swarmlore.surfaces.cli.desk import Desk
+from swarmlore.surfaces.cli.documents import plain
+from swarmlore.surfaces.cli.parsing import count, items, place
+
+EXAMPLES = (
+    "swarmlore list --tag testing",
+    "swarmlore list --status forgotten",
+    "swarmlore list --limit 100 --offset 100 --json",
+)
+ASKABLE = (*STATUSES, "forgotten", "any")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tier", choices=TIERS, default="", metavar="TIER", help="one of: " + ", ".join(TIERS))
+    parser.add_argument("--kind", choices=KINDS, default="", metavar="KIND", help="one of: " + ", ".join(KINDS))
+    parser.add_argument("--category", default="", metavar="TOPIC", help="only this category")
+    parser.add_argument("--tag", action="append", metavar="TAG", help="with all of these; repeat, or use commas")
+    parser.add_argument("--status", choices=ASKABLE, default="", metavar="STATUS",
+                        help="what is live when not given; one of: " + ", ".join(ASKABLE))  # fmt: skip
+    parser.add_argument("--source", choices=SOURCES, default="", metavar="SOURCE", help="only from this source")
+    parser.add_argument("--session", default="", metavar="ID", help="only from this session")
+    parser.add_argument("--owner", default="", metavar="AGENT", help="only by this agent")
+    parser.add_argument("--limit", type=count, default=20, metavar="N", help="at most so many (20)")
+    parser.add_argument("--offset", type=place, default=0, metavar="N", help="skip the newest so many")
+
+
+def run(desk: Desk) -> int:
+    names = ("tier", "kind", "category", "status", "source", "session", "owner", "limit", "offset")
+    wanted = {name: getattr(desk.args, name) for name in names}
+    with desk.open() as lore:
+        memories = lore.list(**wanted, tags=items(desk.args.tag))
+        return desk.show(lambda: {"memories": plain(memories)}, lambda page: render.rows(memories, page))

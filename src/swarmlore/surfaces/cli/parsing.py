@@ -1,0 +1,108 @@
+"""Words into arguments: only the parser of the command that is asked for is built."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import NoReturn
+
+from swarmlore.errors import InvalidInput
+from swarmlore.surfaces.cli.commands import COMMANDS, module_of
+
+HELP_WIDTH = 100
+_WITH_VALUE = ("--home", "--project")
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+
+
+class Parser(argparse.ArgumentParser):
+    """Errors are ours to word; argparse would print and leave."""
+
+    def error(self, message: str) -> NoReturn:
+        problem, _, choices = message.partition(" (choose from ")
+        if choices:
+            raise InvalidInput(problem, "one of: " + choices.rstrip(")").replace("'", ""))
+        raise InvalidInput(problem, f"see: {self.prog} --help")
+
+
+def split_command(words: Sequence[str]) -> tuple[str, list[str]]:
+    """The first word that is neither an option nor an option's value, and all the others."""
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] in _WITH_VALUE else 1
+    if at >= len(words):
+        return "", list(words)
+    return words[at], [*words[:at], *words[at + 1 :]]
+
+
+def parser_of(name: str) -> Parser:
+    """The parser of one command, with the options every command has."""
+    command = module_of(name)
+    parser = Parser(
+        prog=f"swarmlore {name}",
+        description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
+        epilog="examples:\n" + "\n".join(f"  {line}" for line in command.EXAMPLES),
+        allow_abbrev=False,
+        formatter_class=_formatter,
+    )
+    command.arguments(parser)
+    common = parser.add_argument_group("everywhere")
+    common.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    common.add_argument("--home", metavar="PATH", help="where the memory lives (else SWARMLORE_HOME)")
+    common.add_argument("--project", metavar="PATH", help="work as if from this folder")
+    return parser
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    # With a width of its own: argparse makes a formatter per argument, and asks for the terminal's through shutil.
+    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=32, width=HELP_WIDTH)
+
+
+def count(text: str) -> int:
+    """A whole number above 0."""
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:18]) < 10**9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+def place(text: str) -> int:
+    """A whole number from 0."""
+    return 0 if text == "0" else count(text)
+
+
+def number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def share(text: str) -> float:
+    """A part of a whole: 0.35 or 35%."""
+    value = number(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+    if not 0.0 <= value <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share from 0 to 1")
+    return value
+
+
+def duration(text: str) -> float:
+    """Seconds, or a number with s, m, h, d or w."""
+    unit = _UNITS.get(text[-1:].lower())
+    value = number(text if unit is None else text[:-1]) * (unit or 1.0)
+    if not 0.0 < value < 1e11:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time to live; for example 30m, 12h, 7d, 2w")
+    return value
+
+
+def items(values: Iterable[str] | None) -> tuple[str, ...]:
+    """The values of an option that may be repeated and may hold commas, each once."""
+    parts = (part.strip() for value in values or () for part in value.split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def chosen(option: str, values: Iterable[str] | None, possible: Sequence[str]) -> tuple[str, ...]:
+    """`items`, each of which must be a known word."""
+    found = items(values)
+    for item in found:
+        if item not in possible:
+            raise InvalidInput(f"argument {option}: invalid choice: {item!r}", "one of: " + ", ".join(possible))
+    return found

@@ -1,0 +1,23 @@
+"""receipts: what agents were given, and why or why not."""
+
+from __future__ import annotations
+
+import argparse
+
+from swarmlore.surfaces import render
+from swarmlore.surfaces.cli.desk import Desk
+from swarmlore.surfaces.cli.documents import plain
+from swarmlore.surfaces.cli.parsing import count
+
+EXAMPLES = ("swarmlore receipts", "swarmlore receipts --session 0190-abcd --limit 5")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--session", default="", metavar="ID", help="only from this session")
+    parser.add_argument("--limit", type=count, default=20, metavar="N", help="at most so many (20)")
+
+
+def run(desk: Desk) -> int:
+    with desk.open() as lore:
+        found = lore.receipts(desk.args.session, desk.args.limit)
+        return desk.show(lambda: {"receipts": plain(found)}, lambda page: render.receipts(found, page))

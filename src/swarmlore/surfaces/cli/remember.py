@@ -1,0 +1,108 @@
+"""remember: one lesson, or one per line."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from swarmlore.errors import InvalidInput
+from swarmlore.records import KINDS, PROFILES, TIERS, Draft, Remembered
+from swarmlore.surfaces import render
+from swarmlore.surfaces.cli.desk import Desk
+from swarmlore.surfaces.cli.documents import plain
+from swarmlore.surfaces.cli.parsing import duration, items, number
+from swarmlore.surfaces.cli.reading import MAX_LINES_BYTES, given_text
+
+if TYPE_CHECKING:
+    from swarmlore.lore import Lore
+
+EXAMPLES = (
+    'swarmlore remember "Snapshot tests are recorded with make snap-record, never by hand" --tag testing',
+    "git log -1 --format=%s | swarmlore remember - --kind decision",
+    "swarmlore remember --file lessons.txt --each-line --category tooling",
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", nargs="*", metavar="TEXT", help="what to remember; - reads standard input")
+    parser.add_argument("--file", metavar="PATH", help="read the text from a file")
+    parser.add_argument("--each-line", action="store_true", help="one memory per line that is not empty")
+    about = parser.add_argument_group("about it")
+    about.add_argument("--kind", choices=KINDS, metavar="KIND", help="what it is: " + ", ".join(KINDS))
+    about.add_argument("--category", metavar="TOPIC", help="its topic, such as testing, tooling or security")
+    about.add_argument("--tag", action="append", metavar="TAG", help="repeat it, or separate tags by commas")
+    about.add_argument("--entity", action="append", metavar="TYPE:SLUG", help="what it is about, as feature:login")
+    about.add_argument("--title", default="", metavar="TEXT", help="a headline")
+    about.add_argument("--situation", default="", metavar="TEXT", help="the prompt or error in which it was needed")
+    about.add_argument("--confidence", type=number, metavar="0..1", help="how sure this is")
+    where = parser.add_argument_group("where and how long")
+    where.add_argument("--tier", choices=TIERS, metavar="TIER", help="who sees it: agent, swarm (default) or hive")
+    where.add_argument("--scope", metavar="SCOPE", help="where it applies: global (default) or stack:NAME")
+    where.add_argument("--ttl", type=duration, metavar="TIME", help="forget it after 30m, 12h, 7d, 2w or seconds")
+    where.add_argument("--key", default="", metavar="KEY", help="replaces what was remembered under the same key")
+    where.add_argument("--session", default="", metavar="ID", help="the session in which it was learned")
+    where.add_argument("--profile", choices=PROFILES, metavar="NAME", help="whose rules apply: " + ", ".join(PROFILES))
+    where.add_argument("--defer", action="store_true", help="store now, compute the vector later")
+
+
+def run(desk: Desk) -> int:
+    if desk.args.each_line:
+        return _remember_lines(desk)
+    text = given_text(desk.args.text, desk.args.file)
+    if not text.strip():
+        raise InvalidInput("there is no text to remember", 'say it: swarmlore remember "TEXT"')
+    with desk.open() as lore:
+        told = lore.remember(text, defer=desk.args.defer, session=desk.args.session, **_facts(desk.args))
+        former = _former(lore, told)
+        return desk.show(
+            lambda: {**plain(told), "replaced": [{"handle": handle, "text": text} for handle, text in former]},
+            lambda page: render.remembered(told, former, page),
+        )
+
+
+def _remember_lines(desk: Desk) -> int:
+    lines = given_text(desk.args.text, desk.args.file, MAX_LINES_BYTES).splitlines()
+    numbers = [number for number, line in enumerate(lines, start=1) if line.strip()]
+    if not numbers:
+        raise InvalidInput("there is no line to remember", "give lines through - or --file PATH")
+    facts = _facts(desk.args)
+    drafts = (Draft(text=lines[number - 1], **facts) for number in numbers)
+    with desk.open() as lore, desk.progress("remembering") as progress:
+        told = lore.remember_many(drafts, lambda done, _: progress(done, len(numbers)))
+    refused = [(numbers[place - 1], why) for place, why in told.rejected]
+    return desk.show(
+        lambda: {
+            "stored": told.stored,
+            "outcomes": told.outcomes,
+            "rejected": [{"line": line, "reason": why} for line, why in refused],
+            "operation": told.operation,
+        },
+        lambda page: render.remembered_lines(told.outcomes, refused, page),
+    )
+
+
+def _facts(args: argparse.Namespace) -> dict[str, Any]:
+    """The fields of a draft that were given."""
+    said = {
+        "kind": args.kind,
+        "category": args.category,
+        "tags": items(args.tag),
+        "entities": items(args.entity),
+        "title": args.title,
+        "situation": args.situation,
+        "confidence": args.confidence,
+        "tier": args.tier,
+        "scope": args.scope,
+        "ttl_s": args.ttl,
+        "key": args.key,
+        "source_ref": {"session": args.session} if args.session else None,
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _former(lore: Lore, told: Remembered) -> list[tuple[str, str]]:
+    """Handle and text of what this one took the place of; the history still has it."""
+    if told.outcome not in ("updated", "superseded"):
+        return []
+    newest = [lore.history(id)[-1].before for id in told.related]
+    return [(str(before["handle"]), str(before["text"])) for before in newest if before is not None]

@@ -1,0 +1,133 @@
+"""Paper and pens: widths, colours, safe text, words for quantities, lines and tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_AGES = (
+    (60, 1, "s"),
+    (3600, 60, "min"),
+    (86_400, 3600, "h"),
+    (86_400 * 60, 86_400, "d"),
+    (86_400 * 730, 2_629_746, "mo"),
+)
+_YEAR_S = 31_556_952
+
+
+class Page:
+    """What is written on: how wide (0: no wrapping), with colour or without, and what time it is."""
+
+    def __init__(self, width: int = 0, *, colour: bool = False, now: float | None = None) -> None:
+        self.width = width
+        self.colour = colour
+        self.now = time.time() if now is None else now
+
+    def paint(self, style: str, text: str) -> str:
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.colour and text else text
+
+
+def clean(text: object) -> str:
+    """Text that cannot move a cursor, change a colour or reorder a line: such characters are shown as escapes."""
+    text = str(text)
+    if text.isprintable():
+        return text
+    return "".join(_escape(char) if _unsafe(ord(char)) else char for char in text)
+
+
+def _unsafe(code: int) -> bool:
+    if code < 0x20:
+        return code not in (0x09, 0x0A)
+    bidi = 0x200E <= code <= 0x200F or 0x2028 <= code <= 0x202E or 0x2066 <= code <= 0x2069 or code == 0x061C
+    return 0x7F <= code <= 0x9F or bidi or 0xD800 <= code <= 0xDFFF or 0xE0000 <= code <= 0xE0FFF
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def json_text(document: Any) -> str:
+    """JSON that people can read and that is as safe to look at as every other text."""
+    import json
+
+    text = json.dumps(document, ensure_ascii=False, indent=2)
+    if text.isascii() and "\x7f" not in text:
+        return text + "\n"
+    return "".join(json.dumps(char)[1:-1] if ord(char) > 0x7E and _unsafe(ord(char)) else char for char in text) + "\n"
+
+
+# Words for quantities
+
+
+def ago(at: float, now: float) -> str:
+    """How long since, in the largest unit that fits."""
+    seconds = max(0.0, now - at)
+    if seconds < 1:
+        return "now"
+    for below, unit, name in _AGES:
+        if seconds < below:
+            return f"{int(seconds // unit)} {name} ago"
+    return f"{int(seconds // _YEAR_S)} y ago"
+
+
+def when(at: float, now: float) -> str:
+    """A moment in local time, with its distance."""
+    try:
+        stamp = time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+    except (OverflowError, ValueError, OSError):
+        return f"{at:.0f}"  # beyond the calendar
+    return f"{stamp} ({ago(at, now)})" if at <= now else stamp
+
+
+def size(count: float) -> str:
+    for unit in ("B", "KB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
+
+
+def amount(value: float) -> str:
+    """A score or factor: three decimals, more only where they would all be nought."""
+    return f"{value:.3f}" if not value or abs(value) >= 0.0005 else f"{value:.1e}"
+
+
+def many(count: int, one: str, more: str = "") -> str:
+    return f"{count} {one if count == 1 else more or one + 's'}"
+
+
+# Lines
+
+
+def _wrapped(text: str, page: Page, indent: int) -> list[str]:
+    """The lines of a text, no wider than the page leaves room for; words (paths, commands) are never cut."""
+    lines = clean(text).splitlines() or [""]
+    room = page.width - indent
+    if page.width == 0 or room < 20 or all(len(line) <= room for line in lines):
+        return lines
+    from textwrap import wrap
+
+    return [part for line in lines for part in wrap(line, room, break_long_words=False, break_on_hyphens=False) or [""]]
+
+
+def hang(head: str, text: str, page: Page, indent: int) -> str:
+    """A head, and beside it a text whose further lines stand under its first."""
+    lines = _wrapped(text, page, indent)
+    return "\n".join([head + lines[0], *(" " * indent + line for line in lines[1:])])
+
+
+def one_line(text: str, room: int) -> str:
+    line = " ".join(clean(text).split())
+    return line if room <= 0 or len(line) <= room else line[: max(1, room - 1)] + "…"
+
+
+def table(pairs: Iterable[tuple[str, str]], page: Page, indent: int = 2) -> list[str]:
+    """Names and values in two columns; empty values are left out."""
+    shown = [(name, value) for name, value in pairs if value]
+    left = max((len(name) for name, _ in shown), default=0) + 2
+    return [
+        hang(" " * indent + page.paint("dim", name.ljust(left)), value, page, indent + left) for name, value in shown
+    ]

@@ -1,0 +1,352 @@
+"""Everything that is formatted for people is formatted here; `page` has the paper and the pens.
+
+Stored text may hold anything: whatever comes out of the store passes `clean` before it meets a terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from swarmlore.errors import SwarmloreError
+from swarmlore.surfaces.page import Page, ago, amount, clean, hang, many, one_line, size, table, when
+
+if TYPE_CHECKING:
+    from swarmlore.backups import Backup
+    from swarmlore.config import Value
+    from swarmlore.doctor import Check
+    from swarmlore.records import AuditRow, Hit, Memory, Receipt, Remembered
+
+_STATES = {"ok": "green", "warn": "yellow", "fail": "red"}
+_TRUST = ("unknown", "derived", "an agent", "a person")
+
+
+# What went wrong, and what is beside the answer
+
+
+def failure(error: SwarmloreError, page: Page) -> str:
+    lines = [hang(page.paint("red", "error: "), error.message, page, 7)]
+    if error.hint:
+        lines.append(hang(page.paint("cyan", "hint: "), error.hint, page, 6))
+    return "\n".join(lines)
+
+
+def note(text: str, page: Page) -> str:
+    return page.paint("dim", clean(text))
+
+
+def progress(doing: str, done: int, total: int, *, bar: bool) -> str:
+    """How far: a bar of twenty marks where the total is known."""
+    if total <= 0:
+        return f"{doing} {done}"
+    if not bar:
+        return f"{doing} {done} of {total}"
+    full = min(20, 20 * done // total)
+    return f"{doing} [{'#' * full}{'.' * (20 - full)}] {done}/{total}"
+
+
+def overview(groups: Sequence[tuple[str, Sequence[str]]], summaries: Mapping[str, str], page: Page) -> str:
+    """What `swarmlore` says when nothing was asked."""
+    lines = ["Swarmlore: the memory that coding agents share.", "", page.paint("bold", "Try")]
+    lines += [
+        '  swarmlore remember "Snapshot tests are recorded with make snap-record, never by hand"',
+        '  swarmlore recall "update the reference images"',
+        "  swarmlore doctor",
+    ]
+    for title, names in groups:
+        lines += ["", page.paint("bold", title)]
+        lines += [f"  {page.paint('cyan', name.ljust(16))}{summaries[name]}" for name in names]
+    return "\n".join([*lines, "", "swarmlore COMMAND --help says more; --json gives every answer to programs."])
+
+
+# Memories
+
+
+def _handle(memory: Memory, page: Page) -> str:
+    return page.paint("bold", clean(memory.handle))
+
+
+def _about(memory: Memory, page: Page) -> str:
+    """Tier, kind and age in a few words; what is unusual is named too."""
+    words = [memory.tier, memory.kind, *([memory.category] if memory.category != "other" else [])]
+    if not memory.live:
+        words.append("forgotten" if memory.forgotten_at is not None else memory.status)
+    words.append(ago(memory.created_at, page.now))
+    if memory.confirmed_by:
+        words.append(f"confirmed {many(len(memory.confirmed_by), 'time')}")
+    return clean(" · ".join(words))
+
+
+def remembered(told: Remembered, former: Sequence[tuple[str, str]], page: Page) -> str:
+    """What became of a text, in plain words; `former` are handles and texts that it took the place of."""
+    memory = told.memory
+    heads = {
+        "added": "Remembered {}",
+        "linked": "Remembered {}, linked to a memory that it touches",
+        "confirmed": "Already known as {}",
+        "updated": "Updated {}",
+        "superseded": "Remembered {}; it replaces " + (", ".join(clean(handle) for handle, _ in former) or "another"),
+        "quarantined": "Kept {} in quarantine, where nobody is shown it",
+    }
+    lines = [heads[told.outcome].format(_handle(memory, page)) + _because(told)]
+    lines += [hang(page.paint("red", "  - "), text, page, 4) for _, text in former]
+    lines.append(hang(page.paint("green", "  + ") if former else "    ", memory.text, page, 4))
+    lines.append("    " + page.paint("dim", _about(memory, page)))
+    return "\n".join([*lines, *_gate_notes(told, page)])
+
+
+def _because(told: Remembered) -> str:
+    """The reason, where the outcome alone does not say it."""
+    if told.outcome not in ("linked", "quarantined", "confirmed"):
+        return ""
+    reason = told.reason.removeprefix("already known").removeprefix("; ")
+    return f": {clean(reason)}" if reason else ""
+
+
+def _gate_notes(told: Remembered, page: Page) -> list[str]:
+    """What the gate changed or doubts."""
+    lines = []
+    if told.redacted:
+        what = many(len(told.redacted), "secret was", "kinds of secrets were")
+        lines.append(page.paint("yellow", f"{what} redacted: {clean(', '.join(told.redacted))}"))
+    if told.stripped:
+        lines.append(f"{many(told.stripped, 'invisible character was', 'invisible characters were')} removed")
+    return lines + [page.paint("yellow", "warning: ") + clean(warning) for warning in told.warnings]
+
+
+def remembered_lines(outcomes: Mapping[str, int], refused: Sequence[tuple[int, str]], page: Page) -> str:
+    counts = [f"{count} {outcome}" for outcome, count in outcomes.items() if count]
+    lines = [", ".join(counts) or "nothing was stored"]
+    lines += [f"  {page.paint('yellow', f'line {number}')}: {clean(why)}" for number, why in refused[:20]]
+    if len(refused) > 20:
+        lines.append(f"  and {len(refused) - 20} more; --json lists all")
+    return "\n".join(lines)
+
+
+def hits(found: Sequence[Hit], page: Page, *, explain: bool = False) -> str:
+    """Hits with their rank; with `explain` also how each score came about."""
+    if not found:
+        return "Nothing was found."
+    left = len(str(len(found))) + 2
+    lines = []
+    for rank, hit in enumerate(found, start=1):
+        handle = clean(hit.memory.handle)
+        indent = left + len(handle) + 2
+        head = f"{rank}".ljust(left) + page.paint("bold", handle) + "  "
+        lines.append(hang(head, _lesson(hit.memory), page, indent))
+        about = f"{_about(hit.memory, page)} · score {amount(hit.score)}"
+        lines.append(" " * indent + page.paint("dim", about))
+        if explain:
+            lines += _parts(hit, page, indent)
+    return "\n".join(lines)
+
+
+def _lesson(memory: Memory) -> str:
+    return f"{memory.title}: {memory.text}" if memory.title else memory.text
+
+
+def _parts(hit: Hit, page: Page, indent: int) -> list[str]:
+    width = max((len(part.name) for part in hit.explanation), default=0)
+    return [
+        " " * (indent + 2)
+        + f"{clean(part.name).ljust(width)}  {part.value:7.3f}  "
+        + page.paint("dim", clean(part.note))
+        for part in hit.explanation
+    ]
+
+
+def rows(memories: Sequence[Memory], page: Page) -> str:
+    """One line per memory."""
+    if not memories:
+        return "Nothing is stored that fits."
+    handles = [clean(memory.handle) for memory in memories]
+    abouts = [_about(memory, page) for memory in memories]
+    first, second = (max(map(len, column)) + 2 for column in (handles, abouts))
+    room = max(20, page.width - first - second) if page.width else 0
+    return "\n".join(
+        page.paint("bold", handle.ljust(first)) + page.paint("dim", about.ljust(second)) + one_line(_lesson(m), room)
+        for m, handle, about in zip(memories, handles, abouts, strict=True)
+    )
+
+
+def card(memory: Memory, page: Page) -> str:
+    """Everything about one memory that is worth a line."""
+    lines = [hang(f"{_handle(memory, page)}  ", memory.text, page, len(memory.handle) + 2), ""]
+    return "\n".join(lines + table([*_facts(memory), *_life(memory, page), *_evidence(memory, page)], page))
+
+
+def _facts(memory: Memory) -> list[tuple[str, str]]:
+    return [
+        ("title", memory.title),
+        ("id", memory.id),
+        ("tier", f"{memory.tier} of {memory.project}" if memory.tier != "hive" else "hive"),
+        ("kind", memory.kind),
+        ("category", memory.category),
+        ("tags", ", ".join(memory.tags)),
+        ("about", ", ".join(memory.entities)),
+        ("scope", memory.scope),
+        ("status", "forgotten" if memory.forgotten_at is not None else memory.status),
+        ("source", " ".join((memory.source, *(f"{key}={value}" for key, value in memory.source_ref.items())))),
+        ("key", memory.key),
+        ("by", f"{memory.owner or 'nobody named'} (trust {memory.trust}, {_TRUST[min(3, max(0, memory.trust))]})"),
+    ]
+
+
+def _life(memory: Memory, page: Page) -> list[tuple[str, str]]:
+    moments = (
+        ("created", memory.created_at),
+        ("changed", memory.updated_at if memory.updated_at != memory.created_at else None),
+        ("expires", memory.expires_at),
+        ("forgotten", memory.forgotten_at),
+    )
+    return [(name, when(at, page.now)) for name, at in moments if at is not None]
+
+
+def _evidence(memory: Memory, page: Page) -> list[tuple[str, str]]:
+    confirmed = "\n".join(f"{c.where}, {c.by}, {when(c.at, page.now)}" for c in memory.confirmed_by)
+    counts = memory.outcomes
+    return [
+        ("confidence", f"{memory.confidence:.2f}"),
+        ("confirmed", confirmed),
+        ("read", many(memory.access_count, "time")),
+        (
+            "shown",
+            f"{many(counts.shown, 'time')}, cited {counts.cited}, applied {counts.applied}" if counts.shown else "",
+        ),
+        ("needed when", "\n".join(situation.text for situation in memory.situations)),
+        ("cites", "\n".join(f"{c.path}:{c.first_line}-{c.last_line}" for c in memory.citations)),
+        ("replaces", ", ".join(memory.supersedes)),
+        ("replaced by", memory.superseded_by),
+    ]
+
+
+# What happened
+
+
+def forgotten(gone: Sequence[Memory], backups: Sequence[str], page: Page, *, erased: bool) -> str:
+    if not gone:
+        return "There was nothing to forget."
+    names = ", ".join(_handle(memory, page) for memory in gone)
+    if not erased:
+        return f"Forgot {names}. swarmlore undo brings {'it' if len(gone) == 1 else 'them'} back."
+    lines = [f"Erased {names} for good."]
+    if backups:
+        lines.append(page.paint("yellow", "These backups still hold it; delete them if it must be gone:"))
+        lines += [f"  {clean(path)}" for path in backups]
+    return "\n".join(lines)
+
+
+def history(changes: Sequence[AuditRow], page: Page) -> str:
+    """Every change with its text before and after, oldest first."""
+    return "\n".join(line for row in changes for line in _change(row, page))
+
+
+def _change(row: AuditRow, page: Page) -> list[str]:
+    before, after = (str(side["text"]) if side else "" for side in (row.before, row.after))
+    why = f": {clean(row.reason)}" if row.reason else ""
+    lines = [f"{page.paint('bold', clean(row.action))}{why}"]
+    if before != after:
+        lines += [hang(page.paint("red", "  - "), before, page, 4)] if before else []
+        lines += [hang(page.paint("green", "  + "), after, page, 4)] if after else []
+    by = f"{when(row.at, page.now)} by {row.by or 'nobody named'}, operation {row.operation}"
+    return [*lines, "    " + page.paint("dim", clean(by))]
+
+
+def undone(reverted: Sequence[Memory], page: Page) -> str:
+    lines = [f"Took it back: {many(len(reverted), 'memory', 'memories')} changed."]
+    for memory in reverted:
+        state = "forgotten" if memory.forgotten_at is not None else memory.status
+        lines.append(f"  {_handle(memory, page)}  {page.paint('dim', clean(state))}  {one_line(memory.text, 80)}")
+    return "\n".join(lines)
+
+
+def receipts(found: Sequence[Receipt], page: Page) -> str:
+    """What was given or not, newest first."""
+    if not found:
+        return "Nothing was given yet, and nothing was left out."
+    return "\n".join(line for receipt in found for line in _receipt(receipt, page))
+
+
+def _receipt(receipt: Receipt, page: Page) -> list[str]:
+    given = many(len(receipt.shown), "memory", "memories") if receipt.shown else "nothing"
+    cut = f", {len(receipt.cut)} left out" if receipt.cut else ""
+    cost = f", {receipt.chars} characters, about {receipt.tokens} tokens" if receipt.shown else ""
+    lines = [
+        f"{page.paint('bold', given)}{cut}{cost}: {clean(receipt.reason)}",
+        "    " + page.paint("dim", clean(f"{when(receipt.at, page.now)} · {receipt.trigger} · {_who(receipt)}")),
+        hang("    cue: ", one_line(receipt.cue, 160), page, 9),
+    ]
+    lines += [f"    {page.paint('green', '+')} {clean(item.handle)}  {amount(item.score)}" for item in receipt.shown]
+    return lines + [f"    {page.paint('dim', '-')} {clean(item.handle)}  {clean(item.why)}" for item in receipt.cut]
+
+
+def _who(receipt: Receipt) -> str:
+    return " · ".join(part for part in (receipt.agent, receipt.session) if part) or "nobody named"
+
+
+# Care
+
+
+def stats(counts: Mapping[str, Any], page: Page) -> str:
+    lines = table(((name.replace("_", " "), _plain(name, value)) for name, value in counts.items()
+                    if not isinstance(value, Mapping)), page, indent=0)  # fmt: skip
+    for name, group in counts.items():
+        if isinstance(group, Mapping) and group:
+            lines += ["", page.paint("bold", name.replace("_", " "))]
+            lines += table(((str(key), str(value)) for key, value in group.items()), page)
+    return "\n".join(lines)
+
+
+def _plain(name: str, value: Any) -> str:
+    return size(value) if name == "bytes" else str(value)
+
+
+def checks(found: Sequence[Check], page: Page) -> str:
+    width = max((len(check.name) for check in found), default=0) + 2
+    lines = []
+    for check in found:
+        head = page.paint(_STATES[check.state], check.state.ljust(6)) + check.name.ljust(width)
+        lines.append(hang(head, check.message, page, 6 + width))
+        if check.hint:
+            lines.append(hang(" " * (6 + width) + page.paint("cyan", "hint: "), check.hint, page, 12 + width))
+    tally = [f"{count} {state}" for state in _STATES if (count := sum(check.state == state for check in found))]
+    return "\n".join([*lines, "", ", ".join(tally)])
+
+
+def settings(values: Sequence[Value], page: Page) -> str:
+    """Every setting; what is not the default is marked."""
+    lines = []
+    for value in values:
+        origin = "" if value.origin == "default" else page.paint("yellow", f"  ({clean(value.origin)})")
+        lines.append(f"{page.paint('bold', value.name)} = {clean(_toml(value.value))}{origin}")
+        lines.append("    " + page.paint("dim", clean(value.help)))
+    return "\n".join(lines)
+
+
+def setting(value: Value, page: Page) -> str:
+    about = f"{value.help}; from {value.origin}"
+    return f"{page.paint('bold', value.name)} = {clean(_toml(value.value))}\n    {page.paint('dim', clean(about))}"
+
+
+def setting_written(value: Value, path: str, page: Page) -> str:
+    return f"{page.paint('bold', value.name)} = {clean(_toml(value.value))}\n    written to {clean(path)}"
+
+
+def _toml(value: Any) -> str:
+    import json
+
+    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+
+
+def reindexed(counts: Mapping[str, int], page: Page) -> str:
+    return f"Indexed {many(counts['rows'], 'memory', 'memories')}, computed {many(counts['embedded'], 'vector')}."
+
+
+def backed_up(made: Backup, page: Page) -> str:
+    content = f"{many(made.memories, 'memory', 'memories')}, {size(made.bytes)}"
+    return f"Wrote {page.paint('bold', clean(made.path))}: {content}."
+
+
+def restored(backup: Backup, kept: str, page: Page) -> str:
+    lines = [f"Restored {many(backup.memories, 'memory', 'memories')} from {page.paint('bold', clean(backup.path))}."]
+    return "\n".join([*lines, *([f"What was there is kept in {clean(kept)}."] if kept else [])])

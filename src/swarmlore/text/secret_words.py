@@ -1,0 +1,169 @@
+"""Phrases around secrets, and the words that tell a secret from a name: data only, as `secret_rules`."""
+
+# (rule, keywords, shape, test of the value): keywords are lower case, joined by commas and looked up anywhere in the
+# text; the shape ignores case; the last group is the secret. `<=>` stands for what may join a name and
+# its value, `<_>` for what may join two words of a name.
+WORDED: tuple[tuple[str, str, str, str], ...] = (
+    (
+        "private-key",
+        "private key",
+        r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?=(?:\s|\\[nr]){0,9}[\w+/=:])"
+        # to its end; or, of a block that was cut, all lines that can belong to it
+        r"(?:(?:[^-]|-(?!----)){1,20000}+-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+        r"|(?:(?:[\s>#*\"',]|\\[nr]|[A-Z][A-Z\-]{2,20}: [^\n\\]{1,60}){0,40}+[A-Z0-9+/]{16,}+={0,2}){1,400}+)",
+        "any",
+    ),
+    ("private-key", "private-lines:", r"Private-Lines: \d{1,4}((?:\s{1,4}[A-Z0-9+/=]{16,64}+){1,200})", "any"),
+    ("url-password", "://", r"://([^\s/:@\"'<>\\]{0,80}):([^\s/@\"'<>\\]{1,200})@(?=[\w\[$*{])", "login"),
+    (
+        "authorization",
+        "authorization",
+        r"authorization[\"'\]]{0,2}\s{0,3}(?::|[=,]\s{0,3}f?(?=[\"'`]))\s{0,3}[\"'`]{0,2}(?:[a-z][a-z\-]{2,14} {1,4})?([^\s\"'`,;<>\\]{8,}+)",
+        "header",
+    ),
+    ("bearer-token", "bearer", r"bearer[ \t]{1,4}[\"'`]?([\w.~+/\-]{16,}+={0,2})", "random"),
+    (
+        "curl-user",
+        "curl",
+        r"(?<!\S)(?:-u|--user|--proxy-user)[ =]{0,3}[\"']?([^\s:\"'<>]{1,80}):[\"']?([^\s\"'<>]{1,120})",
+        "login",
+    ),
+    ("curl-user", "curl", r"(?<!\S)(?:-u|--user)[ =]{0,3}[\"']?([^\s:\"'<>]{8,80}):(?![^\s\"'])", "password"),
+    (
+        "netrc",
+        "machine",
+        r"machine\s{1,9}\S{1,99}\s{1,9}login\s{1,9}(\S{1,99})\s{1,9}password\s{1,9}(\S{4,99})",
+        "login",
+    ),
+    (
+        "pgpass",
+        ":5432:,:5433:,:6543:,pgpass",
+        r"(?<![^\s\"'`])[\w.*\-]{1,99}:(?:\d{4,5}|\*):[\w*\-]{1,60}:([\w*\-]{1,60}):([^\s\"'`:]{4,99})",
+        "login",
+    ),
+    ("command-password", "sshpass", r"(sshpass)\s{1,4}-p\s{0,3}[\"']?([^\s\"']{4,99})", "login"),
+    ("command-password", "docker login", r"\s(-p|--password)[ =]{1,3}[\"']?([^\s\"']{6,200})", "login"),
+    ("command-password", "mysql", r"mysql\w{0,10}\s[^\n|;]{0,80}?-p([^\s\"'$-][^\s\"']{4,60})", "password"),
+    ("command-password", "redis-cli", r"(redis-cli)\s[^\n|;]{0,80}?-a\s{1,3}[\"']?([^\s\"']{6,99})", "login"),
+    ("command-password", "pass:", r"(-pass(?:in|out)?)\s{1,3}pass:([^\s\"']{4,99})", "login"),
+    (
+        "spoken-password",
+        "password is,password was,passphrase is,passphrase was",
+        r"(?:password|passphrase)\s{1,3}(?:is|was)\s{0,2}:?\s{1,2}[\"'`]?([^\s\"'`,;]{6,80})",
+        "password",
+    ),
+    (
+        "spoken-secret",
+        "key is,apikey is,token is,secret is,key was,token was,secret was",
+        r"(?:key|token|secret)\s{1,3}(?:is|was)\s{0,2}:?\s{1,2}[\"'`]?([\w.~+/=\-]{16,500})",
+        "random",
+    ),
+    (
+        "flag-secret",
+        " --",
+        r"(?<!\S)--?[a-z][a-z\-_]{0,30}(?:key|token|secret|auth)[ =]{1,3}[\"'`]?([^\s\"'`]{10,500})",
+        "random",
+    ),
+    (
+        "flag-password",
+        " --",
+        r"(?<!\S)--?(?:[a-z][a-z\-_]{0,30})?(?:password|passwd|pass)[ =]{1,3}[\"'`]?([^\s\"'`]{6,99})",
+        "password",
+    ),
+    ("cookie", "cookie:", r"(?:set-)?cookie:\s{0,3}[\w.\-]{1,40}=([^\s;\"',]{20,2000})", "random"),
+    ("jwk-private-part", '"kty"', r'"(?:d|p|q|dp|dq|qi|k)"\s{0,4}:\s{0,4}"(<u20+>)', "varied"),
+    # The public half of a credential pair opens nothing alone, so only an assignment counts, never a mention.
+    ("account-id", "cloudinary", r"cloudinary<_>cloud(?:<_>name)?<=>([a-z0-9][a-z0-9_\-]{2,40})", "named"),
+    ("account-id", "tableau", r"tableau<_>(?:token|pat)<_>name<=>([\w.\-]{3,60})", "named"),
+    ("account-id", "canva", r"canva<_>client<_>id<=>(OC-<u10,14>)", "named"),
+    ("tenant-address", "supabase.co", r"url<=>(?:https?://)?([a-z]{16,24}\.supabase\.co)(?![\w.\-]|/\w)", "named"),
+    ("account-id", "lark,feishu", r"(?:lark|feishu)<_>app<_>id<=>(cli_<w16>)", "named"),
+    (
+        "account-id",
+        "pscale,planetscale",
+        r"(?:pscale|planetscale)<_>(?:db<_>)?(?:user(?:name)?|id)<=>(<a12,20>)",
+        "named",
+    ),
+    ("account-id", "clickhouse", r"clickhouse<_>(?:cloud<_>)?(?:api<_>)?(?:key<_>)?id<=>(<w20>)", "named"),
+    ("account-id", "account_sid,accountsid,account sid", r"account<_>sid<=>(AC<h32>)", "named"),
+    ("account-id", "plivo", r"plivo<_>auth<_>id<=>((?:MA|SA)<A18>)", "named"),
+    ("account-id", "algolia", r"algolia<_>app(?:lication)?<_>id<=>(<A10>)", "named"),
+    ("account-id", "ramp_id_", r"client<_>id<=>(ramp_id_<w30,60>)", "named"),
+    ("account-id", "aik_client_", r"client<_>id<=>(AIK_CLIENT_<w32,64>)", "named"),
+    ("account-id", "paypal", r"paypal<_>client<_>id<=>(A<u79>)", "named"),
+    ("account-id", "mdb_sa_id_", r"client<_>id<=>(mdb_sa_id_<h24>)", "named"),
+    ("account-id", "ebay", r"(?:client|app)<_>id<=>(<w2,20>-<w2,20>-(?:PRD|SBX)-<h9>-<h8>)", "named"),
+    ("account-id", "googleusercontent", r"client<_>id<=>(<d8,21>-<a32>\.apps\.googleusercontent\.com)", "named"),
+    (
+        "account-id",
+        "client_id,client-id,client id,clientid,app_id,app-id,app id,appid,app_key,access_id,access-id,accessid,"
+        "account_id,application_id,merchant_id",
+        r"(?:adobe|airtable|amazon|asana|atlassian|auth0|bitbucket|box|coinbase|crowdstrike|discord|docusign|dropbox|facebook"
+        r"|figma|fitbit|github|gitlab|hubspot|instagram|linkedin|looker|messagebird|miro|notion|okta|paypal|pinterest|plaid"
+        r"|reddit|sendbird|shopify|slack|spotify|square|strava|stripe|sumo|sumologic|tiktok|trello|twitch|twitter|vonage|wiz"
+        r"|xero|yahoo|zoom)<_>(?:api<_>)?(?:oauth<_>)?(?:client|app|account|access|application|merchant)<_>(?:id|key)<=>"
+        r"(<w10,40>|<d15,20>|Iv1\.<h16>)(?![\w\-])",
+        "account",
+    ),
+)
+
+# Address endings under which every customer has an own name, and how such an address is assigned.
+TENANT_ADDRESS = (
+    r"(?:url|uri|host|hostname|server|domain|endpoint|instance|account|site)<=>(?:https?://)?"
+    r"((?:[a-z0-9][a-z0-9\-]{0,62}\.){1,4}"
+)
+TENANT_HOSTS = """
+    jfrog.io my.salesforce.com online.tableau.com snowflakecomputing.com okta.com oktapreview.com
+    auth0.com cloud.databricks.com azuredatabricks.net myshopify.com zendesk.com freshdesk.com atlassian.net
+    service-now.com grafana.net clickhouse.cloud es.io elastic-cloud.com redis-cloud.com upstash.io aivencloud.com
+    documents.azure.com vault.azure.net openai.azure.com database.windows.net firebaseio.com looker.com
+    workday.com sentry.io pipedrive.com bamboohr.com onelogin.com jumpcloud.com kinde.com temporal.io turso.io
+    psdb.cloud neon.tech mongodb.net cloudant.com algolia.net"""
+
+# Endings of a name (letters only, lower case) that say its value is a secret ...
+SECRET_NAMES = """
+    token secret apikey secretkey accesskey privatekey authkey signingkey encryptionkey masterkey accountkey
+    sharedkey servicekey licensekey sharedaccesskey subscriptionkey functionskey deploykey serverkey clientkey
+    adminkey rootkey sessionkey apisecret credential credentials authorization jwt bearer serviceaccountkey
+    integrationkey ingestkey writekey webhookkey hmackey consumerkey applicationkey appkey rolekey secrettoken
+    platformkey clientcredential oauth"""
+PASSWORD_NAMES = "password passwd passphrase passwort"
+# ... as whole last words, where an ending would be too broad ...
+SECRET_WORDS = "pat auth creds cred"
+PASSWORD_WORDS = "pwd pass pw"
+# ... and endings that say the contrary.
+PUBLIC_NAMES = """
+    csrftoken xsrftoken antiforgerytoken csrfsecret nexttoken pagetoken nextpagetoken continuationtoken synctoken
+    cursortoken resumetoken maxtoken padtoken eostoken bostoken unktoken septoken clstoken masktoken stoptoken
+    publicapikey publickey publishablekey publishabletoken publictoken sitekey cachekey idempotencykey
+    idempotencytoken clienttoken publickeytoken cancellationtoken designtoken noauth author"""
+# Words that make a name secret wherever they stand in it, unless its last word says otherwise.
+SECRET_STEMS = "token secret apikey credential credentials passwd password"
+# Last words of a name whose value is no secret, whichever provider the name mentions.
+PLAIN_NAMES = """
+    id ids name url uri version sha commit rev revision hash digest checksum etag path file dir host port region zone
+    project org team date time at count size type status image tag branch ref email user username length chars prefix
+    suffix header endpoint arn expiry ttl iv nonce fingerprint thumbprint model"""
+# Words that may follow the name of a secret without changing what it is.
+TAIL_WORDS = """
+    value val str string default prod production dev development test testing staging stage live sandbox new old
+    base raw plain plaintext b64 base64 encoded primary secondary main backup env here one two"""
+# Names of the form SOMETHING_KEY whose value is no secret.
+PLAIN_KEYS = """
+    public cache primary foreign sort partition hash range row column index lookup bucket object map dict item
+    site map maps unique composite group routing sequence registry translation i18n message shard sdk json field
+    param header config option state action event sequence idempotency dedup"""
+
+# Whole values that stand for a password and are none.
+PLACEHOLDER_WORDS = """
+    pass password passwd pwd pw secret token key apikey api_key test testing user username admin root guest foo bar
+    baz xxx yyy zzz changeme change_me change-me changeit mypassword mypass yourpassword your_password example none
+    null true false string required optional hidden masked redacted undefined empty default postgres mysql redis
+    rabbitmq minio minioadmin elastic mongo sa letmein dummy sample placeholder todo hunter basic bearer digest argon2
+    argon2id argon2i bcrypt scrypt pbkdf2 sha1 sha256 sha512 md5 base64 oauth2 utf8 x509 rsa2048 ed25519 aes256
+    password1 password123 pass123 pass1234 secret123 test123 test1234 admin123 123456 12345678"""
+# Parts that mark a value as an example, wherever they stand in it (lower case).
+PLACEHOLDER_PARTS = """
+    example xxxx **** ... ____ #### placeholder changeme change-me change_me your- your_ yourapi yourtoken yoursecret
+    yourpass yourkey my-secret my_secret mysecret dummy replace- replace_ replaceme insert- insert_ redacted
+    ghijklmnopqrst 123456789012345 _here -here keyhere tokenhere foobar"""

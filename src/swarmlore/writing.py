@@ -1,0 +1,318 @@
+"""The way of a text into the store: gate, identity, vector, decision, one transaction."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from swarmlore.config import Settings
+from swarmlore.embedding import Embedding, Progress
+from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, Rejected
+from swarmlore.records import Caller, Draft, Memory, Rejection, Remembered
+from swarmlore.remember import Stored, Terms, as_neighbour, neighbours_of, settle, store_new
+from swarmlore.rules.birth import birth
+from swarmlore.rules.gate import GateRejection, Passed, pass_gate
+from swarmlore.store.base import Operation
+from swarmlore.store.search import embedded_text
+from swarmlore.store.store import Store
+from swarmlore.text.entities import entities_from_text, resolve_entity
+from swarmlore.text.ids import is_id
+from swarmlore.text.similarity import jaccard_bigram
+
+if TYPE_CHECKING:
+    from swarmlore.rules.upsert import Decision
+
+CHUNK_ROWS = 400
+CHUNK_S = 0.25  # other writers wait for a chunk of an import at most about this long
+SETTLE_AT_ONCE_ROWS = 10_000  # comparing with this many vectors costs less than a millisecond or two
+SETTLE_BATCH = 32
+LIKELY_SAME = 0.8  # below the lowest cosine that a rule acts on
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of many drafts: how often each outcome, and what was refused and why."""
+
+    outcomes: dict[str, int]
+    rejected: tuple[tuple[int, str], ...]
+    operation: str
+
+    @property
+    def stored(self) -> int:
+        return sum(count for outcome, count in self.outcomes.items() if outcome != "rejected")
+
+
+class Writing:
+    """Drafts in, memories out; the same gate and the same decision for every door."""
+
+    def __init__(
+        self,
+        store: Store,
+        caller: Caller,
+        settings: Settings,
+        embedding: Embedding,
+        operation: Callable[[str], Operation],
+        new_id: Callable[[], str],
+    ) -> None:
+        self._store = store
+        self._caller = caller
+        self._settings = settings
+        self._embedding = embedding
+        self._operation = operation
+        self._new_id = new_id
+        life = settings.life
+        self._life_days = {
+            "task_completion": life.task_completion_days,
+            "session_summary": life.session_summary_days,
+            "transcript": life.transcript_days,
+            "file_index": life.file_index_days,
+        }
+
+    def remember(self, draft: Draft, *, defer: bool = False, session: str = "") -> Remembered:
+        """Store one draft. The reply means that it is durable."""
+        operation = self._operation("remember")
+        passed = self._pass(draft, operation)
+        memory = self._born(passed.draft, operation)
+        vector = None if defer or passed.quarantine else Meanwhile(lambda: self._vector(memory))
+        terms = self._terms(memory, session)
+        try:
+            with self._store.operation(operation):
+                told = store_new(self._store, operation, memory, passed, terms)
+        except Rejected as refusal:
+            self._list_rejected(passed.draft, refusal, operation.at)
+            raise
+        if vector is not None and told.outcome != "confirmed" and self._keep_vector(told.memory, vector.result()):
+            return self._settle_now(told, operation, terms)
+        return told
+
+    def remember_many(self, drafts: Iterable[Draft], progress: Progress | None = None) -> Imported:
+        """Store many drafts in short transactions of one operation; vectors come later."""
+        operation = self._operation("import")
+        outcomes: dict[str, int] = {}
+        rejected: list[tuple[int, str]] = []
+        numbered = enumerate(drafts, start=1)
+        done = 0
+        while chunk := list(self._chunk(numbered, operation, rejected)):
+            with self._store.operation(operation):
+                for _, passed in chunk:
+                    outcome = self._store_one(passed, operation, rejected, done)
+                    outcomes[outcome] = outcomes.get(outcome, 0) + 1
+            done = chunk[-1][0]
+            if progress:
+                progress(done, 0)
+        outcomes["rejected"] = len(rejected)
+        return Imported(outcomes, tuple(rejected), operation.id)
+
+    def _chunk(
+        self, numbered: Iterator[tuple[int, Draft]], operation: Operation, rejected: list[tuple[int, str]]
+    ) -> Iterator[tuple[int, Passed]]:
+        """The next drafts that pass the gate, as many as one short transaction takes."""
+        deadline = time.monotonic() + CHUNK_S
+        for taken, (number, draft) in enumerate(numbered, start=1):
+            try:
+                yield number, self._pass(draft, operation)
+            except (Rejected, InvalidInput) as refusal:
+                rejected.append((number, refusal.message))
+            if taken >= CHUNK_ROWS or time.monotonic() > deadline:
+                return
+
+    def _store_one(self, passed: Passed, operation: Operation, rejected: list[tuple[int, str]], number: int) -> str:
+        memory = self._born(passed.draft, operation)
+        try:
+            return store_new(self._store, operation, memory, passed, self._terms(memory, "", ask=False)).outcome
+        except Rejected as refusal:
+            rejected.append((number, refusal.reason))
+            self._list_rejected(passed.draft, refusal, operation.at)
+            return "rejected"
+
+    # Before the transaction
+
+    def _pass(self, draft: Draft, operation: Operation) -> Passed:
+        self._check_allowed(draft)
+        if any(":" not in word for word in draft.entities):
+            known = self._store.known_entities(self._caller)
+            draft = replace(draft, entities=resolve_entities(draft.entities, known))
+        knowledge = self._settings.knowledge
+        try:
+            return pass_gate(draft, profile=self._profile, validate=knowledge.validation_enabled)
+        except GateRejection as refusal:
+            self._list_rejected(refusal.draft, refusal, operation.at)
+            raise
+
+    def _check_allowed(self, draft: Draft) -> None:
+        knowledge = self._settings.knowledge
+        if not knowledge.enabled:
+            raise NotAllowed("memory is switched off here", "turn it on: swarmlore config knowledge.enabled true")
+        if draft.tier == "hive" and not knowledge.hive_enabled:
+            raise NotAllowed(
+                "the hive is switched off here", "turn it on: swarmlore config knowledge.hive_enabled true"
+            )
+        if draft.tier == "agent" and not self._caller.agent:
+            raise NotAllowed("a private memory needs an owner", "name the agent: SWARMLORE_AGENT=NAME")
+        if draft.id and not is_id(draft.id):
+            raise InvalidInput("that id cannot be kept", "use up to 128 letters, digits, and _ . : -")
+
+    def _born(self, draft: Draft, operation: Operation) -> Memory:
+        named = replace(draft, entities=(*draft.entities, *entities_from_text(draft.text)))
+        return birth(named, self._caller, draft.id or self._new_id(), operation.at, self._life_days)
+
+    def _vector(self, memory: Memory) -> dict[str, Any] | None:
+        rows = self._embedding.rows([embedded_text(memory.title, memory.text)])
+        return rows[0] if rows else None
+
+    def _terms(self, memory: Memory, session: str, *, ask: bool = True) -> Terms:
+        terms = Terms(
+            self._profile,
+            self._settings.knowledge.dedup_threshold,
+            self._store.shown_in(self._caller, session),
+        )
+        if not ask or self._settings.writer.kind == "none" or self._profile == "knowledge" or memory.raw:
+            return terms
+        return self._advised(memory, terms)
+
+    def _advised(self, memory: Memory, terms: Terms) -> Terms:
+        """Ask the language model before the transaction; its advice counts only if nothing changed meanwhile."""
+        near = neighbours_of(self._store, memory)
+        alike = [as_neighbour(memory, other, jaccard_bigram(memory.text, other.text)) for other in near]
+        if not alike:
+            return terms
+        from swarmlore.advice import advise
+
+        advice: Decision | None = advise(self._settings.writer, memory.text, alike)
+        return replace(terms, advice=advice, advised_on=frozenset((other.id, other.version) for other in near))
+
+    def _list_rejected(self, draft: Draft, refusal: Rejected, at: float) -> None:
+        tier = draft.tier if draft.tier in ("agent", "swarm", "hive") else "swarm"
+        rejection = Rejection(self._new_id(), draft.text[:2000], refusal.reason, refusal.layer, at)
+        keep = self._settings.knowledge.rejected_max_entries
+        self._store.reject(self._caller, tier, rejection, keep)
+
+    @property
+    def _profile(self) -> str:
+        return self._settings.recall.profile
+
+    # Vectors and what they say
+
+    def _keep_vector(self, memory: Memory, vector: dict[str, Any] | None) -> bool:
+        """Store a memory's vector; tells whether it is to be compared. The text is durable already, and a vector that
+        a power cut takes away is still on the list of those to make."""
+        if vector is None or embedded_text(memory.title, memory.text) != vector["text"]:
+            return False
+        with self._store.engine.writing(durable=False):
+            seq = int(self._store.ask("seq_of", id=memory.id)[0][0])
+            if not self._store.put_vector(seq, 0, vector) or memory.raw:
+                return False
+            self._store.settle_later(seq)
+        return True
+
+    def _settle_now(self, told: Remembered, operation: Operation, terms: Terms) -> Remembered:
+        """Compare at once where that is cheap; else in batches."""
+        index = self._embedding.index()
+        waiting = self._store.count_pending().get("settle", (0, 0))[0]
+        if index is None or (len(index) > SETTLE_AT_ONCE_ROWS and waiting < SETTLE_BATCH):
+            return told
+        results = self._settle(operation, terms)
+        stored = results.get(told.memory.id)
+        if stored is None or stored.outcome == "added":
+            return told
+        return replace(told, outcome=stored.outcome, memory=stored.memory, related=stored.related, reason=stored.reason)
+
+    def settle(self) -> int:
+        """Compare every fresh vector that still waits; returns how many did."""
+        total = 0
+        terms = Terms(self._profile, self._settings.knowledge.dedup_threshold)
+        while count := len(self._settle(self._operation("settle"), terms)):
+            total += count
+        return total
+
+    def _settle(self, operation: Operation, terms: Terms) -> dict[str, Stored]:
+        index = self._embedding.index()
+        seqs = [row[0] for row in self._store.pending("settle", SETTLE_BATCH)]
+        if index is None or not seqs:
+            return {}
+        near = self._nearest(seqs)
+        results: dict[str, Stored] = {}
+        with self._store.operation(operation):
+            for seq in seqs:
+                self._store.settled(seq)
+                memories = self._store.by_seqs([seq, *(other for other, _ in near.get(seq, ()))])
+                memory = memories.get(seq)
+                if memory is None:
+                    continue
+                results[memory.id] = self._settle_one(operation, memory, near.get(seq, ()), memories, terms)
+        return results
+
+    def _settle_one(
+        self,
+        operation: Operation,
+        memory: Memory,
+        near: Sequence[tuple[int, float]],
+        memories: dict[int, Memory],
+        terms: Terms,
+    ) -> Stored:
+        if memory.raw or not memory.live or terms.profile == "knowledge":
+            return Stored("added", memory)
+        alike = [(memories[seq], cosine) for seq, cosine in near if seq in memories]
+        alike = [(other, cosine) for other, cosine in alike if other.live and not other.raw and other.id != memory.id]
+        return settle(self._store, operation, memory, alike, terms)
+
+    def _nearest(self, seqs: Sequence[int]) -> dict[int, list[tuple[int, float]]]:
+        """The most similar rows of each row's own partition, in one product per partition."""
+        import numpy as np
+
+        index = self._embedding.index()
+        if index is None:
+            return {}
+        groups: dict[int, list[int]] = {}
+        for seq in seqs:
+            place = index.partition_of(seq)
+            if place is not None:
+                groups.setdefault(place, []).append(seq)
+        found: dict[int, list[tuple[int, float]]] = {}
+        for place, members in groups.items():
+            queries = np.stack([vector for seq in members if (vector := index.vector(seq)) is not None])
+            for seq, best in zip(members, index.similar(queries, place, 6), strict=True):
+                found[seq] = [(other, cosine) for other, cosine in best if other != seq and cosine >= LIKELY_SAME]
+        return found
+
+
+class Meanwhile:
+    """Something computed in a thread while the disk is waited for; both let go of the interpreter."""
+
+    def __init__(self, compute: Callable[[], Any]) -> None:
+        self._compute = compute
+        self._value: Any = None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._value = self._compute()
+        except BaseException as error:  # noqa: BLE001  # raised again where the result is asked for
+            self._error = error
+
+    def result(self) -> Any:
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+
+def resolve_entities(words: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Slugs for words; a bare word that fits several known slugs is the caller's to decide."""
+    found: list[str] = []
+    for word in words:
+        fits = resolve_entity(word, known)
+        if len(fits) > 1:
+            raise Ambiguous(
+                f"{word!r} may mean {', '.join(fits)}",
+                "say which: --entity " + fits[0],
+                tuple(fits),
+                code="DISAMBIGUATION_REQUIRED",
+            )
+        found += fits or (word,)
+    return tuple(found)

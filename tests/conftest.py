@@ -1,0 +1,72 @@
+"""Fixtures: a real store on a real file, and a Lore that does not load the embedding model unless a test asks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from swarmlore import Lore
+from swarmlore.records import Caller, Memory
+from swarmlore.store.base import Operation
+from swarmlore.store.store import Store
+from swarmlore.text.ids import uuid7
+
+SHARED = Path(__file__).parents[1].parent / "shared"
+NOW = 1_800_000_000.0
+ALICE = Caller("git.example/alpha", "alice", "worker", 2)
+BOB = Caller("git.example/alpha", "bob", "worker", 2)
+LEAD = Caller("git.example/alpha", "lead", "lead", 2)
+OTHER = Caller("git.example/beta", "alice", "worker", 2)
+NOBODY = Caller("git.example/alpha", "", "worker", 2)
+PERSON = Caller("git.example/alpha", "person", "person", 3)
+
+_numbers = itertools.count(1)
+
+
+def new_id() -> str:
+    return uuid7(NOW, next(_numbers).to_bytes(10, "big"))
+
+
+def an_operation(caller: Caller = ALICE, verb: str = "test", at: float = NOW) -> Operation:
+    return Operation(new_id(), at, caller, verb)
+
+
+def a_memory(text: str = "Bearer prefix is needed on every auth header", caller: Caller = ALICE, **fields: object) -> Memory:
+    values = {"project": caller.project, "owner": caller.agent, "created_at": NOW, "updated_at": NOW, **fields}
+    return Memory(id=str(values.pop("id", "") or new_id()), text=text, **values)  # type: ignore[arg-type]
+
+
+@pytest.fixture(params=["sqlite"])
+def engine_name(request: pytest.FixtureRequest) -> str:
+    """Every engine the contract suite runs on; a second one is one more parameter."""
+    return str(request.param)
+
+
+@pytest.fixture
+def store(engine_name: str, tmp_path: Path) -> Iterator[Store]:
+    assert engine_name == "sqlite"
+    opened = Store.open(str(tmp_path), NOW)
+    yield opened
+    opened.close()
+
+
+def quick_env(**more: str) -> dict[str, str]:
+    """An environment without a model: words only."""
+    return {"SWARMLORE_EMBEDDER_KIND": "none", **more}
+
+
+@pytest.fixture
+def lore(tmp_path: Path) -> Iterator[Lore]:
+    """A memory without vectors, in a project of its own, for a worker called alice."""
+    with Lore.open(tmp_path / "home", cwd=tmp_path, caller=ALICE, env=quick_env()) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    if not SHARED.is_dir():
+        pytest.skip("the shared test data is not here")
+    return SHARED

@@ -1,0 +1,125 @@
+"""The layout shows the architecture: imports point one way, pure rooms stay pure, files and functions stay small."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[1] / "src" / "swarmlore"
+FILES = sorted(SRC.rglob("*.py"))
+
+# From the bottom up. A module may import from its own room and from lower ones.
+ROOMS = {
+    "errors": 0,
+    "records": 1,
+    "codec": 2,
+    "text": 2,
+    "rules": 3,
+    "config": 4,
+    "project": 4,
+    "identity": 4,
+    "store": 4,
+    "providers": 4,
+    "late": 5,
+    "vectors": 5,
+    "embedding": 6,
+    "advice": 6,
+    "backups": 6,
+    "remember": 6,
+    "recall": 7,
+    "writing": 7,
+    "doctor": 7,
+    "inject": 8,
+    "lore": 9,
+    "surfaces": 10,
+    "main": 11,
+    "__main__": 12,
+    "__init__": 12,
+}
+PURE = ("errors", "records", "codec", "text", "rules")
+NOT_PURE = {"os", "sys", "io", "socket", "subprocess", "random", "secrets", "pathlib", "shutil", "tempfile", "sqlite3"}
+NETWORK = {"http", "urllib", "socket", "ssl", "requests", "httpx"}
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SRC).with_suffix("").parts[0]
+
+
+def imports_of(path: Path) -> list[str]:
+    """Every module a file imports, also inside functions; blocks for type checkers do not count."""
+    found: list[str] = []
+    for node in ast.walk(_without_type_checking(ast.parse(path.read_text(encoding="utf-8")))):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            found += [node.module] if node.module != "swarmlore" else [f"swarmlore.{alias.name}" for alias in node.names]
+    return found
+
+
+def _without_type_checking(tree: ast.Module) -> ast.Module:
+    class Drop(ast.NodeTransformer):
+        def visit_If(self, node: ast.If) -> ast.AST | None:
+            named = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+            return None if named else self.generic_visit(node)
+
+    return ast.fix_missing_locations(Drop().visit(tree))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
+def test_imports_point_downwards(path: Path) -> None:
+    own = ROOMS[room_of(path)]
+    for name in imports_of(path):
+        parts = name.split(".")
+        if parts[0] == "swarmlore" and len(parts) > 1:
+            assert parts[1] in ROOMS, f"{name} is in no room"
+            assert ROOMS[parts[1]] <= own, f"{path.relative_to(SRC)} imports upwards: {name}"
+            if ROOMS[parts[1]] == own:
+                assert parts[1] == room_of(path), f"{path.relative_to(SRC)} reaches into a room of its own height: {name}"
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if room_of(p) in PURE], ids=lambda path: str(path.relative_to(SRC)))
+def test_pure_rooms_do_no_input_or_output(path: Path) -> None:
+    reached = {name.split(".")[0] for name in imports_of(path)} & NOT_PURE
+    assert not reached, f"{path.name} imports {reached}"
+    calls = {ast.unparse(node.func) for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)}
+    assert not calls & {"open", "time.time", "time.monotonic", "print", "input"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
+def test_only_providers_reach_the_network_and_only_the_store_speaks_sql(path: Path) -> None:
+    if room_of(path) != "providers":
+        reached = {name.split(".")[0] for name in imports_of(path)} & NETWORK
+        assert not reached, f"{path.name} imports {reached}"
+    if room_of(path) != "store":
+        assert "apsw" not in {name.split(".")[0] for name in imports_of(path)}
+    assert "sqlite3" not in imports_of(path)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
+def test_files_stay_small(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 700
+
+
+def test_functions_stay_short() -> None:
+    lengths = sorted(
+        node.end_lineno - node.lineno + 1
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.end_lineno
+    )
+    assert lengths[int(len(lengths) * 0.9)] <= 30
+    assert lengths[-1] <= 80
+
+
+def test_importing_the_package_loads_nothing_else() -> None:
+    code = "import sys; import swarmlore; print([m for m in sys.modules if m.startswith('swarmlore.')])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_a_small_command_loads_neither_numpy_nor_the_model() -> None:
+    code = "import sys; import swarmlore.lore; print(sorted({'numpy', 'onnxruntime', 'tokenizers'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
