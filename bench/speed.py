@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-os.environ.update({name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")})
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 
 import argparse
 import json
@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-import corpus
 import numpy as np
 
+import corpus
 from swarmlore import Lore
 from swarmlore.late import pack_pieces
 from swarmlore.records import Caller, Draft
@@ -138,13 +138,13 @@ def remember_ratio(lore: Lore) -> dict[str, float]:
 def memory_use(home: str) -> dict[str, float]:
     """Resident memory of a process that has recalled from the store, beyond one that only loaded the model."""
     code = (
-        "import os,sys,json\nos.environ['OMP_NUM_THREADS']='1'\nsys.path[:0]=[{bench!r}]\n"
+        f"import os,sys,json\nos.environ['OMP_NUM_THREADS']='1'\nsys.path[:0]=[{str(Path(__file__).parent)!r}]\n"
         "from speed import open_lore\n"
-        "lore=open_lore({home!r})\nlore.embedding.query('hello')\n"
+        f"lore=open_lore({home!r})\nlore.embedding.query('hello')\n"
         "rss=lambda: int(open('/proc/self/statm').read().split()[1])*os.sysconf('SC_PAGE_SIZE')/1e6\n"
         "model=rss()\nlore.recall('which retry budget does the worker need')\n"
         "lore.recall('build matrix of the mobile build')\nprint(json.dumps([model, rss()]))"
-    ).format(bench=str(Path(__file__).parent), home=home)
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     model, used = json.loads(out)
     return {"model_mb": round(model), "with_store_mb": round(used), "beyond_model_mb": round(used - model)}
@@ -165,7 +165,9 @@ def start_up(home: str) -> list[dict[str, Any]]:
         "remember --defer": lambda _: [script, "remember", "--defer", corpus.lesson(rng)],
         "recall": lambda _: [script, "recall", "which retry budget does the payment worker need"],
     }
-    found = {name: median_ms(lambda n, make=make: _run(make(n), env), list(range(15))) for name, make in commands.items()}
+    found = {
+        name: median_ms(lambda n, make=make: _run(make(n), env), list(range(15))) for name, make in commands.items()
+    }
     bare = found["python -c pass"]
     return [{"command": name, "ms": round(ms, 1), "ratio": round(ms / bare, 2)} for name, ms in found.items()]
 

@@ -34,7 +34,9 @@ def an_operation(caller: Caller = ALICE, verb: str = "test", at: float = NOW) ->
     return Operation(new_id(), at, caller, verb)
 
 
-def a_memory(text: str = "Bearer prefix is needed on every auth header", caller: Caller = ALICE, **fields: object) -> Memory:
+def a_memory(
+    text: str = "Bearer prefix is needed on every auth header", caller: Caller = ALICE, **fields: object
+) -> Memory:
     values = {"project": caller.project, "owner": caller.agent, "created_at": NOW, "updated_at": NOW, **fields}
     return Memory(id=str(values.pop("id", "") or new_id()), text=text, **values)  # type: ignore[arg-type]
 

@@ -284,6 +284,18 @@ def test_each_line_becomes_a_memory_and_refused_ones_keep_their_number(run: Run)
     assert run("list", "--json").json["memories"] == []
 
 
+def test_a_long_run_of_refused_lines_hides_nothing_that_comes_after_it(run: Run) -> None:
+    reply = run("remember", "-", "--each-line", "--json", stdin=b"no\n" * 500 + LESSON.encode())
+    assert reply.json["outcomes"] == {"added": 1, "rejected": 500}
+
+
+def test_a_line_refused_by_the_rules_of_duplicates_keeps_its_number(run: Run) -> None:
+    always, never = (f"{word} run the database migrations with make migrate first" for word in ("Always", "Never"))
+    lines = f"{always}\n{never}\n{LESSON}\n".encode()
+    reply = run("remember", "-", "--each-line", "--profile", "knowledge", "--json", stdin=lines)
+    assert [refused["line"] for refused in reply.json["rejected"]] == [2]
+
+
 def test_no_lines_are_an_error(run: Run) -> None:
     assert run("remember", "-", "--each-line", stdin=b"\n \n").code == 2
 
@@ -368,7 +380,10 @@ def test_filters_of_recall(run: Run, filter: list[str], count: int) -> None:
 
 def test_the_block_of_an_agent_is_printed_once_a_session_and_leaves_receipts(run: Run) -> None:
     handle = handle_of(run("remember", LESSON, "--json"))
-    words = ("recall", "--block", "--session", "s1", "--trigger", "error", "--headroom", "80%", "snapshot tests record")
+    for number in range(9):
+        run("remember", f"Region {number} is deployed by hand on day {number} of the month")
+    cue = "make snap-record: snapshot tests differ"
+    words = ("recall", "--block", "--session", "s1", "--trigger", "error", "--headroom", "80%", cue)
     first, second = run(*words), run(*words)
     assert handle in first.out
     assert LESSON in first.out
@@ -779,6 +794,15 @@ def test_progress_is_a_bar_at_a_terminal_and_lines_elsewhere(monkeypatch: pytest
         tell(400, 0)
         tell(500, 1000)
     assert lines.getvalue() == "importing 400\nimporting 500 of 1000\n"
+
+
+def test_lines_are_wrapped_to_the_page_and_never_cut_a_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("remember", LESSON)
+    monkeypatch.setenv("COLUMNS", "50")
+    lines = run("recall", "snapshot tests").out.splitlines()
+    assert max(map(len, lines)) <= 50
+    assert any("snap-record," in line for line in lines)
+    assert all(len(line) <= 50 for line in run("list").out.splitlines())
 
 
 # Completion

@@ -17,7 +17,12 @@ def test_later_origins_win_and_are_named(tmp_path: Path) -> None:
     (home / "config.toml").write_text("[recall]\nlimit = 7\nmode = 'keyword'\n[inject]\nmax_count = 4\n")
     (root / ".swarmlore.toml").write_text("[recall]\nlimit = 8\nprofile = 'lane'\n")
     found = config.load(str(home), str(root), {"SWARMLORE_RECALL_LIMIT": "9"}, {"recall.mode": "naive"})
-    assert (found.recall.limit, found.recall.mode, found.recall.profile, found.inject.max_count) == (9, "naive", "lane", 4)
+    assert (found.recall.limit, found.recall.mode, found.recall.profile, found.inject.max_count) == (
+        9,
+        "naive",
+        "lane",
+        4,
+    )
     origins = {value.name: value.origin for value in found.values()}
     assert origins["recall.limit"] == "SWARMLORE_RECALL_LIMIT"
     assert origins["recall.mode"] == "flag"
@@ -26,7 +31,10 @@ def test_later_origins_win_and_are_named(tmp_path: Path) -> None:
     assert origins["knowledge.enabled"] == "default"
 
 
-@pytest.mark.parametrize("line", ["[embedder]\nbase_url = 'http://evil'", "[writer]\nkind = 'openai'", "[knowledge]\nvalidation_enabled = false"])
+@pytest.mark.parametrize(
+    "line",
+    ["[embedder]\nbase_url = 'http://evil'", "[writer]\nkind = 'openai'", "[knowledge]\nvalidation_enabled = false"],
+)
 def test_a_project_cannot_choose_providers_addresses_or_skip_the_gate(tmp_path: Path, line: str) -> None:
     (tmp_path / ".swarmlore.toml").write_text(line + "\n")
     found = config.load(str(tmp_path / "home"), str(tmp_path), {})
@@ -61,7 +69,16 @@ def test_the_knowledge_defaults_are_those_of_the_original() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["[recall\nlimit = 1", "\x00\x01", "[recall]\nlimit = 0", "[recall]\nlimit = 'x'", "[recall]\nprofile = 'best'", "[knowledge]\nenabled = 3", "[recall]\nlimit = 1.5", "[recall]\nlimit = true"],
+    [
+        "[recall\nlimit = 1",
+        "\x00\x01",
+        "[recall]\nlimit = 0",
+        "[recall]\nlimit = 'x'",
+        "[recall]\nprofile = 'best'",
+        "[knowledge]\nenabled = 3",
+        "[recall]\nlimit = 1.5",
+        "[recall]\nlimit = true",
+    ],
 )
 def test_a_broken_file_is_named_with_a_hint(tmp_path: Path, content: str) -> None:
     (tmp_path / "config.toml").write_text(content)

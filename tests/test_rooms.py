@@ -30,15 +30,16 @@ ROOMS = {
     "advice": 6,
     "backups": 6,
     "remember": 6,
-    "recall": 7,
+    "candidates": 7,
+    "recall": 8,
     "writing": 7,
     "doctor": 7,
-    "inject": 8,
-    "lore": 9,
-    "surfaces": 10,
-    "main": 11,
-    "__main__": 12,
-    "__init__": 12,
+    "inject": 9,
+    "lore": 10,
+    "surfaces": 11,
+    "main": 12,
+    "__main__": 13,
+    "__init__": 13,
 }
 PURE = ("errors", "records", "codec", "text", "rules")
 NOT_PURE = {"os", "sys", "io", "socket", "subprocess", "random", "secrets", "pathlib", "shutil", "tempfile", "sqlite3"}
@@ -56,7 +57,9 @@ def imports_of(path: Path) -> list[str]:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            found += [node.module] if node.module != "swarmlore" else [f"swarmlore.{alias.name}" for alias in node.names]
+            found += (
+                [node.module] if node.module != "swarmlore" else [f"swarmlore.{alias.name}" for alias in node.names]
+            )
     return found
 
 
@@ -78,7 +81,9 @@ def test_imports_point_downwards(path: Path) -> None:
             assert parts[1] in ROOMS, f"{name} is in no room"
             assert ROOMS[parts[1]] <= own, f"{path.relative_to(SRC)} imports upwards: {name}"
             if ROOMS[parts[1]] == own:
-                assert parts[1] == room_of(path), f"{path.relative_to(SRC)} reaches into a room of its own height: {name}"
+                assert parts[1] == room_of(path), (
+                    f"{path.relative_to(SRC)} reaches into a room of its own height: {name}"
+                )
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if room_of(p) in PURE], ids=lambda path: str(path.relative_to(SRC)))

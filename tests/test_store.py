@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from conftest import ALICE, BOB, LEAD, NOBODY, NOW, OTHER, PERSON, a_memory, an_operation
 
+from conftest import ALICE, BOB, LEAD, NOBODY, NOW, OTHER, PERSON, a_memory, an_operation
 from swarmlore.errors import Ambiguous, Conflict, NotAllowed, NotFound
 from swarmlore.records import (
     Caller,
@@ -151,7 +151,19 @@ def test_what_is_not_live_is_not_found_and_comes_back_when_it_is(store: Store, s
 
 def test_user_text_never_becomes_query_syntax(store: Store) -> None:
     put(store, a_memory())
-    for text in ('"', "a AND", "NEAR(a b)", "col:x", "*", "^a", "-x", "(", "{title}:a", "a\x00b", "'; DROP TABLE memory"):
+    for text in (
+        '"',
+        "a AND",
+        "NEAR(a b)",
+        "col:x",
+        "*",
+        "^a",
+        "-x",
+        "(",
+        "{title}:a",
+        "a\x00b",
+        "'; DROP TABLE memory",
+    ):
         store.match_words([text], store.visible(ALICE), 5)
         store.match_words(query_terms(text), store.visible(ALICE), 5)
     assert len(store.select(ALICE, Filter())) == 1
@@ -169,7 +181,14 @@ def test_neighbours_are_found_by_shared_words_in_their_own_partition_only(store:
 
 def test_list_filters_and_pages(store: Store) -> None:
     for number in range(7):
-        put(store, a_memory(f"Lesson number {number} about testing", kind="decision" if number % 2 else "insight", tags=(f"t{number}",)))
+        put(
+            store,
+            a_memory(
+                f"Lesson number {number} about testing",
+                kind="decision" if number % 2 else "insight",
+                tags=(f"t{number}",),
+            ),
+        )
     assert [m.text[14] for m in store.select(ALICE, Filter(limit=3, offset=2))] == ["4", "3", "2"]
     assert len(store.select(ALICE, Filter(kind="decision"))) == 3
     assert [m.tags for m in store.select(ALICE, Filter(tags=("t5",)))] == [("t5",)]
@@ -217,7 +236,10 @@ def test_undo_of_an_addition_hides_it_and_an_undo_can_be_undone(store: Store) ->
 def test_undo_is_refused_where_a_newer_version_exists_and_changes_nothing(store: Store) -> None:
     first = an_operation(ALICE, "import")
     with store.operation(first):
-        one, two = store.put(first, a_memory("First lesson of an import")), store.put(first, a_memory("Second lesson here"))
+        one, two = (
+            store.put(first, a_memory("First lesson of an import")),
+            store.put(first, a_memory("Second lesson here")),
+        )
     with store.operation(an_operation(BOB)) as operation:
         store.revise(operation, one, replace(one, category="testing"), "updated")
     undo = replace(an_operation(ALICE, "undo"), undoes=first.id)
@@ -277,7 +299,19 @@ def test_a_session_and_its_receipts_come_back(store: Store) -> None:
     assert store.session(BOB, "s1") is None and store.sessions(LEAD) == [session]
     shown = (Shown("m1", "abcdef", 0.5, ""),)
     receipt = Receipt(
-        "r1", NOW, ALICE.project, "alice", "s1", "prompt", "a cue", shown, (Shown("m2", "fedcba", 0.1, "over budget"),), 120, 40, "full", 0.7
+        "r1",
+        NOW,
+        ALICE.project,
+        "alice",
+        "s1",
+        "prompt",
+        "a cue",
+        shown,
+        (Shown("m2", "fedcba", 0.1, "over budget"),),
+        120,
+        40,
+        "full",
+        0.7,
     )
     store.put_receipt(ALICE, receipt)
     assert store.receipts(ALICE) == [receipt] == store.receipts(LEAD, "s1")
@@ -301,9 +335,14 @@ def test_only_the_newest_rejections_stay_per_partition(store: Store) -> None:
 
 
 def test_an_erased_memory_leaves_no_word_behind(store: Store, tmp_path_factory: pytest.TempPathFactory) -> None:
-    memory = put(store, a_memory("The zyzzyva protocol needs port 4711", situations=(Situation("qwertzuiop failed", "error", NOW),)))
+    memory = put(
+        store,
+        a_memory("The zyzzyva protocol needs port 4711", situations=(Situation("qwertzuiop failed", "error", NOW),)),
+    )
     with store.operation(an_operation()) as operation:
-        memory = store.revise(operation, memory, replace(memory, text="The zyzzyva protocol needs port 4712"), "updated")
+        memory = store.revise(
+            operation, memory, replace(memory, text="The zyzzyva protocol needs port 4712"), "updated"
+        )
     kept = put(store, a_memory("Another lesson that has to stay"))
     with store.operation(an_operation(ALICE, "erase")) as operation:
         store.erase(operation, memory)

@@ -7,11 +7,11 @@ import shutil
 import tempfile
 from dataclasses import replace
 
-from conftest import ALICE, BOB, LEAD, NOW, OTHER, a_memory, an_operation
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
 
+from conftest import ALICE, BOB, LEAD, NOW, OTHER, a_memory, an_operation
 from swarmlore.codec import memory_from_dict, memory_to_dict
 from swarmlore.errors import Conflict
 from swarmlore.records import Caller, Memory, Situation
@@ -20,7 +20,24 @@ from swarmlore.store.store import Store
 from swarmlore.text.words import split_words, stem
 
 CALLERS = st.sampled_from([ALICE, BOB, LEAD, OTHER])
-WORDS = st.sampled_from("alpha beta gamma delta port 5432 never always use pnpm tests café 数据 x_y".split())
+WORDS = st.sampled_from(
+    [
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "port",
+        "5432",
+        "never",
+        "always",
+        "use",
+        "pnpm",
+        "tests",
+        "café",
+        "数据",
+        "x_y",
+    ]
+)
 TEXTS = st.lists(WORDS, min_size=2, max_size=8).map(" ".join)
 
 
@@ -61,7 +78,13 @@ class StoreMachine(RuleBasedStateMachine):
         self.did(operation.id, caller, {memory.id: None})
         return memory.id
 
-    @rule(id=memories, caller=CALLERS, text=TEXTS, status=st.sampled_from(["candidate", "archived", "promoted"]), cue=st.booleans())
+    @rule(
+        id=memories,
+        caller=CALLERS,
+        text=TEXTS,
+        status=st.sampled_from(["candidate", "archived", "promoted"]),
+        cue=st.booleans(),
+    )
     def revise(self, id: str, caller: Caller, text: str, status: str, cue: bool) -> None:
         if id not in self.model:
             return
@@ -71,7 +94,10 @@ class StoreMachine(RuleBasedStateMachine):
         operation = an_operation(caller, "revise", at)
         with self.store.operation(operation):
             after = self.store.revise(
-                operation, before, replace(before, text=text, status=status, situations=situations, updated_at=at), "updated"
+                operation,
+                before,
+                replace(before, text=text, status=status, situations=situations, updated_at=at),
+                "updated",
             )
         self.model[id] = after
         self.did(operation.id, caller, {id: before})
@@ -106,7 +132,11 @@ class StoreMachine(RuleBasedStateMachine):
             if former is None:
                 assert memory.forgotten_at == operation.at
             else:
-                assert (memory.text, memory.status, memory.situations) == (former.text, former.status, former.situations)
+                assert (memory.text, memory.status, memory.situations) == (
+                    former.text,
+                    former.status,
+                    former.situations,
+                )
             self.model[memory.id] = memory
         self.undoable = [item for item in self.undoable if item[0] != target]
 

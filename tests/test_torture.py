@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ALICE, BOB, quick_env
 
+from conftest import ALICE, BOB, quick_env
 from swarmlore import Lore
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "torture"))
-import kill  # noqa: E402
+import kill
 
 
 def test_acknowledged_memories_survive_kills(tmp_path: Path) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from swarmlore.config import WriterSettings
 from swarmlore.errors import SwarmloreError
 from swarmlore.providers.base import Writer
+from swarmlore.records import Draft
+from swarmlore.rules.gate import pass_gate
 from swarmlore.rules.upsert import Decision, Neighbour, parse_decision
 
 SYSTEM = (
@@ -20,7 +23,7 @@ SYSTEM = (
 KEYS = {"operation": str, "target": str, "text": str, "reason": str}
 
 
-def advise(settings: WriterSettings, text: str, known: Sequence[Neighbour]) -> Decision | None:
+def advise(settings: WriterSettings, text: str, trust: int, known: Sequence[Neighbour]) -> Decision | None:
     """The model's decision, or None: then the rule decides."""
     from swarmlore.providers.registry import open_writer
 
@@ -29,14 +32,19 @@ def advise(settings: WriterSettings, text: str, known: Sequence[Neighbour]) -> D
     }
     try:
         writer = open_writer(settings.kind, options)
-        return None if writer is None else ask(writer, text, known)
+        return None if writer is None else ask(writer, text, trust, known)
     except SwarmloreError:
         return None
 
 
-def ask(writer: Writer, text: str, known: Sequence[Neighbour]) -> Decision | None:
+def ask(writer: Writer, text: str, trust: int, known: Sequence[Neighbour]) -> Decision | None:
+    """What the writer says, as far as it may be followed; a text it wrote passes the gate like any other."""
     from swarmlore.providers.base import ask_json
 
     lessons = [{"id": item.id, "text": item.text} for item in known]
     user = json.dumps({"new": text, "known": lessons}, ensure_ascii=False)
-    return parse_decision(ask_json(writer, SYSTEM, user, KEYS), text, known)
+    decision = parse_decision(ask_json(writer, SYSTEM, user, KEYS), known, text=text, trust=trust)
+    if decision is not None and decision.operation == "UPDATE":
+        passed = pass_gate(Draft(decision.text))
+        return None if passed.quarantine else replace(decision, text=passed.draft.text)
+    return decision

@@ -51,6 +51,14 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """The question as it was asked, and its candidates in no order."""
+
+    question: Question
+    candidates: list[Candidate]
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """A query as the engines see it."""
 
@@ -75,8 +83,8 @@ class Gatherer:
         problem = self._embedding.problem
         return (problem,) if problem and query.mode != "keyword" and query.profile not in ("knowledge", "beads") else ()
 
-    def gather(self, query: Query, partitions: Sequence[int]) -> list[Candidate]:
-        """Every candidate of both engines with its relevance, in no order."""
+    def gather(self, query: Query, partitions: Sequence[int]) -> Found:
+        """Every candidate of both engines with its relevance."""
         question = self._question(query, partitions)
         seqs, cosines, cue_cosines = self._find(query, question, partitions)
         memories = self._store.by_seqs(sorted(seqs))
@@ -88,7 +96,7 @@ class Gatherer:
             words = relevance.words_score(stems[seq], question.weights, average)
             evidence = Evidence(words, cosines.get(seq), late.get(seq))
             found.append(self._candidate(seq, memory, evidence, cue_cosines.get(seq), question, average))
-        return self._with_neighbours(found)
+        return Found(question, _with_neighbours(found))
 
     def by_vector(self, query: Query, partitions: Sequence[int]) -> list[tuple[Memory, float]]:
         """(memory, cosine) of the nearest texts, for the profiles that rank by similarity alone."""
@@ -99,14 +107,13 @@ class Gatherer:
         memories = self._store.by_seqs([seq for seq, _ in found])
         return [(memories[seq], cosine) for seq, cosine in found if seq in memories]
 
-    def verdict(self, query: Query, found: Sequence[Candidate], partitions: Sequence[int]) -> Verdict:
+    def verdict(self, found: Found) -> Verdict:
         """Whether the best candidate clears the bar, which rises with the size of the store."""
-        if not found:
+        if not found.candidates:
             return Verdict(True, "nothing in memory shares a word or a meaning with it")
-        generic = self._embedding.closeness_to_everyday_requests(query.text)
-        best = max(relevance.gate_score(item.gate, generic) for item in found)
-        size = self._store.document_frequencies((), partitions)[1]
-        bar = relevance.bar(size) + self._settings.bar
+        generic = self._embedding.everyday_closeness(found.question.vector)
+        best = max(relevance.gate_score(item.gate, generic) for item in found.candidates)
+        bar = relevance.bar(found.question.size) + self._settings.bar
         if best < bar:
             return Verdict(True, f"nothing relevant enough: the best reached {best:.2f}, the bar is {bar:.2f}")
         return Verdict(False, "")
@@ -193,19 +200,6 @@ class Gatherer:
             self._frequencies = (live, piece_frequencies(map(piece_ids, sample), VOCABULARY), len(sample))
         return self._frequencies[1], self._frequencies[2]
 
-    def _with_neighbours(self, found: list[Candidate]) -> list[Candidate]:
-        """Turns of a conversation gain from the turns around them."""
-        by_seq = {item.seq: item.relevance for item in found}
-        return [self._near(item, by_seq) if _is_turn(item.memory) else item for item in found]
-
-    def _near(self, item: Candidate, by_seq: dict[int, float]) -> Candidate:
-        around = self._store.turns_around(item.memory, relevance.DEFAULT.neighbour_reach)
-        score = relevance.with_neighbours(item.relevance, [by_seq.get(seq, 0.0) for seq in around])
-        if score == item.relevance:
-            return item
-        part = Part("neighbours", score - item.relevance, "the turns around it fit too")
-        return replace(item, relevance=score, parts=(*item.parts, part))
-
 
 VOCABULARY = 65_536  # more than any word-piece vocabulary in use
 
@@ -229,5 +223,24 @@ def _stronger(one: Evidence, other: Evidence) -> Evidence:
     return Evidence(max(one.words, other.words), max(cosines, default=None), one.late)
 
 
-def _is_turn(memory: Memory) -> bool:
-    return memory.raw and "session" in memory.source_ref and "position" in memory.source_ref
+def _with_neighbours(found: list[Candidate]) -> list[Candidate]:
+    """Turns of a conversation gain from a turn near them that fits better."""
+    scores = relevance.with_neighbours([item.relevance for item in found], [_place(item.memory) for item in found])
+    return [
+        item
+        if score == item.relevance
+        else replace(item, relevance=score, parts=(*item.parts, _neighbour(item, score)))
+        for item, score in zip(found, scores, strict=True)
+    ]
+
+
+def _neighbour(item: Candidate, score: float) -> Part:
+    return Part("neighbours", score - item.relevance, "a turn next to it fits well")
+
+
+def _place(memory: Memory) -> tuple[str, float] | None:
+    """The session and position of a turn."""
+    session, position = memory.source_ref.get("session"), memory.source_ref.get("position")
+    if memory.raw and isinstance(session, str) and isinstance(position, int):
+        return session, float(position)
+    return None

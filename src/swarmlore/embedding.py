@@ -6,13 +6,17 @@ the next catch-up tries again.
 
 from __future__ import annotations
 
+import base64
+import contextlib
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from swarmlore.config import EmbedderSettings
-from swarmlore.errors import SwarmloreError
+from swarmlore.errors import StoreError, SwarmloreError
 from swarmlore.providers.base import Embedded, Embedder, TokenEmbedder
+from swarmlore.rules.generic_requests import GENERIC_REQUESTS
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
@@ -45,6 +49,7 @@ class Embedding:
         self._embedder: Embedder | None = None
         self._opened = False
         self._index: VectorIndex | None = None
+        self._everyday: NDArray[np.float32] | None = None
         self.problem = ""
 
     @property
@@ -81,6 +86,29 @@ class Embedding:
             self.problem = error.message
             return None
         return QueryVector(found.vector, found) if isinstance(found, Embedded) else QueryVector(found, None)
+
+    def everyday_closeness(self, query: QueryVector | None) -> float:
+        """How much a cue resembles requests that need no memory at all; 0 without vectors."""
+        if query is None:
+            return 0.0
+        if self._everyday is None:
+            self._everyday = self._everyday_vectors()
+        return float((self._everyday @ query.vector).max()) if len(self._everyday) else 0.0
+
+    def _everyday_vectors(self) -> NDArray[np.float32]:
+        """The vectors of the everyday requests: made once per store and embedder, then read from it."""
+        import numpy as np
+
+        embedder = self.embedder()
+        if embedder is None:
+            return np.zeros((0, 0), np.float32)
+        name = f"everyday:{embedder.name}:{zlib.crc32(repr(GENERIC_REQUESTS).encode())}"
+        if stored := self._store.meta(name):
+            return np.frombuffer(base64.b64decode(stored), "<f4").reshape(len(GENERIC_REQUESTS), -1)
+        vectors = embedder.embed(GENERIC_REQUESTS)
+        with contextlib.suppress(StoreError):  # read-only or full: it is only a cache
+            self._store.set_meta(name, base64.b64encode(vectors.astype("<f4").tobytes()).decode())
+        return vectors
 
     def rows(self, texts: Sequence[str]) -> list[dict[str, Any]] | None:
         """What `Store.put_vector` wants for each text, or None with `problem` set."""

@@ -78,7 +78,9 @@ class Injector:
 
     def _query(self, request: BlockRequest, room: Allowance) -> Query:
         mode = self._settings.recall.mode
-        return Query(request.cue, limit=room.count * SPARE, profile=self._profile(request), mode=mode, scopes=request.scopes)
+        return Query(
+            request.cue, limit=room.count * SPARE, profile=self._profile(request), mode=mode, scopes=request.scopes
+        )
 
     def _compose(self, hits: list[Hit], room: Allowance, request: BlockRequest, now: float) -> Composed:
         profile = self._profile(request)

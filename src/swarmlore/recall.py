@@ -19,7 +19,7 @@ from swarmlore.rules.meaning import contradicts, differences
 from swarmlore.rules.priors import default_priors, preferred
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
-from swarmlore.text.entities import entities_from_text, resolve_entity
+from swarmlore.text.entities import entities_from_text, resolve_entities, resolve_entity
 from swarmlore.text.similarity import jaccard_bigram
 from swarmlore.text.words import query_terms
 
@@ -64,16 +64,16 @@ class Recaller:
         if query.profile != "default":
             return self._final(self._ranked(query, partitions, now), query, now), ""
         found = self._gatherer.gather(query, partitions)
-        verdict = self._gatherer.verdict(query, found, partitions)
+        verdict = self._gatherer.verdict(found)
         if verdict.silent:
             return [], verdict.reason
-        near = self._final(_scored(found, now), query, now)
+        near = self._final(_scored(found.candidates, now), query, now)
         return verdict.near_best(near), ""
 
     def _checked(self, query: Query) -> Query:
-        if not isinstance(query.text, str) or not query.text.strip():
-            if query.profile not in ("beads", "knowledge"):
-                raise InvalidInput("there is nothing to look for", 'ask something: swarmlore recall "QUESTION"')
+        asks = isinstance(query.text, str) and query.text.strip()
+        if not asks and query.profile not in ("beads", "knowledge"):
+            raise InvalidInput("there is nothing to look for", 'ask something: swarmlore recall "QUESTION"')
         if query.profile not in PROFILES:
             raise InvalidInput(f"unknown profile: {query.profile}", "one of: " + ", ".join(PROFILES))
         if query.mode not in MODES:
@@ -84,8 +84,6 @@ class Recaller:
 
     def _entities(self, query: Query) -> tuple[str, ...]:
         """The asked entities as slugs; a bare word that fits several is the caller's to decide."""
-        from swarmlore.writing import resolve_entities
-
         if all(":" in word for word in query.entities):
             return query.entities
         return resolve_entities(query.entities, self._store.known_entities(self._caller))
@@ -108,12 +106,12 @@ class Recaller:
         way = ways.get(query.profile)
         if way is not None:
             return way(query, partitions, now)
-        return _scored(self._gatherer.gather(query, partitions), now)
+        return _scored(self._gatherer.gather(query, partitions).candidates, now)
 
     def _lane(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
         found = self._gatherer.by_vector(query, partitions)
         scored = [
-            (memory, ranking.lane_score(memory, cosine, query.text, now, entities=query.entities))
+            (memory, ranking.lane_score(memory, cosine, query.text, now, entities=frozenset(query.entities)))
             for memory, cosine in found
         ]
         return _ordered(Hit(memory, item.score, item.parts) for memory, item in scored if item.score > 0)
@@ -139,13 +137,15 @@ class Recaller:
         return sorted(_hive_wins(hits), key=lambda hit: hits.index(hit))
 
     def _learnings(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
-        found = {item.memory.id: item for item in self._gatherer.gather(query, partitions)}
+        found = {item.memory.id: item for item in self._gatherer.gather(query, partitions).candidates}
         hybrid = sorted(found, key=lambda id: -found[id].relevance)
-        linked = [memory for memory in self._of_entities(query, partitions)]
+        linked = self._of_entities(query, partitions)
         memories = {id: item.memory for id, item in found.items()} | {memory.id: memory for memory in linked}
         fused = ranking.fuse(hybrid, [memory.id for memory in linked])
         tags = frozenset((*query.tags, *query_terms(query.text)))
-        scored = [(memories[id], ranking.learnings_score(memories[id], score, tags, now)) for id, score in fused.items()]
+        scored = [
+            (memories[id], ranking.learnings_score(memories[id], score, tags, now)) for id, score in fused.items()
+        ]
         return _ordered(Hit(memory, item.score, item.parts) for memory, item in scored)
 
     def _beads(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from swarmlore.config import Settings
 from swarmlore.embedding import Embedding, Progress
-from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, Rejected
+from swarmlore.errors import InvalidInput, NotAllowed, Rejected
 from swarmlore.records import Caller, Draft, Memory, Rejection, Remembered
 from swarmlore.remember import Stored, Terms, as_neighbour, neighbours_of, settle, store_new
 from swarmlore.rules.birth import birth
@@ -18,7 +18,7 @@ from swarmlore.rules.gate import GateRejection, Passed, pass_gate
 from swarmlore.store.base import Operation
 from swarmlore.store.search import embedded_text
 from swarmlore.store.store import Store
-from swarmlore.text.entities import entities_from_text, resolve_entity
+from swarmlore.text.entities import entities_from_text, resolve_entities
 from swarmlore.text.ids import is_id
 from swarmlore.text.similarity import jaccard_bigram
 
@@ -181,7 +181,7 @@ class Writing:
             return terms
         from swarmlore.advice import advise
 
-        advice: Decision | None = advise(self._settings.writer, memory.text, alike)
+        advice: Decision | None = advise(self._settings.writer, memory.text, memory.trust, alike)
         return replace(terms, advice=advice, advised_on=frozenset((other.id, other.version) for other in near))
 
     def _list_rejected(self, draft: Draft, refusal: Rejected, at: float) -> None:
@@ -300,19 +300,3 @@ class Meanwhile:
         if self._error is not None:
             raise self._error
         return self._value
-
-
-def resolve_entities(words: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
-    """Slugs for words; a bare word that fits several known slugs is the caller's to decide."""
-    found: list[str] = []
-    for word in words:
-        fits = resolve_entity(word, known)
-        if len(fits) > 1:
-            raise Ambiguous(
-                f"{word!r} may mean {', '.join(fits)}",
-                "say which: --entity " + fits[0],
-                tuple(fits),
-                code="DISAMBIGUATION_REQUIRED",
-            )
-        found += fits or (word,)
-    return tuple(found)

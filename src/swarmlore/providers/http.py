@@ -117,7 +117,8 @@ def _attempt(server: Server, path: str, body: bytes, headers: Mapping[str, str],
             _check_status(response)
             return _parse(_read(response, server.max_bytes, deadline))
     except SSLCertVerificationError:
-        raise Failed("has a certificate this machine does not trust") from None
+        hint = "for a certificate of your own, set the environment variable SSL_CERT_FILE to it"
+        raise Failed("has a certificate this machine does not trust", hint) from None
     except (OSError, HTTPException) as error:
         if isinstance(error, TimeoutError) or time.monotonic() >= deadline:
             what = f"did not answer within {server.timeout_s:g} s"

@@ -15,7 +15,7 @@ _QUOTES = str.maketrans("", "", "'\"\\^[]")
 _RM_FLAGS = frozenset("rfvidop")  # "o": PowerShell's -fo
 _OPERANDS_BEFORE_FLAGS = 3
 
-# What must all be in the text, the pattern, the name of the rule. Every gap is bounded, so each search takes linear time.
+# What must all be in the text, the pattern, the name of the rule. Every gap is bounded: a search takes linear time.
 _PATTERNS = (
     (
         ("rm", "do"),
@@ -89,8 +89,12 @@ def find_dangerous_command(folded: str) -> str:
         if ("base64" in view or "xxd" in view) and _decodes_into_a_shell(view):
             return "decode to shell"
         for needles, pattern, name in _PATTERNS:
-            if all(needle in view for needle in needles) and _compiled(pattern).search(view):
-                return name
+            for needle in needles:
+                if needle not in view:
+                    break
+            else:
+                if _compiled(pattern).search(view):
+                    return name
     return ""
 
 
@@ -119,10 +123,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 def _removes_by_force(view: str) -> bool:
     """Whether an `rm` is given both a recursive and a force flag, in any spelling and order."""
-    for segment in _compiled(r"[;|&]").split(view):
-        if "rm" in segment and _forces(segment.split()):
-            return True
-    return False
+    return any("rm" in segment and _forces(segment.split()) for segment in _compiled(r"[;|&]").split(view))
 
 
 def _forces(words: list[str]) -> bool:

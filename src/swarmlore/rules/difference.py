@@ -16,8 +16,8 @@ from swarmlore.text.statement import Statement, Token, read
 
 MAX_CHARS = 4000
 """Longer texts are compared as they are written."""
-MAX_WORDING = 2
-"""So many ordinary words may be added or left out without a change of what is said."""
+MAX_WORDING = 1
+"""So many ordinary words may go without a loss."""
 MAX_VALUE = 2
 """A value that was replaced has at most so many words; more is another thought."""
 NOWHERE = -1
@@ -39,7 +39,7 @@ class Slot(NamedTuple):
     new_at: int
 
     def __str__(self) -> str:
-        return f"{self.kind}: {_shown(self.old)} → {_shown(self.new)}"
+        return f"{self.kind}: {_shown(self.old) or '…'} → {_shown(self.new) or '…'}"
 
 
 class Difference(NamedTuple):
@@ -62,13 +62,8 @@ class Difference(NamedTuple):
         return tuple(found)
 
     @property
-    def adds(self) -> bool:
-        """Whether the new text says more than the old one."""
-        return len(self.added) > MAX_WORDING or any(token.weighty for token in self.added)
-
-    @property
     def drops(self) -> bool:
-        """Whether the new text leaves out something that matters."""
+        """Whether the new text leaves out more than a little wording."""
         return len(self.removed) > MAX_WORDING or any(token.weighty for token in self.removed)
 
     @property
@@ -82,15 +77,18 @@ class Difference(NamedTuple):
         return bool(self.modality) or any(slot.kind == "opposed" for slot in self.slots)
 
 
+_UNKNOWN = Difference((Slot("thought", (), (), NOWHERE, NOWHERE),))
+
+
 def _shown(tokens: tuple[Token, ...]) -> str:
     return " ".join(f"{token.bound} {token.written or token.word}".strip() for token in tokens)
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)
 def compare(new: str, old: str) -> Difference:
     """Everything that differs between two short texts and is more than wording."""
     if max(len(new), len(old)) > MAX_CHARS:
-        return Difference() if new.split() == old.split() else Difference(order="text: too long to compare by words")
+        return Difference() if new.split() == old.split() else _UNKNOWN
     here, there = read(new), read(old)
     slots, added, removed = _align(here, there)
     slots += _pair_up(added, removed)
@@ -116,12 +114,20 @@ def _align(here: Statement, there: Statement) -> tuple[list[Slot], list[Token], 
     for _, old_from, old_to, new_from, new_to in SequenceMatcher(None, there.keys, here.keys, False).get_opcodes():
         old = _taken(there.tokens[old_from:old_to], lost)
         new = _taken(here.tokens[new_from:new_to], extra)
+        if not any(map(_is_light, old)) or not any(map(_is_light, new)):
+            old = [token for token in old if not _is_light(token)]
+            new = [token for token in new if not _is_light(token)]
         if old and new:
             slots.append(Slot(_kind_of(old, new), tuple(old), tuple(new), old_from, new_from))
         else:
             added += new
             removed += old
     return slots, added, removed
+
+
+def _is_light(token: Token) -> bool:
+    """all, any, some: they matter only where one stands for another."""
+    return token.word in vocabulary.LIGHT and not token.bound
 
 
 def _taken(tokens: tuple[Token, ...], wanted: Counter[str]) -> list[Token]:
@@ -194,8 +200,8 @@ def _spelling(here: Statement, there: Statement) -> str:
 def _order(here: Statement, there: Statement) -> str:
     """The words that both texts have, in another order, unless only phrases such as "in CI" or "before x" moved."""
     common = Counter(here.keys) & Counter(there.keys)
-    new = _taken(here.tokens, common.copy())
-    old = _taken(there.tokens, common.copy())
+    new = [token for token in _taken(here.tokens, common.copy()) if not _is_light(token)]
+    old = [token for token in _taken(there.tokens, common.copy()) if not _is_light(token)]
     if [token.key for token in new] == [token.key for token in old]:
         return ""
     runs = _runs(new, old)

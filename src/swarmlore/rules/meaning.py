@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from swarmlore.rules.difference import Difference, Slot, compare
+from swarmlore.rules.difference import MAX_CHARS, Difference, Slot, compare
 from swarmlore.text.similarity import NEGATIONS, STOP_WORDS, content_words
 from swarmlore.text.statement import Statement, Token, read
 from swarmlore.text.stem import stem
@@ -81,12 +81,17 @@ _DIGITS = re.compile(r"\d+")
 _NUMBERED = frozenset(("error", "code", "status", "exit", "issu", "step", "phas", "level", "ticket", "pr", "chapter"))
 
 
+Context = tuple[frozenset[str], frozenset[str]]
+"""The content words before and after a polarity word."""
+Marks = dict[str, list[Context]]
+
+
 @lru_cache(maxsize=1)
 def _tag_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple((tag, re.compile(rf"\b(?:{found})\b", re.IGNORECASE)) for tag, found in _TAG_WORDS.items())
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def infer_tags(text: str) -> tuple[str, ...]:
     """The topics a text names by whole words, in a fixed order."""
     text = text.replace("’", "'")
@@ -114,7 +119,8 @@ def contradicts(new: str, old: str, *, shared_entity: bool = False) -> str:
     if _is_negated(new) == _is_negated(old):
         return ""
     words, others = content_words(new), content_words(old)
-    if len(words & others) > _SAME_WORDS * len(words | others):
+    # "Disable x" and "do not enable x" differ in one negation, too, and say the same.
+    if len(words & others) > _SAME_WORDS * len(words | others) and differences(new, old):
         return "the same words, one of the texts negated"
     return ""
 
@@ -123,7 +129,7 @@ def _is_negated(text: str) -> bool:
     return any(word in NEGATIONS or word.startswith("avoid") for word in _spoken(text))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _spoken(text: str) -> tuple[str, ...]:
     """The lower-case words, contractions in two, and "." where a sentence ends."""
     words: list[str] = []
@@ -138,12 +144,12 @@ def _spoken(text: str) -> tuple[str, ...]:
     return tuple("." if word in (";", "!", "?", "\n") else word for word in words)
 
 
-@lru_cache(maxsize=4096)
-def _marks(text: str) -> dict[str, list[frozenset[str]]]:
+@lru_cache(maxsize=1024)
+def _marks(text: str) -> Marks:
     """The polarity words of a text, each with the content words around its occurrences."""
     words = _spoken(text)
     chains = list(_chains(words))
-    marks: dict[str, list[frozenset[str]]] = {}
+    marks: Marks = {}
     for start, end in chains:
         edges = [edge for chain in chains if chain != (start, end) for edge in chain]
         for name in _names(words[start:end]):
@@ -179,15 +185,15 @@ def _names(chain: tuple[str, ...]) -> list[str]:
     return ["must" if name == "should" else name for name in names]
 
 
-def _context(words: tuple[str, ...], start: int, end: int, edges: list[int], objects: bool) -> frozenset[str]:
+def _context(words: tuple[str, ...], start: int, end: int, edges: list[int], objects: bool) -> Context:
     """The content words within three words; for verbs with an object, that object."""
     left = max([start - _WINDOW, 0, *(edge for edge in edges if edge <= start)])
     right = min([end + _WINDOW, len(words), *(edge for edge in edges if edge >= end)])
     after = _until(words[end:right], _PREPOSITIONS if objects else frozenset())
     before = tuple(reversed(_until(tuple(reversed(words[left:start])), frozenset())))
     if objects:
-        return _topics(after) or _topics(before)
-    return _topics(before) | _topics(after)
+        return frozenset(), _topics(after) or _topics(before)
+    return _topics(before), _topics(after)
 
 
 def _until(words: tuple[str, ...], ends: frozenset[str]) -> tuple[str, ...]:
@@ -201,16 +207,25 @@ def _topics(words: tuple[str, ...]) -> frozenset[str]:
     return frozenset(canonical(word) for word in words if word not in STOP_WORDS and word not in _FORMS)
 
 
-def _meet(here: dict[str, list[frozenset[str]]], there: dict[str, list[frozenset[str]]], one: str, other: str) -> bool:
+def _meet(here: Marks, there: Marks, one: str, other: str) -> bool:
     """Whether one text has `one` where the other has `other`, in overlapping context, and not both in both."""
     if one in there and other in here:
         return False
-    return any(a & b for a in here.get(one, ()) for b in there.get(other, ()))
+    return any(_overlap(a, b) for a in here.get(one, ()) for b in there.get(other, ()))
 
 
-@lru_cache(maxsize=2048)
+def _overlap(a: Context, b: Context) -> bool:
+    """A shared word, and no other subject: secrets must not be committed, config files must."""
+    if a[0] and b[0] and a[0].isdisjoint(b[0]):
+        return False
+    return not (a[0] | a[1]).isdisjoint(b[0] | b[1])
+
+
+@lru_cache(maxsize=512)
 def same_subject(new: str, old: str) -> bool:
     """Whether the two texts speak of the same thing, so that the later one can take the place of the earlier."""
+    if max(len(new), len(old)) > MAX_CHARS:
+        return False
     here, there, difference = read(new), read(old), compare(new, old)
     swap = _is_swap(difference)
     if not swap and any(_is_elsewhere(slot, here, there) for slot in difference.slots):
@@ -263,7 +278,7 @@ def _is_other_subject(slot: Slot, here: Statement, there: Statement) -> bool:
     token = slot.new[0]
     if token.kind == "number":
         return slot.new_at > 0 and here.tokens[slot.new_at - 1].word in _NUMBERED
-    if token.opener not in ("", "^", ",") or token.written.startswith("-"):
+    if token.opener not in ("", "^", ",", "and") or token.written.startswith("-"):
         return False
     if _DIGITS.sub("", token.word) == _DIGITS.sub("", slot.old[0].word):
         return False  # jdk-17 and jdk-21

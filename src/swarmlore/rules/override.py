@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from swarmlore.rules.override_words import CONCEPTS, MARKERS, NEVER_REPAIRED, REPAIRED, RULES
+from swarmlore.rules.override_rules import MARKERS, RULES
+from swarmlore.rules.override_words import CONCEPTS, NEVER_REPAIRED, REPAIRED, SUSPECT
 from swarmlore.text.clean import fold
 
 THRESHOLD = 3
@@ -29,8 +31,13 @@ _WORD = 2
 _SENTENCE = 4
 _BREAK = -1
 
-_IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(r"\w+(?:'[a-z]+)?|[.!?](?=\s)|\n")
+_IDEOGRAPH = "\u3040"  # where the scripts begin that do not part words
+# Words of nearly every text. A rule is looked up by its rarest concept, so these should not be it.
+_COMMON = (
+    "a an the this that these it i me my you your to in into of on for from with as by at is are was be all any every "
+    "each no not never without new first use using add set run write make give list return show print before what if"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +56,35 @@ class Lexicon:
     stems: dict[str, list[tuple[str, int]]]
     repairs: dict[str, str]
     core: int
-    core_words: frozenset[str]
-    token: re.Pattern[str]
-    rules: tuple[Rule, ...]
+    rules: dict[int, list[Rule]]
 
 
 def find_override(folded: str) -> str:
     """The classes under which a folded text tries to override instructions, joined by "+", or nothing."""
     marked = _weigh_markers(folded)
     lexicon = _lexicon()
-    tokens = (_TOKEN if folded.isascii() else lexicon.token).findall(folded)
+    tokens = _tokenise(folded)
     for start in range(0, max(1, len(tokens) - _WINDOW + _STEP), _STEP):
         scores = _score(tokens[start : start + _WINDOW], lexicon)
         if marked:
             scores["markers"] = marked
-        if _total(scores) >= THRESHOLD:
+        if scores and _total(scores) >= THRESHOLD:
             return "+".join(sorted(scores, key=lambda kind: (-scores[kind], kind)))
     return ""
+
+
+def _weigh_markers(folded: str) -> int:
+    """The weight of the strongest piece of a prompt template."""
+    best = 0
+    for needle, weight, pattern in MARKERS:
+        if weight > best and needle in folded and _compiled(pattern).search(folded):
+            best = weight
+    return best
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
 
 
 def _total(scores: dict[str, int]) -> int:
@@ -74,42 +93,48 @@ def _total(scores: dict[str, int]) -> int:
     return sum(scores.values()) if serious else sum(scores.values()) - scores.get("speech", 0)
 
 
-def _weigh_markers(folded: str) -> int:
-    return max((weight for needle, weight, pattern in MARKERS if needle in folded and _compiled(pattern).search(folded)), default=0)
+def _tokenise(folded: str) -> list[str]:
+    """Words and sentence ends; in scripts without spaces known terms, and single characters between them."""
+    if folded.isascii() or max(folded) < _IDEOGRAPH:
+        return _TOKEN.findall(folded)
+    return _ideographic_token().findall(folded)
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+def _ideographic_token() -> re.Pattern[str]:
+    terms = sorted((word for word in _lexicon().words if word >= _IDEOGRAPH), key=len, reverse=True)
+    scripts = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+    return re.compile(rf"{'|'.join(terms)}|[{scripts}]|[^\W{scripts}]+(?:'[a-z]+)?|[.!?](?=\s)|[\n。！？]")
 
 
 def _score(tokens: list[str], lexicon: Lexicon) -> dict[str, int]:
-    """The best weight per class; mistyped words are repaired only where the text is suspect but not yet enough."""
-    hits = _hits(tokens, lexicon)
-    scores = _match(hits, lexicon.rules)
-    if _total(scores) < THRESHOLD and any(concepts & lexicon.core for _, concepts in hits):
+    """The best weight per class; mistyped words are put right only where the text is suspect but not yet enough."""
+    hits, present = _look_up(tokens, lexicon)
+    scores = _match(hits, present, lexicon)
+    if present & lexicon.core and _total(scores) < THRESHOLD:
         repaired = _repair(tokens, lexicon)
         if repaired != tokens:
-            return _match(_hits(repaired, lexicon), lexicon.rules)
+            return _match(*_look_up(repaired, lexicon), lexicon)
     return scores
 
 
-def _hits(tokens: list[str], lexicon: Lexicon) -> list[tuple[int, int]]:
-    """Position and concepts of each known word."""
+def _look_up(tokens: list[str], lexicon: Lexicon) -> tuple[list[tuple[int, int]], int]:
+    """Position and concepts of each known word, and all concepts together."""
     words, stems = lexicon.words, lexicon.stems
     hits = []
-    position = 0
+    present = position = 0
     for token in tokens:
         concepts = words.get(token, 0)
         if concepts == _BREAK:
             position += _SENTENCE
             continue
-        position += _WORD if token.isascii() or len(token) > 1 else 1
+        position += 1 if len(token) == 1 and token >= _IDEOGRAPH else _WORD
         if not concepts and token[:_STEM] in stems:
             concepts = _stem_concepts(token, stems[token[:_STEM]])
         if concepts:
             hits.append((position, concepts))
-    return hits
+            present |= concepts
+    return hits, present
 
 
 def _stem_concepts(token: str, candidates: list[tuple[str, int]]) -> int:
@@ -120,19 +145,19 @@ def _stem_concepts(token: str, candidates: list[tuple[str, int]]) -> int:
     return concepts
 
 
-def _match(hits: list[tuple[int, int]], rules: tuple[Rule, ...]) -> dict[str, int]:
-    present = 0
-    for _, concepts in hits:
-        present |= concepts
+def _match(hits: list[tuple[int, int]], present: int, lexicon: Lexicon) -> dict[str, int]:
     scores: dict[str, int] = {}
     places: dict[int, list[int]] = {}
-    for rule in rules:
-        if rule.anchor & present and scores.get(rule.kind, 0) < rule.weight and _stands(rule, present, hits, places):
-            scores[rule.kind] = rule.weight
+    for bit in _each_bit(present):
+        for rule in lexicon.rules.get(bit, ()):
+            if scores.get(rule.kind, 0) < rule.weight and _stands(rule, present, hits, places):
+                scores[rule.kind] = rule.weight
     return scores
 
 
 def _stands(rule: Rule, present: int, hits: list[tuple[int, int]], places: dict[int, list[int]]) -> bool:
+    if not rule.anchor & present:
+        return False
     for concepts, _, _ in rule.steps:
         if not concepts & present:
             return False
@@ -158,8 +183,9 @@ def _repair(tokens: list[str], lexicon: Lexicon) -> list[str]:
     repaired = []
     rest = iter(zip(tokens, [*tokens[1:], ""], strict=True))
     for token, following in rest:
-        if token + following in lexicon.core_words and following:
-            repaired.append(token + following)
+        joined = token + following
+        if following and lexicon.repairs.get(joined) == joined:
+            repaired.append(joined)
             next(rest, None)
         else:
             repaired.append(_repair_word(token, lexicon))
@@ -179,7 +205,7 @@ def _repair_word(token: str, lexicon: Lexicon) -> str:
 @cache
 def _lexicon() -> Lexicon:
     """The lexicon as dictionaries, built on first use."""
-    words: dict[str, int] = {".": _BREAK, "!": _BREAK, "?": _BREAK, "\n": _BREAK}
+    words: dict[str, int] = dict.fromkeys(".!?\n。！？", _BREAK)
     stems: dict[str, list[tuple[str, int]]] = {}
     bits = {name: 1 << place for place, name in enumerate(CONCEPTS)}
     for name, listed in CONCEPTS.items():
@@ -188,23 +214,39 @@ def _lexicon() -> Lexicon:
                 stems.setdefault(word[:_STEM], []).append((word[:-1], bits[name]))
             else:
                 words[word] = words.get(word, 0) | bits[name]
-    rules = tuple(_parse(line, bits, words) for line in RULES.strip().splitlines())
-    terms = sorted((word for word in words if re.match(f"[{_IDEOGRAPHS}]", word)), key=len, reverse=True)
-    token = re.compile(rf"{'|'.join(terms)}|[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+(?:'[a-z]+)?|[.!?](?=\s)|[\n。！？]")
-    for word in NEVER_REPAIRED.split():
-        words.setdefault(word, 0)
-    core_words = frozenset(REPAIRED.split())
-    core = 0
-    for word in core_words:
-        core |= words[word]
-    return Lexicon(words, stems, _typos(), core, core_words, token, rules)
+    rules = [_parse(line, bits, words) for line in RULES.strip().splitlines()]
+    core = sum(bits[name] for name in SUSPECT.split())
+    words.update((word, 0) for word in NEVER_REPAIRED.split() if word not in words)
+    return Lexicon(words, stems, _typos(), core, _index(rules, words))
 
 
 def _typos() -> dict[str, str]:
-    """Each core word and each core word short of one letter (the first stays)."""
-    return {
-        form: word for word in REPAIRED.split() for form in (word, *(word[:at] + word[at + 1 :] for at in range(1, len(word))))
-    }
+    """Each core word short of one letter (the first stays), and each core word itself."""
+    typos = {word[:at] + word[at + 1 :]: word for word in REPAIRED.split() for at in range(1, len(word))}
+    return typos | {word: word for word in REPAIRED.split()}
+
+
+def _index(rules: list[Rule], words: dict[str, int]) -> dict[int, list[Rule]]:
+    """The rules by each bit of their rarest concept: most texts then meet only a few of them."""
+    common = [words.get(word, 0) for word in _COMMON.split()]
+    cost: dict[int, tuple[int, int]] = {}
+    index: dict[int, list[Rule]] = {}
+    for rule in rules:
+        needed = (rule.anchor, *(step[0] for step in rule.steps))
+        for concepts in needed:
+            if concepts not in cost:
+                cost[concepts] = (sum(1 for bits in common if bits & concepts), concepts.bit_count())
+        rarest = min(needed, key=cost.__getitem__)
+        for bit in _each_bit(rarest):
+            index.setdefault(bit, []).append(rule)
+    return index
+
+
+def _each_bit(bits: int) -> Iterator[int]:
+    while bits:
+        bit = bits & -bits
+        yield bit
+        bits ^= bit
 
 
 def _parse(line: str, bits: dict[str, int], words: dict[str, int]) -> Rule:
@@ -220,7 +262,7 @@ def _parse_step(step: str, bits: dict[str, int], words: dict[str, int]) -> tuple
 
 
 def _bits(names: str, bits: dict[str, int], words: dict[str, int]) -> int:
-    """The bits of "concept|word|…"; a word that is no concept becomes one of its own."""
+    """The bits of "CONCEPT|word|…"; a word becomes a concept of its own."""
     total = 0
     for name in names.split("|"):
         if name not in bits:

@@ -118,7 +118,7 @@ def _decide_lesson(text: str, trust: int, neighbour: Neighbour, close: float, me
         return _correct(trust, neighbour, same, against or difference.reasons[0])
     if not near:
         return Decision("ADD")
-    if measure == "cosine" and neighbour.similarity >= SAME and not difference.reasons and not difference.adds:
+    if measure == "cosine" and neighbour.similarity >= SAME and not difference.reasons and not difference.added:
         return Decision("NOOP", neighbour.id, reason="says the same")
     return _merge(text, trust, neighbour, difference)
 
@@ -154,7 +154,7 @@ def _merge(text: str, trust: int, neighbour: Neighbour, difference: Difference) 
     merged = merge_texts(text, neighbour.text, difference)
     if trust < neighbour.trust:
         # A text of lower trust confirms one of higher trust, but does not rewrite it.
-        merged = "" if difference.reasons or difference.adds else neighbour.text
+        merged = "" if difference.reasons or difference.added else neighbour.text
     if merged:
         return Decision("UPDATE", neighbour.id, merged, reason="says it again with more or other words")
     return Decision("LINK", neighbour.id, reason="says more about it", link="elaborates")
@@ -165,8 +165,8 @@ def merge_texts(new: str, old: str, difference: Difference) -> str:
     if not difference.slots and not difference.removed:
         return new
     if not difference.slots and not difference.added:
-        # Nothing new is said. What is missing may have been left out on purpose.
-        return "" if difference.drops else old
+        # Nothing new is said. A value that is missing may have been left out on purpose.
+        return "" if difference.reasons else old
     joined = f"{old.rstrip().rstrip('.;')}; {new.strip()}"
     return joined if len(joined) <= MAX_LESSON else ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from swarmlore.records import Caller, Link, Memory
+from swarmlore.records import Caller, Link
 from swarmlore.store.history import History
 from swarmlore.store.rows import place_word
 
@@ -47,7 +47,7 @@ class Search(History):
         return f"({columns} : ({words})) AND (place : ({places}))"
 
     def document_frequencies(self, terms: Sequence[str], partitions: Sequence[int]) -> tuple[dict[str, int], int]:
-        """In how many memories each stem occurs, and of how many: of the visible ones where that is cheap, else of all."""
+        """In how many memories each stem occurs, and of how many: the visible ones where that is cheap, else all."""
         live = self.count_live()
         mine = sum(self._count_in(partition) for partition in partitions)
         if mine >= live or mine > COUNTED_ROWS:
@@ -85,16 +85,6 @@ class Search(History):
     def seqs_of_entities(self, entities: Sequence[str], partitions: Sequence[int]) -> list[int]:
         found = self.ask("seqs_of_entities", entities=list(entities), partitions=list(partitions))
         return [int(row[0]) for row in found]
-
-    def turns_around(self, memory: Memory, reach: int) -> list[int]:
-        """Rows of the turns before and after a turn of a session."""
-        values = {
-            "session": str(memory.source_ref.get("session", "")),
-            "position": memory.source_ref.get("position"),
-            "partition": self.partition_of(memory),
-            "reach": reach,
-        }
-        return [int(row[0]) for name in ("turns_before", "turns_after") for row in self.ask(name, **values)]
 
     def links_of(self, caller: Caller, ids: Sequence[str]) -> list[Link]:
         """Links between the given memories and others."""

@@ -126,7 +126,7 @@ def one_line(text: str, room: int) -> str:
 
 def table(pairs: Iterable[tuple[str, str]], page: Page, indent: int = 2) -> list[str]:
     """Names and values in two columns; empty values are left out."""
-    shown = [(name, value) for name, value in pairs if value]
+    shown = [(clean(name), value) for name, value in pairs if value]
     left = max((len(name) for name, _ in shown), default=0) + 2
     return [
         hang(" " * indent + page.paint("dim", name.ljust(left)), value, page, indent + left) for name, value in shown

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from swarmlore.records import AuditRow, Hit, Memory, Receipt, Remembered
 
 _STATES = {"ok": "green", "warn": "yellow", "fail": "red"}
+ROOM_FOR_TEXT = 24
 _TRUST = ("unknown", "derived", "an agent", "a person")
 
 
@@ -162,7 +163,9 @@ def rows(memories: Sequence[Memory], page: Page) -> str:
     handles = [clean(memory.handle) for memory in memories]
     abouts = [_about(memory, page) for memory in memories]
     first, second = (max(map(len, column)) + 2 for column in (handles, abouts))
-    room = max(20, page.width - first - second) if page.width else 0
+    room = page.width - first - second if page.width else 0
+    if page.width and room < ROOM_FOR_TEXT:  # a narrow terminal shows the text and leaves the rest to `get`
+        abouts, second, room = [""] * len(abouts), 0, max(ROOM_FOR_TEXT, page.width - first)
     return "\n".join(
         page.paint("bold", handle.ljust(first)) + page.paint("dim", about.ljust(second)) + one_line(_lesson(m), room)
         for m, handle, about in zip(memories, handles, abouts, strict=True)
@@ -305,7 +308,7 @@ def checks(found: Sequence[Check], page: Page) -> str:
     width = max((len(check.name) for check in found), default=0) + 2
     lines = []
     for check in found:
-        head = page.paint(_STATES[check.state], check.state.ljust(6)) + check.name.ljust(width)
+        head = page.paint(_STATES[check.state], check.state.ljust(6)) + clean(check.name).ljust(width)
         lines.append(hang(head, check.message, page, 6 + width))
         if check.hint:
             lines.append(hang(" " * (6 + width) + page.paint("cyan", "hint: "), check.hint, page, 12 + width))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
+
+from swarmlore.errors import Ambiguous
 
 ENTITY_KINDS = ("project", "agent", "feature", "person", "business", "chore")
 
@@ -72,6 +74,22 @@ def resolve_entity(word: str, known: Collection[str]) -> tuple[str, ...]:
     names = {slug: _plain(slug.partition(":")[2]) for slug in sorted(known)}
     exact = tuple(slug for slug, name in names.items() if name == plain)
     return exact or tuple(slug for slug, name in names.items() if name and (name in plain or plain in name))
+
+
+def resolve_entities(words: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
+    """Slugs for words; a bare word that fits several known slugs is the caller's to decide."""
+    found: list[str] = []
+    for word in words:
+        fits = resolve_entity(word, known)
+        if len(fits) > 1:
+            raise Ambiguous(
+                f"{word!r} may mean {', '.join(fits)}",
+                "say which: --entity " + fits[0],
+                tuple(fits),
+                code="DISAMBIGUATION_REQUIRED",
+            )
+        found += fits or (word,)
+    return tuple(found)
 
 
 def _plain(name: str) -> str:

@@ -60,9 +60,10 @@ def _is_variable(value: str) -> bool:
 def _is_cut_uuid(lower: str) -> bool:
     """Tell whether a value ends in a UUID that lost its last characters: it was shortened to be shown."""
     parts = lower.rsplit("-", 4)
-    if [len(part) for part in parts[1:4]] != [4, 4, 4] or len(parts) < 5:
+    if [len(part) for part in parts[1:4]] != [4, 4, 4] or len(parts) < 5 or len(parts[4]) >= 12:
         return False
-    return len(parts[4]) < 12 and not set("".join(parts[1:])) - set("0123456789abcdef")
+    start = parts[0][-8:]
+    return not parts[0][-9:-8].isalnum() and not set(start + "".join(parts[1:])) - set("0123456789abcdef")
 
 
 def _has_long_repeat(value: str) -> bool:
@@ -82,13 +83,17 @@ def is_random(value: str) -> bool:
 
 
 def _is_mixed(kinds: str, length: int) -> bool:
+    """Tell whether kinds of characters change often enough; the measures come from drawn tokens of 10 to 64."""
     by_digit = sum(map(kinds.count, _DIGIT_CHANGES))
-    by_case = kinds.count("aA")
+    changes = by_digit + kinds.count("aA")
     if by_digit == 0:
-        return length >= 20 and "AaA" in kinds and by_case * 8 >= length
-    # A dotted name such as `ed25519.PrivateKey` needs more than a plain run.
-    often = by_digit >= 3 and (by_digit + by_case) * (4 if "." in kinds else 7) >= length
-    return often or (length >= 16 and (by_digit + by_case) * 4 >= length)
+        return length >= 20 and "AaA" in kinds and changes * 8 >= length
+    if length >= 20 and "a" not in kinds and len(kinds) == length:
+        return by_digit >= 2  # base32 has few digits
+    # Against dotted names such as `ed25519.PrivateKey`.
+    rarest = 4 if "." in kinds and length < 40 else 7
+    often = by_digit >= 3 and changes * rarest >= length
+    return often or changes * (4 if length >= 16 else 3) >= length
 
 
 def _is_counted(value: str) -> bool:

@@ -18,7 +18,8 @@ WORDED: tuple[tuple[str, str, str, str], ...] = (
     (
         "authorization",
         "authorization",
-        r"authorization[\"'\]]{0,2}\s{0,3}(?::|[=,]\s{0,3}f?(?=[\"'`]))\s{0,3}[\"'`]{0,2}(?:[a-z][a-z\-]{2,14} {1,4})?([^\s\"'`,;<>\\]{8,}+)",
+        r"authorization[\"'\]]{0,2}\s{0,3}(?::|[=,]\s{0,3}f?(?=[\"'`]))\s{0,3}[\"'`]{0,2}(?:[a-z][a-z\-]{2,14} {1,4})?"
+        r"([^\s\"'`,;<>\\]{8,}+)",
         "header",
     ),
     ("bearer-token", "bearer", r"bearer[ \t]{1,4}[\"'`]?([\w.~+/\-]{16,}+={0,2})", "random"),
@@ -131,7 +132,7 @@ PASSWORD_NAMES = "password passwd passphrase passwort"
 # ... as whole last words, where an ending would be too broad ...
 SECRET_WORDS = "pat auth creds cred"
 PASSWORD_WORDS = "pwd pass pw"
-# ... and endings that say the contrary.
+# ... and whole last words, joined, that say the contrary.
 PUBLIC_NAMES = """
     csrftoken xsrftoken antiforgerytoken csrfsecret nexttoken pagetoken nextpagetoken continuationtoken synctoken
     cursortoken resumetoken maxtoken padtoken eostoken bostoken unktoken septoken clstoken masktoken stoptoken

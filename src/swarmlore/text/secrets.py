@@ -32,6 +32,8 @@ SHORTEST_TOKEN = 16
 # How far before an assignment its name may start.
 NAME_REACH = 72
 
+_names: set[str] = set()
+
 _ASSIGNED = r"""["'\])]{0,3}\s{0,3}(?:=>|:=|[=:,])\s{0,3}["'`]?"""
 _NAME_JOINT = r"[_ .\-]?"
 
@@ -40,12 +42,38 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     """Replace every secret by `[redacted:<rule>]`; return the clean text and the rules that fired, in order."""
     fired: dict[str, None] = {}
     for _ in range(PASSES):
-        spans = _settle(text, _find(text))
+        spans = _settle(_find(_hide_marks(text)))
         if not spans:
             break
         fired.update((rule, None) for _, _, rule in spans)
         text = _replace(text, spans)
     return text, tuple(fired)
+
+
+def rule_names() -> frozenset[str]:
+    """Return the name of every rule that can fire."""
+    if not _names:
+        tables = (
+            secret_rules.PREFIXED,
+            secret_rules.LOOSE,
+            secret_rules.SHAPED,
+            secret_rules.CONTEXT,
+            secret_words.WORDED,
+        )
+        _names.update(row[0] for rows in tables for row in rows)
+        _names.update(("generic-secret", "password", "tenant-address", "kubernetes-secret"))
+    return frozenset(_names)
+
+
+def _hide_marks(text: str) -> str:
+    """Cover the marks of earlier redactions, at equal length, with a character that no rule takes for a secret."""
+    if "[redacted:" not in text:
+        return text
+    return _pattern(r"\[redacted:([a-z0-9\-]{1,40})\]").sub(_hide_mark, text)
+
+
+def _hide_mark(match: re.Match[str]) -> str:
+    return "[" * len(match[0]) if match[1] in rule_names() else match[0]
 
 
 def _replace(text: str, spans: list[Span]) -> str:
@@ -57,12 +85,10 @@ def _replace(text: str, spans: list[Span]) -> str:
     return "".join((*parts, text[done:]))
 
 
-def _settle(text: str, spans: list[Span]) -> list[Span]:
-    """Sort spans, join those that overlap under the first one's rule, drop those with an earlier redaction inside."""
+def _settle(spans: list[Span]) -> list[Span]:
+    """Sort spans and join those that overlap under the rule of the first."""
     kept: list[Span] = []
     for start, end, rule in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if "[redacted:" in text[start:end]:
-            continue
         if kept and start < kept[-1][1]:
             first, last, joined = kept.pop()
             start, end, rule = first, max(last, end), joined
@@ -267,13 +293,18 @@ def _pattern(expression: str) -> re.Pattern[str]:
 
 def _find_assigned(text: str) -> list[Span]:
     spans = []
+    done = 0
     for match in _pattern(_ASSIGNMENT).finditer(text):
         quoted = match.lastindex == 1
         value = match[1] if quoted else match[2].rstrip(".:!")
         start = match.start(1 if quoted else 2)
         end = start + len(value)
         called = not quoted and text[end : end + 1] in ("(", "[")
-        rule = None if called or not value else _judge(_name_before(text, match.start()), value)
+        # Code, or the rest of a value that was judged: `a:b:c` has one value.
+        if called or (match.start() < done and text[match.start()] == ":"):
+            continue
+        done = end
+        rule = _judge(_name_before(text, match.start()), value)
         if rule:
             rest = _pattern(_REST).match(text, end) if len(value) >= 512 else None
             spans.append((start, rest.end() if rest else end, rule))
@@ -301,7 +332,7 @@ def _judge(name: str, value: str) -> str | None:
     while words and words[-1] in words_of("TAIL_WORDS"):
         words.pop()
     joined = "".join(words[-5:])
-    if not words or words[-1] in words_of("PLAIN_NAMES") or joined.endswith(_endings("PUBLIC_NAMES")):
+    if not words or words[-1] in words_of("PLAIN_NAMES") or _is_public_name(words):
         return None
     secret = _is_secret_name(words, joined)
     if secret or value.isdigit() or is_random(value):
@@ -313,6 +344,10 @@ def _judge(name: str, value: str) -> str | None:
     if (secret or _is_key_variable(name, words, value)) and "://" not in value and is_random(value):
         return "generic-secret"
     return None
+
+
+def _is_public_name(words: list[str]) -> bool:
+    return any("".join(words[-count:]) in words_of("PUBLIC_NAMES") for count in (1, 2, 3))
 
 
 def _is_secret_name(words: list[str], joined: str) -> bool:

@@ -76,7 +76,7 @@ def jaccard_bigram(a: str, b: str) -> float:
     return len(pairs_a & pairs_b) / len(pairs_a | pairs_b)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def content_words(text: str) -> frozenset[str]:
     """The words that carry the topic: no stop words, negations or polarity words, plurals as singulars."""
     return frozenset(_singular(word) for word in _WORD.findall(text.lower()) if word not in _LEFT_OUT)

@@ -24,6 +24,7 @@ _PARTICIPLES = frozenset(_IRREGULAR.split())
 _DUTY = frozenset(("must", "should", "always", "ought"))
 _CHANCE = frozenset(("may", "might", "could", "can", "optionally", "sometimes"))
 _PREFERENCE = frozenset(("prefer", "prefers", "preferred", "favor", "favour", "choose", "chose"))
+_OPENING_FILLERS = {**dict.fromkeys(_STATES, "is"), "and": "and", "plus": "and", "also": "and"}
 _LIMITS = {"over": ">", "above": ">", "beyond": ">", "under": "<", "below": "<", "till": "until"}
 _OPENING_SIGNS = {"->": "to", "=>": "to", "=": "is"}
 _COMPARISONS = frozenset(("<", ">", "<=", ">=", "==", "!=", "~="))
@@ -69,7 +70,7 @@ class Statement(NamedTuple):
         return tuple(token.key for token in self.tokens)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def read(text: str) -> Statement:
     """The statement that a short text makes. Never fails; what it does not know it takes as it is written."""
     return _Reader().read(written_words(text))
@@ -91,7 +92,7 @@ class _Reader:
         self.state = False
 
     def read(self, pieces: list[Piece]) -> Statement:
-        for piece, following in zip(pieces, [*pieces[1:], Piece("")], strict=True):
+        for piece, following in zip(pieces, [*pieces[1:], Piece("")], strict=False):
             if piece.text:
                 self._take(piece, following)
             if piece.breaks:
@@ -116,10 +117,10 @@ class _Reader:
         elif plain in ("on", "off") and self._switches(plain):
             pass
         elif plain in words.OPENERS:
-            self.opener = plain
+            self._open(plain, counts([following], 0))
         elif plain in words.FILLERS:
             self.exact = False
-            self.opener = "is" if plain in _STATES else self.opener
+            self.opener = _OPENING_FILLERS.get(plain, self.opener)
         elif piece.text in _COMPARISONS:
             self.binder = f"{self.binder} {piece.text}".strip()
         elif piece.text in _OPENING_SIGNS:
@@ -142,6 +143,12 @@ class _Reader:
             self.binder = f"{self.binder} {_LIMITS.get(word, word) if counts else word}".strip()
         self.opener = word
 
+    def _open(self, word: str, counts: bool) -> None:
+        # "since 3.11" says "3.11 or newer".
+        if word == "since" and counts:
+            self.binder = f"{self.binder} >=".strip()
+        self.opener = word
+
     def _prefers(self, following: Piece) -> bool:
         """Whether `to` comes between two things of which the first is preferred."""
         preferred = self.tokens and self.tokens[-1].word != "prefer" and self.words & {"prefer", "prefers"}
@@ -158,6 +165,10 @@ class _Reader:
 
     def _add(self, token: Token) -> None:
         denied = self.denied
+        if token.word in words.LIGHT and not denied:
+            # "before every commit" is before the commit.
+            self.tokens.append(token._replace(opener=self.opener))
+            return
         if token.word in words.DENIED and token.kind == "word":
             token, denied = token._replace(word=words.DENIED[token.word]), not denied
         bound = " ".join(filter(None, (self.binder, "not" if denied else "")))
@@ -194,10 +205,10 @@ def _denied(bound: str) -> str:
 
 
 def _is_a_name(piece: Piece) -> bool:
-    """Small words that are more: the method GET, module A, the "in" of "opt-in"; not the "only" of "read-only"."""
+    """Small words that are more: the method GET, the region US, module A, the "in" of "opt-in"; not "only"."""
     if piece.solid:
         return piece.text != "only"
-    return piece.text in ("GET", "LET") or (piece.text in ("A", "I") and not piece.first)
+    return piece.text in ("GET", "LET", "US", "IT") or (piece.text in ("A", "I") and not piece.first)
 
 
 def _token(piece: Piece, exact: bool) -> Token:

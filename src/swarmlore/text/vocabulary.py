@@ -14,7 +14,7 @@ _FILLERS = """
     is are was were be been being am do does did doing have has had having will would shall get gets got
     and also too as so such very really quite just simply basically actually please note remember ensure etc eg ie e.g
     i.e namely okay ok well hence thus therefore thereby else btw fyi imo kindly always must should ought can could may
-    might then which who whom whose what whatever how respectively currently nowadays own here way thing things
+    might then which who whom whose what whatever how respectively currently nowadays own here way thing things plus
     but although though however yet still already explicitly really certainly definitely obviously ever
     importantly generally like upon happen happens happened occur occurs occurred properly correctly
     specifically particular tip hint reminder lesson learned fact careful aware sure vs versus
@@ -231,7 +231,9 @@ _SCOPES = """
     php javascript typescript css html sql bash
 """
 SCOPES = frozenset(map(canonical, _SCOPES.split()))
-WEIGHTY = frozenset(map(canonical, _WEIGHTY.split())) | frozenset(OPPOSITES) | SCOPES
+# How many are meant often goes without saying; to say another number of them is caught as a replaced word.
+LIGHT = frozenset(("all", "any", "some"))
+WEIGHTY = (frozenset(map(canonical, _WEIGHTY.split())) | frozenset(OPPOSITES) | SCOPES) - LIGHT
 
 # Units by dimension, with their size in the first one.
 UNITS: dict[str, tuple[str, float]] = {}

@@ -309,14 +309,6 @@ SELECT id FROM memory WHERE handle = :handle AND partition IN (:list:partitions)
 -- name: ids_of_session
 SELECT id FROM memory WHERE session = :session AND partition IN (:list:partitions) AND forgotten_at IS NULL
 
--- name: turns_before
-SELECT seq FROM memory WHERE session = :session AND position < :position AND partition = :partition
-ORDER BY position DESC LIMIT :reach
-
--- name: turns_after
-SELECT seq FROM memory WHERE session = :session AND position > :position AND partition = :partition
-ORDER BY position LIMIT :reach
-
 -- name: queue_foreign
 INSERT INTO pending (memory_seq, situation_seq, work)
 SELECT memory_seq, situation_seq, 'embed' FROM vector WHERE provider <> :provider ON CONFLICT DO NOTHING

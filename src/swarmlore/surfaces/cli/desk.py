@@ -52,10 +52,10 @@ class Desk:
         return int(module_of(name).run(self))
 
     def _without_command(self, words: Sequence[str]) -> int:
-        from swarmlore import __version__
+        import swarmlore
 
         if "--version" in words or "-V" in words:
-            return self.show(lambda: {"version": __version__}, lambda _: f"swarmlore {__version__}")
+            return self.show(lambda: {"version": swarmlore.__version__}, lambda _: f"swarmlore {swarmlore.__version__}")
         strange = [word for word in words if word not in ("-h", "--help", "--json")]
         if strange:
             raise InvalidInput(f"no command was given with {strange[0]}", "swarmlore --help lists the commands")
