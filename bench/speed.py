@@ -30,7 +30,7 @@ import numpy as np
 
 import corpus
 from swarmlore import Lore
-from swarmlore.late import pack_pieces
+from swarmlore.late import pack_pieces, unique_ids
 from swarmlore.records import Caller, Draft
 from swarmlore.text.words import query_terms
 
@@ -78,6 +78,7 @@ def fill_vectors(lore: Lore) -> None:
                     "dimension": embedder.dimension,
                     "data": (noisy / np.linalg.norm(noisy)).astype("<f4").tobytes(),
                     "pieces": pack_pieces(base.pieces, base.piece_ids),
+                    "piece_ids": unique_ids(base.piece_ids),
                 }
                 lore.store.put_vector(memory, cue, vector)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from swarmlore.frozen import replace
 from swarmlore.records import Confirmation, Hit, Memory, Part
 from swarmlore.rules.block import (
     HEADER,

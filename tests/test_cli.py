@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -420,6 +420,9 @@ def test_list_filters_and_pages(run: Run) -> None:
     paged = run("list", "--limit", "2", "--offset", "1", "--json").json["memories"]
     assert [memory["text"] for memory in paged] == everything[1:3]
     assert len(run("list", "--tag", "t1").out.splitlines()) == 2
+    tagged = [memory["text"] for memory in run("list", "--tag", "t0", "--json").json["memories"]]
+    last = run("list", "--tag", "t0", "--offset", "2", "--limit", "1", "--json").json["memories"]
+    assert [memory["text"] for memory in last] == tagged[2:]
     assert run("list", "--kind", "gap").out == "Nothing is stored that fits.\n"
 
 
@@ -573,7 +576,7 @@ def test_an_ambiguous_word_lists_what_fits(run: Run) -> None:
 
 
 @pytest.fixture
-def broken_command(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[BaseException], None]]:
+def broken_command(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
     """A command that raises what it is told to."""
     module = types.ModuleType("swarmlore.surfaces.cli.explode")
     monkeypatch.setitem(commands.COMMANDS, "explode", "fail")
@@ -666,23 +669,50 @@ def test_the_current_folder_may_be_gone(world: Path) -> None:
     assert "the current folder is gone" in done.stderr
 
 
+buffering = pytest.mark.parametrize("unbuffered", ["", "1"])
+
+
 @posix
-def test_a_reader_that_leaves_is_no_error(world: Path) -> None:
+@buffering
+def test_a_reader_that_leaves_is_no_error(world: Path, unbuffered: str) -> None:
     process("remember", LESSON)
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(command(["list"]), stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False)
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(command(["list"]), stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False, env=env)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_an_answer_that_cannot_be_written_is_an_error(world: Path) -> None:
+@buffering
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["list"], 8, b"error: there is no space left"),
+        (["list", "--json"], 8, b""),
+        (["get", "nonsense", "--json"], 4, b""),
+    ],
+)
+def test_an_answer_that_cannot_be_written_is_an_error(
+    world: Path, words: list[str], code: int, said: bytes, unbuffered: str
+) -> None:
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command(["--version"]), stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
-    assert done.returncode == 8
-    assert b"there is no space left" in done.stderr
+        done = subprocess.run(command(words), stdout=full, stderr=subprocess.PIPE, timeout=60, check=False, env=env)
+    assert done.returncode == code
+    assert done.stderr.startswith(said)
     assert b"Traceback" not in done.stderr
+    assert b"Exception ignored" not in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@buffering
+def test_an_error_that_cannot_be_said_keeps_its_code(world: Path, unbuffered: str) -> None:
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command(["nosuch"]), stderr=full, timeout=60, check=False, env=env)
+    assert done.returncode == 2
 
 
 @posix

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarmlore.rules.meaning import contradicts, differences, infer_tags, is_vague, same_subject
+from swarmlore.rules.meaning import contradicts, differences, infer_tags, same_subject
+from swarmlore.rules.vague import is_vague
 from swarmlore.text.statement import read
 from swarmlore.text.stem import stem
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from swarmlore.frozen import replace
 from swarmlore.records import KINDS, SOURCES, Hit, Memory, Outcomes
 from swarmlore.rules.priors import PriorWeights, default_priors, preferred, utility
 from swarmlore.rules.ranking import (

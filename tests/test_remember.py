@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from conftest import ALICE, BOB, LEAD, NOBODY, NOW, OTHER, PERSON, quick_env
 from swarmlore import Lore
 from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound, Rejected
+from swarmlore.frozen import replace
 from swarmlore.records import Caller, Draft
 
 PORT = "The staging database listens on port 5432"

@@ -7,6 +7,7 @@ import re
 import types
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,14 +34,18 @@ HOSTILE = "\x1b]0;title\x07\x1b[31mred\x9b2J\u202egnp.exe\r\x7f\ud800"
 
 
 def hostile_memory() -> Memory:
-    said = Confirmation(HOSTILE, 1.0, HOSTILE)
+    """Every text of it is hostile."""
+    texts = [name for name, kind in Memory.__annotations__.items() if kind == "str"]
+    values: dict[str, Any] = dict.fromkeys(texts, HOSTILE)
+    for name in ("tags", "entities", "supersedes"):
+        values[name] = (HOSTILE,)
     return Memory(
-        **{"id": HOSTILE, "text": HOSTILE, "handle": HOSTILE, "title": HOSTILE, "kind": HOSTILE, "category": HOSTILE},
-        **{"tier": HOSTILE, "project": HOSTILE, "owner": HOSTILE, "scope": HOSTILE, "status": HOSTILE, "key": HOSTILE},
-        **{"source": HOSTILE, "source_ref": {HOSTILE: HOSTILE}, "tags": (HOSTILE,), "entities": (HOSTILE,)},
-        **{"confirmed_by": (said,), "supersedes": (HOSTILE,), "superseded_by": HOSTILE},
-        **{"situations": (Situation(HOSTILE),), "citations": (Citation(HOSTILE),)},
-    )  # type: ignore[arg-type]
+        **values,
+        source_ref={HOSTILE: HOSTILE},
+        confirmed_by=(Confirmation(HOSTILE, 1.0, HOSTILE),),
+        situations=(Situation(HOSTILE),),
+        citations=(Citation(HOSTILE),),
+    )
 
 
 def renderings(page: Page) -> Iterator[str]:

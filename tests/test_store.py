@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from conftest import ALICE, BOB, LEAD, NOBODY, NOW, OTHER, PERSON, a_memory, an_operation
 from swarmlore.errors import Ambiguous, Conflict, NotAllowed, NotFound
+from swarmlore.frozen import replace
 from swarmlore.records import (
     Caller,
     Citation,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from dataclasses import replace
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -14,6 +13,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 from conftest import ALICE, BOB, LEAD, NOW, OTHER, a_memory, an_operation
 from swarmlore.codec import memory_from_dict, memory_to_dict
 from swarmlore.errors import Conflict
+from swarmlore.frozen import replace
 from swarmlore.records import Caller, Memory, Situation
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from swarmlore.errors import InvalidInput, Rejected
+from swarmlore.frozen import replace
 from swarmlore.records import CATEGORIES, KINDS, STATUSES, TIERS, Draft
 from swarmlore.rules.confidence import confidence_of, count_sentences, extraction_confidence
 from swarmlore.rules.structure import check_structure

@@ -5,7 +5,7 @@ The package is lazy: importing it loads nothing, so that a hook can start in the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # not from typing: importing the package must cost nothing
 
 if TYPE_CHECKING:
     from swarmlore.lore import Lore

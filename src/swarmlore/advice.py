@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 from swarmlore.config import WriterSettings
 from swarmlore.errors import SwarmloreError
+from swarmlore.frozen import replace
 from swarmlore.providers.base import Writer
 from swarmlore.records import Draft
 from swarmlore.rules.gate import pass_gate

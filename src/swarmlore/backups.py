@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 
 from swarmlore.errors import InvalidInput, NotFound, StoreCorrupt, StoreError, StoreTooNew
+from swarmlore.frozen import frozen
 from swarmlore.store.migrate import newest
 from swarmlore.store.sqlite import SqliteEngine
 from swarmlore.store.store import BACKUPS, FILE, Store
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Backup:
     path: str
     bytes: int

@@ -6,28 +6,22 @@ Full text and vectors each name their best; only those are looked at closely (`r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from swarmlore.config import RecallSettings
 from swarmlore.embedding import Embedding, QueryVector
+from swarmlore.frozen import frozen, replace
 from swarmlore.records import Hit, Memory, Part, Query
 from swarmlore.rules import relevance
 from swarmlore.rules.relevance import Evidence
 from swarmlore.store.store import Store
 from swarmlore.text.words import code_share, index_text, query_terms
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 LEAST = 50  # candidates of each engine, however few hits are asked for
 FILTERED = 4  # times as many where a filter will throw most of them away
-SAMPLE = 2_000  # memories from whose pieces it is learnt which are common
 READ_WORDS = 400  # of a long text; more would not change its score
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Candidate:
     """A memory, how relevant it is, why, and what the bar for unasked showing is asked about."""
 
@@ -35,22 +29,26 @@ class Candidate:
     memory: Memory
     relevance: float
     parts: tuple[Part, ...]
-    gate: Evidence
+    gate: tuple[Evidence, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     """Whether anything is worth showing unasked."""
 
     silent: bool
     reason: str
+    blind: bool = False
 
     def near_best(self, hits: list[Hit]) -> list[Hit]:
-        """The hits that are not far behind the first."""
+        """The hits that are not far behind the first; by words alone scores are small, so half of the best counts."""
+        if self.blind:
+            words = [sum(part.value for part in hit.explanation if part.name == "words") for hit in hits]
+            return [hit for hit, score in zip(hits, words, strict=True) if score * 2 >= max(words)]
         return hits[: relevance.near_best([hit.score for hit in hits], len(hits))] if hits else hits
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """The question as it was asked, and its candidates in no order."""
 
@@ -58,7 +56,7 @@ class Found:
     candidates: list[Candidate]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """A query as the engines see it."""
 
@@ -76,7 +74,6 @@ class Gatherer:
         self._store = store
         self._embedding = embedding
         self._settings = settings
-        self._frequencies: tuple[int, NDArray[np.int32], int] | None = None
 
     def notes(self, query: Query) -> tuple[str, ...]:
         """What a reader of the hits should know about how they were found."""
@@ -90,7 +87,7 @@ class Gatherer:
         memories = self._store.by_seqs(sorted(seqs))
         stems = {seq: _stems(memory) for seq, memory in memories.items()}
         average = sum(map(len, stems.values())) / max(1, len(stems))
-        late = self._late(question, list(memories))
+        late = self._late(question, list(memories), partitions)
         found = []
         for seq, memory in memories.items():
             words = relevance.words_score(stems[seq], question.weights, average)
@@ -112,11 +109,11 @@ class Gatherer:
         if not found.candidates:
             return Verdict(True, "nothing in memory shares a word or a meaning with it")
         generic = self._embedding.everyday_closeness(found.question.vector)
-        best = max(relevance.gate_score(item.gate, generic) for item in found.candidates)
+        best = max(relevance.gate_score(view, generic) for item in found.candidates for view in item.gate)
         bar = relevance.bar(found.question.size) + self._settings.bar
-        if best < bar:
+        if best <= bar:
             return Verdict(True, f"nothing relevant enough: the best reached {best:.2f}, the bar is {bar:.2f}")
-        return Verdict(False, "")
+        return Verdict(False, "", blind=found.question.vector is None)
 
     def _question(self, query: Query, partitions: Sequence[int]) -> Question:
         terms = tuple(query_terms(query.text))
@@ -142,9 +139,11 @@ class Gatherer:
         index = self._embedding.index() if question.vector is not None else None
         if question.vector is None or index is None:
             return seqs, {}, {}
-        texts, cues = index.nearest(question.vector.vector, partitions, wanted)
+        vector = question.vector.vector
+        texts, cues = index.nearest(vector, partitions, wanted)
         seqs.update(seq for seq, _ in (*texts, *cues))
-        return seqs, index.cosines(question.vector.vector, sorted(seqs)), dict(cues)
+        rows = sorted(seqs)
+        return seqs, index.cosines(vector, rows), index.cue_cosines(vector, rows)
 
     def _candidate(
         self,
@@ -157,14 +156,13 @@ class Gatherer:
     ) -> Candidate:
         score = relevance.relevance(evidence, question.code)
         parts = _explain(evidence, question.code)
-        gate = evidence
         cue = self._best_situation(memory, cue_cosine, question, average)
-        if cue is not None:
-            boosted = relevance.with_situations(score, [relevance.relevance(cue, question.code)])
-            if boosted > score:
-                parts = (*parts, Part("situation", boosted - score, "it was needed in a situation like this"))
-                score, gate = boosted, _stronger(gate, cue)
-        return Candidate(seq, memory, score, parts, gate)
+        if cue is None:
+            return Candidate(seq, memory, score, parts, (evidence,))
+        boosted = relevance.with_situations(score, [relevance.relevance(cue, question.code)])
+        if boosted > score:
+            parts = (*parts, Part("situation", boosted - score, "it was needed in a situation like this"))
+        return Candidate(seq, memory, boosted, parts, (evidence, cue))
 
     def _best_situation(
         self, memory: Memory, cosine: float | None, question: Question, average: float
@@ -175,33 +173,19 @@ class Gatherer:
         words = max(relevance.words_score(each, question.weights, average) for each in stems)
         return Evidence(words, cosine) if words or cosine is not None else None
 
-    def _late(self, question: Question, seqs: Sequence[int]) -> dict[int, float]:
+    def _late(self, question: Question, seqs: Sequence[int], partitions: Sequence[int]) -> dict[int, float]:
         """Late interaction with those candidates that have pieces."""
-        if question.vector is None or question.vector.embedded is None:
-            return {}
-        embedder = self._embedding.embedder()
-        packed = self._store.pieces_of(seqs, embedder.name) if embedder else {}
-        if not packed or embedder is None:
+        cue = question.vector.embedded if question.vector else None
+        index = self._embedding.index() if cue is not None else None
+        packed = self._store.pieces_of(seqs, index.provider) if index else {}
+        if cue is None or index is None or not packed:
             return {}
         from swarmlore.late import late_scores, piece_weights
 
-        frequencies, size = self._piece_frequencies(embedder.name)
-        cue = question.vector.embedded
-        scores = late_scores(cue.pieces, piece_weights(cue.piece_ids, frequencies, size), list(packed.values()))
+        frequencies, size = index.piece_frequencies(partitions)
+        weights = piece_weights(cue.piece_ids, frequencies, size, cue.emphasis)
+        scores = late_scores(cue.pieces, weights, list(packed.values()))
         return dict(zip(packed, map(float, scores), strict=True))
-
-    def _piece_frequencies(self, provider: str) -> tuple[NDArray[np.int32], int]:
-        """How common each piece is, from the newest memories; looked at again when the store has grown by a tenth."""
-        live = self._store.count_live()
-        if self._frequencies is None or abs(live - self._frequencies[0]) * 10 > live:
-            from swarmlore.late import piece_frequencies, piece_ids
-
-            sample = self._store.newest_pieces(provider, SAMPLE)
-            self._frequencies = (live, piece_frequencies(map(piece_ids, sample), VOCABULARY), len(sample))
-        return self._frequencies[1], self._frequencies[2]
-
-
-VOCABULARY = 65_536  # more than any word-piece vocabulary in use
 
 
 def _stems(memory: Memory) -> list[str]:
@@ -216,11 +200,6 @@ def _explain(evidence: Evidence, code: float) -> tuple[Part, ...]:
     if evidence.late is not None:
         parts.append(Part("pieces", evidence.late, "each piece of the question finds its best match"))
     return tuple(part for part in parts if part.value)
-
-
-def _stronger(one: Evidence, other: Evidence) -> Evidence:
-    cosines = [each for each in (one.cosine, other.cosine) if each is not None]
-    return Evidence(max(one.words, other.words), max(cosines, default=None), one.late)
 
 
 def _with_neighbours(found: list[Candidate]) -> list[Candidate]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import calendar
 import time
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any
 
+from swarmlore.frozen import TYPE_CHECKING, fields
 from swarmlore.records import Citation, Confirmation, Memory, Outcomes, Situation
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _NESTED = {
     "confirmed_by": Confirmation,
@@ -73,6 +74,7 @@ def iso(at: float | None) -> str | None:
 
 def from_iso(text: str) -> float:
     """Seconds since the epoch; raises ValueError for anything that is not a date or date and time."""
+    import calendar
     from datetime import UTC, datetime
 
     moment = datetime.fromisoformat(text)

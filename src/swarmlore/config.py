@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
 
 from swarmlore.errors import ConfigError
+from swarmlore.frozen import TYPE_CHECKING, field, fields, frozen
 from swarmlore.records import MODES, PROFILES
+
+if TYPE_CHECKING:
+    from typing import Any
 
 USER_FILE = "config.toml"
 PROJECT_FILE = ".swarmlore.toml"
@@ -27,7 +29,7 @@ def _setting(default: Any, help: str, **facts: Any) -> Any:
     return field(default=default, metadata=metadata)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecallSettings:
     profile: str = _setting("default", "rules that rank the hits", choices=PROFILES, project=True)
     mode: str = _setting("hybrid", "which engines look: words, vectors, or both", choices=MODES, project=True)
@@ -51,13 +53,13 @@ class RecallSettings:
     bar: float = _setting(0.0, "raise or lower the bar of relevance for injection", low=-10.0, high=10.0, project=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InjectSettings:
     max_count: int = _setting(5, "memories in one block", low=0, high=50, project=True)
     char_budget: int = _setting(2000, "characters of one block's lines", low=200, high=9000, project=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KnowledgeSettings:
     enabled: bool = _setting(True, "false: no capture and no injection; reading works", project=True)
     swarm_max_entries: int = _setting(100, "profile knowledge: cap per project", low=1, high=1_000_000, project=True)
@@ -92,7 +94,7 @@ class KnowledgeSettings:
                                              high=100_000, project=True)  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LifeSettings:
     task_completion_days: float = _setting(7.0, "life of task results", low=0.0, high=36500.0, project=True)
     session_summary_days: float = _setting(3.0, "life of session summaries", low=0.0, high=36500.0, project=True)
@@ -101,7 +103,7 @@ class LifeSettings:
     hive: str = _setting("propose", "promotion to the hive", choices=("never", "propose", "auto"), project=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EmbedderSettings:
     kind: str = _setting("minilm", "minilm, openai, wordllama, fastembed or none")
     model: str = _setting("", "model name, where the kind has several")
@@ -113,7 +115,7 @@ class EmbedderSettings:
     threads: int = _setting(1, "threads of the built-in model", low=1, high=64)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WriterSettings:
     kind: str = _setting("none", "language model for duplicate decisions: openai, anthropic or none")
     model: str = _setting("", "model name")
@@ -122,7 +124,7 @@ class WriterSettings:
     timeout_s: float = _setting(20.0, "seconds to wait for an answer", low=0.1, high=600.0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Value:
     """One setting as `swarmlore config` shows it."""
 
@@ -132,7 +134,7 @@ class Value:
     help: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settings:
     recall: RecallSettings = field(default_factory=RecallSettings)
     inject: InjectSettings = field(default_factory=InjectSettings)

@@ -6,22 +6,24 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 from swarmlore.backups import list_backups
 from swarmlore.config import Settings
-from swarmlore.embedding import META, Embedding
+from swarmlore.embedding import Embedding
 from swarmlore.errors import SwarmloreError
+from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.records import Caller
 from swarmlore.store.store import FILE, Store
+
+if TYPE_CHECKING:
+    pass
 
 WAL_ALARM_BYTES = 64 * 1024 * 1024
 LOW_DISK_BYTES = 200 * 1024 * 1024
 _NETWORK_FILESYSTEMS = ("nfs", "cifs", "smb", "sshfs", "9p", "afs", "fuse.sshfs")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Check:
     """One finding. `state`: ok, warn or fail."""
 
@@ -56,28 +58,6 @@ class Doctor:
             self._rejections(),
             self._secret_rules(),
         )
-
-    def stats(self) -> dict[str, Any]:
-        """Counts of what the caller may see, by tier, status, kind, category and source."""
-        groups: dict[str, dict[str, int]] = {name: {} for name in ("tier", "status", "kind", "category", "source")}
-        live = forgotten = 0
-        for *names, count, hidden in self._store.counts(self._caller):
-            for name, value in zip(groups, names, strict=True):
-                groups[name][value] = groups[name].get(value, 0) + count - hidden
-            live += count - hidden if names[1] in ("candidate", "established", "promoted") else 0
-            forgotten += hidden
-        pending = {work: count for work, (count, _) in self._store.count_pending().items()}
-        facts = self._store.engine.facts()
-        return {
-            "live": live,
-            "forgotten": forgotten,
-            **{f"by_{name}": dict(sorted(values.items())) for name, values in groups.items()},
-            "waiting_for_vector": pending.get("embed", 0),
-            "waiting_to_settle": pending.get("settle", 0),
-            "embedder": self._store.meta(META) or "not used yet",
-            "store": facts["path"],
-            "bytes": facts["bytes"],
-        }
 
     def _integrity(self) -> Check:
         problems = self._store.engine.check()

@@ -10,16 +10,18 @@ import base64
 import contextlib
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from swarmlore.config import EmbedderSettings
 from swarmlore.errors import StoreError, SwarmloreError
+from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.providers.base import Embedded, Embedder, TokenEmbedder
 from swarmlore.rules.generic_requests import GENERIC_REQUESTS
+from swarmlore.store.search import EMBEDDER_META
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
+    from typing import Any
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -27,11 +29,10 @@ if TYPE_CHECKING:
 
 BATCH = 64
 MAX_ATTEMPTS = 5
-META = "embedder"
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryVector:
     """A question in vector space; pieces where the embedder gives them."""
 
@@ -142,10 +143,10 @@ class Embedding:
     def note_provider(self) -> int:
         """Remember whose vectors are stored; after a change queue all others. Returns how many texts wait."""
         embedder = self.embedder()
-        if embedder is None or self._store.meta(META) == embedder.name:
+        if embedder is None or self._store.meta(EMBEDDER_META) == embedder.name:
             return 0
         with self._store.engine.writing():
-            self._store.ask("put_meta", name=META, value=embedder.name)
+            self._store.ask("put_meta", name=EMBEDDER_META, value=embedder.name)
             return self._store.embed_again(embedder.name)
 
     def catch_up(self, limit: int, progress: Progress | None = None) -> int:
@@ -194,14 +195,15 @@ class Embedding:
 
 
 def _row(embedder: Embedder, text: str, item: Any) -> dict[str, Any]:
-    from swarmlore.late import pack_pieces
+    from swarmlore.late import pack_pieces, unique_ids
 
-    vector = item.vector if isinstance(item, Embedded) else item
-    pieces = pack_pieces(item.pieces, item.piece_ids) if isinstance(item, Embedded) else None
+    has_pieces = isinstance(item, Embedded)
+    vector = item.vector if has_pieces else item
     return {
         "text": text,
         "provider": embedder.name,
         "dimension": len(vector),
         "data": vector.astype("<f4").tobytes(),
-        "pieces": pieces,
+        "pieces": pack_pieces(item.pieces, item.piece_ids) if has_pieces else b"",
+        "piece_ids": unique_ids(item.piece_ids) if has_pieces else b"",
     }

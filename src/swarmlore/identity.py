@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from swarmlore.errors import ConfigError
-from swarmlore.records import Caller
+from swarmlore.records import Caller, Memory
 
 PERSON = "person"
 # Variables that agent clients set for the commands they run.
@@ -35,3 +35,8 @@ def find_caller(env: Mapping[str, str], project: str, *, interactive: bool, clie
 def client_of(env: Mapping[str, str]) -> str:
     """The agent client whose command this process is, or ''."""
     return next((client for variable, client in _CLIENTS.items() if env.get(variable)), "")
+
+
+def may_change(caller: Caller, memory: Memory) -> bool:
+    """One's own in any tier; what others shared only as a lead or a person."""
+    return (memory.owner == caller.agent != "") or (caller.leads and memory.tier != "agent")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
 
 from swarmlore.config import Settings
-from swarmlore.errors import SwarmloreError
+from swarmlore.errors import InvalidInput, SwarmloreError
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.recall import Recaller
 from swarmlore.records import Block, Caller, Hit, Query, Receipt, Shown
 from swarmlore.rules.block import Composed, compose, estimate_tokens, strip_blocks
@@ -15,11 +15,14 @@ from swarmlore.rules.budget import Allowance, allowance
 from swarmlore.rules.gate import scrub_text
 from swarmlore.store.store import Store
 
+if TYPE_CHECKING:
+    from typing import Any
+
 CUE_CHARS = 400
 SPARE = 3  # hits per place in the block: trust, authors and what was shown before cut some
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BlockRequest:
     """When and for whom a block is asked. `trigger` names the moment: prompt, error, file, session-start, …"""
 
@@ -44,9 +47,9 @@ class Injector:
         self._recaller = recaller
         self._new_id = new_id
 
-    def block(self, request: BlockRequest, now: float) -> Block:
-        """The block for a cue; silence is an answer, and it has a receipt too."""
-        request = replace(request, cue=strip_blocks(request.cue).strip())
+    def block(self, cue: str, facts: Mapping[str, Any], now: float) -> Block:
+        """The block for a cue; `facts` are the other fields of BlockRequest. Silence has a receipt too."""
+        request = _request(cue, facts)
         room = self._allowance(request)
         if reason := self._reason_to_skip(request, room):
             return self._recorded(request, Composed(""), reason, now)
@@ -126,6 +129,17 @@ class Injector:
         except SwarmloreError as error:  # a full or read-only disk must not keep an agent from its memories
             receipt = replace(receipt, reason=f"{reason}; the receipt was not stored: {error.message}")
         return Block(composed.text, receipt)
+
+
+def _request(cue: str, facts: Mapping[str, Any]) -> BlockRequest:
+    if not isinstance(cue, str):
+        raise InvalidInput("a cue is a text", "give the prompt, the error output or the path")
+    try:
+        return BlockRequest(cue=strip_blocks(cue).strip(), **facts)
+    except TypeError as error:
+        raise InvalidInput(
+            f"unknown request: {error}", "one of: trigger, session, headroom, chars_left, profile"
+        ) from error
 
 
 def _shown(hit: Hit, why: str) -> Shown:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
     Ids = NDArray[np.int32]
 
+VOCABULARY = 65_536
 STEEPNESS = 2.0
 """Scores are bent by tanh: a piece found word for word says little more than a synonym, words are counted elsewhere."""
 MOST_QUERY_PIECES = 64
@@ -61,23 +62,30 @@ def piece_ids(blob: bytes) -> Ids:
     return np.frombuffer(blob, dtype="<u4", count=count, offset=_HEADER.size).astype(np.int32)
 
 
-def piece_frequencies(memories: Iterable[Ids], vocabulary: int) -> NDArray[np.int32]:
-    """In how many of the memories each piece occurs."""
+def unique_ids(piece_ids: Sequence[int] | Ids) -> bytes:
+    """Which pieces a memory holds, each once, two bytes a piece; ids beyond that are no word pieces of ours."""
     import numpy as np
 
-    found = np.zeros(vocabulary, dtype=np.int32)
-    for ids in memories:
-        found[np.unique(ids)] += 1
-    return found
+    return np.unique(np.asarray(piece_ids)).astype("<u2").tobytes()
 
 
-def piece_weights(ids: Ids, frequencies: NDArray[np.int32], size: int) -> Floats:
-    """How much each piece of the cue counts: the rarer among the `size` visible memories, the more."""
+def piece_frequencies(memories: Iterable[bytes]) -> NDArray[np.int64]:
+    """In how many of the memories each piece occurs, from their `unique_ids`."""
+    import numpy as np
+
+    return np.bincount(np.frombuffer(b"".join(memories), "<u2"), minlength=VOCABULARY)
+
+
+def piece_weights(ids: Ids, frequencies: NDArray[np.int64], size: int, emphasis: Floats | None = None) -> Floats:
+    """How much each piece of the cue counts: the rarer among the `size` visible memories, the more.
+
+    `emphasis` says how much each of them may count at all (`text.words.piece_emphasis`).
+    """
     import numpy as np
 
     count = np.minimum(frequencies[ids], size).astype(np.float32)
     weights: Floats = np.log1p((size - count + 0.5) / (count + 0.5))
-    return weights
+    return weights if emphasis is None else weights * emphasis
 
 
 def late_scores(query_pieces: Floats, query_weights: Floats, packed: Sequence[bytes]) -> Floats:

@@ -1,9 +1,11 @@
 """Lore: everything the product does is a method of it.
 
-with Lore.open() as lore:
-    lore.remember("Snapshot tests are recorded with make snap-record, never by hand")
-    for hit in lore.recall("update the reference images"):
-        print(hit.score, hit.memory.text)
+    with Lore.open() as lore:
+        lore.remember("Snapshot tests are recorded with make snap-record, never by hand")
+        for hit in lore.recall("update the reference images"):
+            print(hit.score, hit.memory.text)
+
+A small command needs few of its parts, so each part is imported where it is first used.
 """
 
 from __future__ import annotations
@@ -12,27 +14,31 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
-from swarmlore import backups, config
-from swarmlore.config import Settings
-from swarmlore.doctor import Check, Doctor
-from swarmlore.embedding import Embedding, Progress
-from swarmlore.errors import InvalidInput, NotAllowed, NotFound, SwarmloreError
-from swarmlore.identity import find_caller
-from swarmlore.inject import BlockRequest, Injector
-from swarmlore.project import Project, find_project, stacks
-from swarmlore.recall import Hits, Recaller
-from swarmlore.records import AuditRow, Block, Caller, Draft, Memory, Query, Receipt, Rejection, Remembered, Session
-from swarmlore.remember import may_change
-from swarmlore.rules.gate import scrub_text
+from swarmlore import config
+from swarmlore.errors import InvalidInput, NotAllowed, NotFound, StoreError, SwarmloreError
+from swarmlore.frozen import TYPE_CHECKING, fields, replace
+from swarmlore.identity import find_caller, may_change
+from swarmlore.project import find_project, stacks
+from swarmlore.records import Draft, Query, Session
 from swarmlore.store.base import Operation
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 from swarmlore.text.ids import uuid7
-from swarmlore.writing import Imported, Writing
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from swarmlore.backups import Backup
+    from swarmlore.config import Settings
+    from swarmlore.doctor import Check, Doctor
+    from swarmlore.embedding import Embedding, Progress
+    from swarmlore.inject import Injector
+    from swarmlore.project import Project
+    from swarmlore.recall import Hits, Recaller
+    from swarmlore.records import AuditRow, Block, Caller, Memory, Receipt, Rejection, Remembered
+    from swarmlore.writing import Imported, Writing
 
 CATCH_UP_AT_CLOSE = 256  # texts that a process with a loaded model embeds before it leaves
 
@@ -56,7 +62,6 @@ class Lore:
         self.store = store
         self._clock = clock
         self._guard = threading.RLock()
-        self.embedding = Embedding(store, settings.embedder, settings.recall.exact_rows)
 
     @classmethod
     def open(
@@ -92,7 +97,7 @@ class Lore:
         """Finish what a loaded model can finish quickly, then let go of the file."""
         with self._guard:
             try:
-                if self.embedding.loaded and not self.store.engine.readonly:
+                if "embedding" in self.__dict__ and self.embedding.loaded and not self.store.engine.readonly:
                     self.embedding.catch_up(CATCH_UP_AT_CLOSE)
                     self.writing.settle()
             finally:
@@ -137,7 +142,7 @@ class Lore:
     def block(self, cue: str, **request: Any) -> Block:
         """The fenced lines an agent is given for a prompt, an error output or a path; empty when nothing fits."""
         with self._guard:
-            return self.injector.block(BlockRequest(cue=cue, **request), self.now())
+            return self.injector.block(cue, request, self.now())
 
     def get(self, ref: str) -> Memory:
         """One memory by id, handle or unique prefix, expired ones too; counts as an access."""
@@ -182,7 +187,9 @@ class Lore:
 
     def backups_holding(self, id: str) -> tuple[str, ...]:
         """The backup files that still hold a memory; erasing does not reach them."""
-        return tuple(backups.holding(self.home, id))
+        from swarmlore.backups import holding
+
+        return tuple(holding(self.home, id))
 
     def history(self, ref: str) -> tuple[AuditRow, ...]:
         """Every change of one memory, oldest first."""
@@ -202,6 +209,8 @@ class Lore:
 
     def start_session(self, id: str, *, client: str = "", cwd: str = "", **extra: Any) -> Session:
         """Note that a session began; the same id again keeps its start."""
+        from swarmlore.rules.gate import scrub_text
+
         with self._guard:
             known = self.store.session(self.caller, id)
             began = known.started_at if known else self.now()
@@ -231,8 +240,10 @@ class Lore:
 
     def stats(self) -> dict[str, Any]:
         """Counts over what the caller may see, and what waits."""
+        from swarmlore.stats import count
+
         with self._guard:
-            return self._doctor.stats()
+            return count(self.store, self.caller)
 
     def doctor(self) -> tuple[Check, ...]:
         """Check the store, its indexes, the embedder, settings and permissions."""
@@ -248,34 +259,52 @@ class Lore:
             settled = self.writing.settle()
             return {"rows": rows, "embedded": embedded, "settled": settled}
 
-    def backup(self, path: str = "") -> backups.Backup:
+    def backup(self, path: str = "") -> Backup:
         """Write a checked copy of the store while it is in use."""
+        from swarmlore.backups import back_up
+
         with self._guard:
-            return backups.back_up(self.store, self.home, path)
+            return back_up(self.store, self.home, path)
 
     @staticmethod
-    def restore_backup(path: str, home: str | None = None) -> tuple[backups.Backup, str]:
+    def restore_backup(path: str, home: str | None = None) -> tuple[Backup, str]:
         """Put a backup in place of a home's store; returns it and where the former store was kept."""
+        from swarmlore.backups import restore
+
         folder = home or config.home_dir(os.environ)
         make_home(folder)
-        return backups.restore(folder, path, round(time.time(), 3))
+        return restore(folder, path, round(time.time(), 3))
 
     # Parts
 
     @cached_property
+    def embedding(self) -> Embedding:
+        from swarmlore.embedding import Embedding
+
+        return Embedding(self.store, self.settings.embedder, self.settings.recall.exact_rows)
+
+    @cached_property
     def writing(self) -> Writing:
+        from swarmlore.writing import Writing
+
         return Writing(self.store, self.caller, self.settings, self.embedding, self._operation, self.new_id)
 
     @cached_property
     def recaller(self) -> Recaller:
+        from swarmlore.recall import Recaller
+
         return Recaller(self.store, self.caller, self.settings, self.embedding)
 
     @cached_property
     def injector(self) -> Injector:
+        from swarmlore.inject import Injector
+
         return Injector(self.store, self.caller, self.settings, self.recaller, self.new_id)
 
     @cached_property
     def _doctor(self) -> Doctor:
+        from swarmlore.doctor import Doctor
+
         return Doctor(self.home, self.store, self.caller, self.settings, self.embedding)
 
     def now(self) -> float:
@@ -336,8 +365,6 @@ class Lore:
 
 def make_home(folder: str) -> None:
     """The home folder, private to its user."""
-    from swarmlore.errors import StoreError
-
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
     except OSError as error:
@@ -350,7 +377,9 @@ def _record(kind: Any, values: Mapping[str, Any]) -> Any:
     try:
         return kind(**_tuples(values))
     except TypeError as error:
-        raise InvalidInput(f"unknown filter: {error}", "one of: " + ", ".join(kind.__slots__)) from error
+        raise InvalidInput(
+            f"unknown filter: {error}", "one of: " + ", ".join(spec.name for spec in fields(kind))
+        ) from error
 
 
 def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,22 +23,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:
-        code = _leave_quietly()
+        code = PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the last door: a user gets words, not a traceback
         code = _fail(desk, error)
+    _drop_broken_streams()
     return code
 
 
 def _fail(desk: Desk, error: Exception) -> int:
-    """Say what went wrong; a reader who left meanwhile is no second failure."""
+    """Say what went wrong, where there is still a place to say it."""
     if os.environ.get(DEBUG):
         import traceback
 
         traceback.print_exception(error)
+    ours = _in_our_words(error)
+    _drop_broken_streams()
     try:
-        return desk.fail(_in_our_words(error))
+        desk.fail(ours)
     except BrokenPipeError:
-        return _leave_quietly()
+        return PIPE_CLOSED
+    except OSError:
+        return ours.exit_code  # nobody can be told; the exit code says it
+    return ours.exit_code
 
 
 def _in_our_words(error: Exception) -> SwarmloreError:
@@ -62,13 +68,13 @@ def _of_the_system(error: OSError) -> SwarmloreError:
     return SwarmloreError(said, f"check the path and its permissions; {DEBUG}=1 shows more")
 
 
-def _leave_quietly() -> int:
-    """Point the standard streams away from the closed pipe, so that the interpreter's last flush is silent."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+def _drop_broken_streams() -> None:
+    """Point a stream that cannot be written any more away, so that the interpreter's own last flush is silent."""
     for stream in (sys.stdout, sys.stderr):
         try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, stream.fileno())
-        except (OSError, ValueError, AttributeError):
-            continue  # replaced or closed: nothing of ours is left to flush there
-    os.close(nowhere)
-    return PIPE_CLOSED
+            os.close(nowhere)

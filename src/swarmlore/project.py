@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+
+from swarmlore.frozen import frozen
 
 _DEFAULT_PORT = re.compile(r":(?:22|80|443|9418)$")
 _SCP = re.compile(r"(?:[^@/]*@)?([^:/]+):(?!//)(.+)")
@@ -34,7 +35,7 @@ _STACKS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Project:
     id: str
     root: str

@@ -7,12 +7,12 @@ that contradict each other → explain. `default` is ours; the others reproduce 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 from swarmlore.candidates import Candidate, Gatherer
 from swarmlore.config import Settings
 from swarmlore.embedding import Embedding
 from swarmlore.errors import InvalidInput
+from swarmlore.frozen import replace
 from swarmlore.records import MODES, PROFILES, Caller, Hit, Memory, Part, Query
 from swarmlore.rules import ranking
 from swarmlore.rules.meaning import contradicts, differences

@@ -6,8 +6,11 @@ Times are seconds since the epoch in UTC, rounded to milliseconds, so that they 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+
+from swarmlore.frozen import TYPE_CHECKING, field, frozen
+
+if TYPE_CHECKING:
+    from typing import Any
 
 KINDS = (
     "correction",
@@ -41,7 +44,7 @@ MODES = ("hybrid", "keyword", "naive")
 LINK_KINDS = ("related", "contradicts", "supersedes", "elaborates")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Caller:
     """Who acts. Without an agent only the project's swarm memories and the hive are visible."""
 
@@ -56,7 +59,7 @@ class Caller:
         return self.role in ("lead", "person")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Confirmation:
     """One independent sighting of a memory: a phase (swarm) or a project (hive)."""
 
@@ -65,7 +68,7 @@ class Confirmation:
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Citation:
     path: str
     first_line: int = 0
@@ -74,7 +77,7 @@ class Citation:
     commit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Situation:
     """A prompt, error excerpt or file under which a memory was learned, confirmed or helped."""
 
@@ -83,7 +86,7 @@ class Situation:
     at: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcomes:
     """What happened after a memory was shown, counted."""
 
@@ -97,7 +100,7 @@ class Outcomes:
     failed_after: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Memory:
     """One remembered statement with its evidence, origin and history."""
 
@@ -155,7 +158,7 @@ class Memory:
         return self.source in RAW_SOURCES
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Draft:
     """What a door hands to the gate: a text and whatever the door knows about it. None means "not said"."""
 
@@ -182,7 +185,7 @@ class Draft:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Remembered:
     """What became of a draft. `outcome`: added, confirmed, updated, superseded, linked or quarantined."""
 
@@ -196,7 +199,7 @@ class Remembered:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rejection:
     id: str
     text: str
@@ -206,7 +209,7 @@ class Rejection:
     tier: str = "swarm"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Query:
     """One question to the store, after defaults were filled in."""
 
@@ -225,7 +228,7 @@ class Query:
     all_projects: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """One factor or term of a score, in words a person can check."""
 
@@ -234,7 +237,7 @@ class Part:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit:
     """A memory that answers a query, its score, and how the score came about."""
 
@@ -243,7 +246,7 @@ class Hit:
     explanation: tuple[Part, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Link:
     source: str
     target: str
@@ -252,7 +255,7 @@ class Link:
     strength: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AuditRow:
     """One change of one memory. `before` and `after` are whole records as JSON objects; None means it was not there."""
 
@@ -266,7 +269,7 @@ class AuditRow:
     after: Mapping[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Session:
     id: str
     client: str = ""
@@ -278,7 +281,7 @@ class Session:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shown:
     """One memory in a receipt, shown or cut."""
 
@@ -288,7 +291,7 @@ class Shown:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Receipt:
     """The record of one injection or one skipped injection."""
 
@@ -307,7 +310,7 @@ class Receipt:
     headroom: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """The text an agent is given, with its receipt. An empty text is an answer too."""
 

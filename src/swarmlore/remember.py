@@ -7,18 +7,19 @@ an update keeps the id and its former text in the history, a correction supersed
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
-from swarmlore.records import Caller, Link, Memory, Remembered, Situation
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.records import Link, Memory, Remembered, Situation
 from swarmlore.rules.birth import confirm
 from swarmlore.rules.gate import Passed
-from swarmlore.rules.upsert import Decision, Neighbour, decide
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
-from swarmlore.text.similarity import jaccard_bigram
+
+if TYPE_CHECKING:
+    from swarmlore.rules.upsert import Decision, Neighbour
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Terms:
     """How to judge sameness: whose rules, how alike, what this session was shown, and a model's advice if asked."""
 
@@ -29,7 +30,7 @@ class Terms:
     advised_on: frozenset[tuple[str, int]] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stored:
     """What happened to one memory: its outcome, the rows whose vectors are now due, and related ids."""
 
@@ -45,22 +46,28 @@ def store_new(store: Store, operation: Operation, memory: Memory, passed: Passed
         hidden = replace(memory, status="quarantined")
         stored = Stored("quarantined", store.put(operation, hidden, "quarantined", passed.quarantine))
         return _told(operation, stored, passed, passed.quarantine)
-    near = neighbours_of(store, memory)
+    near = neighbours_of(store, memory, thorough=terms.profile == "knowledge")
+    if not near:
+        return _told(operation, Stored("added", store.put(operation, memory)), passed, "nothing like it is known")
     decision = _decide(memory, near, terms)
     targets = {item.id: item for item in near}
     stored = carry_out(store, operation, memory, decision, targets.get(decision.target), terms)
     return _told(operation, stored, passed, decision.reason)
 
 
-def neighbours_of(store: Store, memory: Memory) -> list[Memory]:
+def neighbours_of(store: Store, memory: Memory, *, thorough: bool = False) -> list[Memory]:
     """Live memories of the same partition that might say the same or the opposite."""
-    near = store.neighbours(store.partition_of(memory), memory.text, memory.key).values()
+    partition = store.partition_of(memory)
+    near = store.neighbours(partition, memory.text, memory.key, thorough=thorough).values()
     if memory.raw:
         return [other for other in near if _same_place(memory, other)]
     return [other for other in near if not other.raw]
 
 
 def _decide(memory: Memory, near: Sequence[Memory], terms: Terms) -> Decision:
+    from swarmlore.rules.upsert import Decision, decide  # loads the vocabulary of differences: only for neighbours
+    from swarmlore.text.similarity import jaccard_bigram
+
     if memory.key:
         for other in near:
             if other.key == memory.key:
@@ -80,6 +87,8 @@ def _decide(memory: Memory, near: Sequence[Memory], terms: Terms) -> Decision:
 
 
 def as_neighbour(memory: Memory, other: Memory, similarity: float) -> Neighbour:
+    from swarmlore.rules.upsert import Neighbour
+
     shared = bool(set(memory.entities) & set(other.entities))
     return Neighbour(other.id, other.text, similarity, other.trust, shared)
 
@@ -110,6 +119,8 @@ def settle(
     store: Store, operation: Operation, memory: Memory, near: Sequence[tuple[Memory, float]], terms: Terms
 ) -> Stored:
     """Decide again, by cosine, about a memory that is already stored."""
+    from swarmlore.rules.upsert import decide
+
     similar = [as_neighbour(memory, other, cosine) for other, cosine in near]
     decision = decide(
         memory.text, memory.trust, similar, profile=terms.profile, measure="cosine", lesson=not memory.raw
@@ -215,8 +226,3 @@ def _told(operation: Operation, stored: Stored, passed: Passed, reason: str) -> 
         stripped=passed.stripped,
         reason=stored.reason or reason,
     )
-
-
-def may_change(caller: Caller, memory: Memory) -> bool:
-    """One's own in any tier; what others shared only as a lead or a person."""
-    return (memory.owner == caller.agent != "") or (caller.leads and memory.tier != "agent")

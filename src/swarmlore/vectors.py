@@ -16,6 +16,7 @@ from swarmlore.store.store import Store
 COARSE_KEEP = 40  # candidates per asked row that the coarse pass hands on; recall is measured in bench/vectors.py
 GROW = 1.25
 READ_AT_ONCE = 2_000
+SAMPLE = 5_000  # memories from whose pieces it is learnt which are common
 
 
 class VectorIndex:
@@ -32,7 +33,9 @@ class VectorIndex:
         self._memory: NDArray[np.int64] = np.zeros(0, np.int64)
         self._cue: NDArray[np.int64] = np.zeros(0, np.int64)
         self._partition: NDArray[np.int64] = np.zeros(0, np.int64)  # -1: not live
-        self._bits: NDArray[np.uint8] | None = None
+        self._bits: NDArray[np.uint64] | None = None
+        self._pieces: list[bytes] = []
+        self._cues: dict[int, list[int]] = {}
 
     def __len__(self) -> int:
         return self._size
@@ -46,9 +49,14 @@ class VectorIndex:
 
     def _take(self, rows: Sequence[tuple[Any, ...]]) -> None:
         self._reserve(self._size + len(rows))
-        for _, memory, cue, partition, live, change, data in rows:
+        for memory, cue, partition, live, change, data, piece_ids in rows:
             slot = self._slot.setdefault((memory, cue), self._size)
-            self._size = max(self._size, slot + 1)
+            if slot == self._size:
+                self._size += 1
+                self._pieces.append(b"")
+                if cue:
+                    self._cues.setdefault(memory, []).append(slot)
+            self._pieces[slot] = b"" if cue else bytes(piece_ids)
             self._matrix[slot] = np.frombuffer(data, np.float32)
             self._memory[slot], self._cue[slot] = memory, cue
             self._partition[slot] = partition if live else -1
@@ -73,6 +81,19 @@ class VectorIndex:
             return {}
         scores = self._matrix[[slot for _, slot in slots]] @ query
         return {row: float(score) for (row, _), score in zip(slots, scores, strict=True)}
+
+    def cue_cosines(self, query: NDArray[np.float32], rows: Sequence[int]) -> dict[int, float]:
+        """The best cosine of the query to any situation of given rows."""
+        known = [(row, self._cues[row]) for row in rows if row in self._cues]
+        return {row: float((self._matrix[slots] @ query).max()) for row, slots in known}
+
+    def piece_frequencies(self, partitions: Sequence[int]) -> tuple[NDArray[np.int64], int]:
+        """In how many visible memories each word piece occurs, and of how many; the newest stand for many."""
+        from swarmlore.late import piece_frequencies
+
+        slots = np.flatnonzero(np.isin(self._partition[: self._size], partitions) & (self._cue[: self._size] == 0))
+        sample = slots[-SAMPLE:].tolist()
+        return piece_frequencies(self._pieces[slot] for slot in sample), len(sample)
 
     def similar(self, queries: NDArray[np.float32], partition: int, limit: int) -> list[list[tuple[int, float]]]:
         """For each query the most similar texts of one partition."""
@@ -112,9 +133,9 @@ class VectorIndex:
     def _coarse(self, query: NDArray[np.float32], slots: NDArray[np.int64] | None, keep: int) -> NDArray[np.int64]:
         """The slots whose sign bits differ least from the query's."""
         if self._bits is None:
-            self._bits = np.packbits(self._matrix[: self._size] > 0, axis=1)
+            self._bits = _sign_bits(self._matrix[: self._size])
         bits = self._bits if slots is None else self._bits[slots]
-        away = np.bitwise_count(bits ^ np.packbits(query > 0)).sum(axis=1, dtype=np.int32)
+        away = np.bitwise_count(bits ^ _sign_bits(query[None])).sum(axis=1, dtype=np.int32)
         near = np.argpartition(away, min(keep, len(away) - 1))[:keep]
         return near if slots is None else slots[near]
 
@@ -137,3 +158,9 @@ class VectorIndex:
             fresh = np.full((room, *old.shape[1:]), -1 if name == "_partition" else 0, old.dtype)
             fresh[: self._size] = old[: self._size]
             setattr(self, name, fresh)
+
+
+def _sign_bits(rows: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """One bit a dimension, eight bytes at a time."""
+    packed = np.packbits(rows > 0, axis=1)
+    return np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)

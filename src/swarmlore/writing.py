@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 from swarmlore.config import Settings
 from swarmlore.embedding import Embedding, Progress
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import Caller, Draft, Memory, Rejection, Remembered
 from swarmlore.remember import Stored, Terms, as_neighbour, neighbours_of, settle, store_new
 from swarmlore.rules.birth import birth
@@ -20,9 +19,10 @@ from swarmlore.store.search import embedded_text
 from swarmlore.store.store import Store
 from swarmlore.text.entities import entities_from_text, resolve_entities
 from swarmlore.text.ids import is_id
-from swarmlore.text.similarity import jaccard_bigram
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from swarmlore.rules.upsert import Decision
 
 CHUNK_ROWS = 400
@@ -32,7 +32,7 @@ SETTLE_BATCH = 32
 LIKELY_SAME = 0.8  # below the lowest cosine that a rule acts on
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Imported:
     """What became of many drafts: how often each outcome, and what was refused and why."""
 
@@ -95,29 +95,35 @@ class Writing:
         rejected: list[tuple[int, str]] = []
         numbered = enumerate(drafts, start=1)
         done = 0
-        while chunk := list(self._chunk(numbered, operation, rejected)):
+        while True:
+            before = done
+            chunk, done = self._chunk(numbered, operation, rejected, done)
+            if done == before:
+                break
             with self._store.operation(operation):
-                for _, passed in chunk:
-                    outcome = self._store_one(passed, operation, rejected, done)
+                for number, passed in chunk:
+                    outcome = self._store_one(passed, operation, rejected, number)
                     outcomes[outcome] = outcomes.get(outcome, 0) + 1
-            done = chunk[-1][0]
             if progress:
                 progress(done, 0)
         outcomes["rejected"] = len(rejected)
         return Imported(outcomes, tuple(rejected), operation.id)
 
     def _chunk(
-        self, numbered: Iterator[tuple[int, Draft]], operation: Operation, rejected: list[tuple[int, str]]
-    ) -> Iterator[tuple[int, Passed]]:
-        """The next drafts that pass the gate, as many as one short transaction takes."""
+        self, numbered: Iterator[tuple[int, Draft]], operation: Operation, rejected: list[tuple[int, str]], done: int
+    ) -> tuple[list[tuple[int, Passed]], int]:
+        """The next drafts that pass the gate, as many as one short transaction takes; the number of the last one seen."""
         deadline = time.monotonic() + CHUNK_S
-        for taken, (number, draft) in enumerate(numbered, start=1):
+        chunk: list[tuple[int, Passed]] = []
+        for number, draft in numbered:
+            done = number
             try:
-                yield number, self._pass(draft, operation)
+                chunk.append((number, self._pass(draft, operation)))
             except (Rejected, InvalidInput) as refusal:
                 rejected.append((number, refusal.message))
-            if taken >= CHUNK_ROWS or time.monotonic() > deadline:
-                return
+            if len(chunk) >= CHUNK_ROWS or time.monotonic() > deadline:
+                break
+        return chunk, done
 
     def _store_one(self, passed: Passed, operation: Operation, rejected: list[tuple[int, str]], number: int) -> str:
         memory = self._born(passed.draft, operation)
@@ -175,6 +181,8 @@ class Writing:
 
     def _advised(self, memory: Memory, terms: Terms) -> Terms:
         """Ask the language model before the transaction; its advice counts only if nothing changed meanwhile."""
+        from swarmlore.text.similarity import jaccard_bigram
+
         near = neighbours_of(self._store, memory)
         alike = [as_neighbour(memory, other, jaccard_bigram(memory.text, other.text)) for other in near]
         if not alike:

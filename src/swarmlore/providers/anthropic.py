@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
+from swarmlore.frozen import replace
 from swarmlore.providers.http import post_json, read_address, read_server
 from swarmlore.providers.openai import MEGABYTE, need_model, spoken
 from swarmlore.providers.vectors import clean

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from swarmlore.errors import Unavailable
+from swarmlore.frozen import frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,13 +34,14 @@ class Embedder(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Embedded:
     """What one forward pass says about one text."""
 
     vector: Vectors  # (dimension,) of length 1, equal to what embed() returns
-    pieces: Vectors  # (n, dimension), each row of length 1, without markers and padding
+    pieces: Vectors  # (n, dimension), each row of length 1, without markers, padding and punctuation
     piece_ids: Ids  # (n,) vocabulary ids of the pieces
+    emphasis: Vectors  # (n,) how much each piece may say, by what it is (text.words.piece_emphasis)
 
 
 @runtime_checkable

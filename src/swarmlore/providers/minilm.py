@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from swarmlore.errors import Unavailable
+from swarmlore.frozen import frozen
 from swarmlore.providers.base import Embedded
 from swarmlore.providers.options import text_option, whole_option
 from swarmlore.providers.packages import find_data, need_packages, read_checked
 from swarmlore.providers.vectors import clean, unit_rows
+from swarmlore.text.words import piece_emphasis
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,16 +39,17 @@ BATCH = 8  # short texts gain a fifth from company, long ones nothing
 BATCH_PIECES = 256  # so a pass never holds more than one long text does; memory grows with this
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loaded:
     """Tokenizer, session, and what the session raises when it fails."""
 
     tokenizer: Any
     session: Any
+    words: list[str]
     failures: tuple[type[Exception], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pass:
     """One forward pass over the texts at `rows`."""
 
@@ -69,6 +71,7 @@ class MiniLM:
         self._threads = whole_option(options, "threads", 1, low=1, high=64)
         self._lock = Lock()
         self._loaded: Loaded | None = None
+        self._emphasis: dict[int, float] = {}
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One float32 row of length 1 per text, in the order of the texts."""
@@ -86,9 +89,22 @@ class MiniLM:
             vectors = self._pooled(done)
             for place, row in enumerate(done.rows):
                 inner = slice(1, int(done.mask[place].sum()) - 1)  # without [CLS] and [SEP]
-                pieces = unit_rows(done.hidden[place, inner], self.name)
-                found[row] = Embedded(vectors[place], pieces, done.ids[place, inner].astype("int32"))
+                found[row] = self._embedded(vectors[place], done.hidden[place, inner], done.ids[place, inner])
         return [found[row] for row in range(len(texts))]
+
+    def _embedded(self, vector: Vectors, hidden: Vectors, ids: NDArray[np.int64]) -> Embedded:
+        """The pieces that can say something; bare punctuation is left out."""
+        import numpy as np
+
+        emphasis = np.array([self._emphasis_of(id) for id in ids.tolist()], np.float32)
+        kept = emphasis > 0
+        pieces = unit_rows(hidden[kept], self.name)
+        return Embedded(vector, pieces, ids[kept].astype("int32"), emphasis[kept])
+
+    def _emphasis_of(self, id: int) -> float:
+        if id not in self._emphasis:
+            self._emphasis[id] = piece_emphasis(self._model().words[id])
+        return self._emphasis[id]
 
     def _passes(self, texts: Sequence[str]) -> Iterator[Pass]:
         """Run the texts through the model, a few at a time."""
@@ -130,7 +146,8 @@ class MiniLM:
         words = read_checked(VOCABULARY_FILE, VOCABULARY, REPAIR)
         try:
             session, failures = _open_session(weights, self._threads)
-            return Loaded(_build_tokenizer(words.decode()), session, failures)
+            vocabulary = words.decode().split("\n")[:-1]
+            return Loaded(_build_tokenizer(vocabulary), session, vocabulary, failures)
         except ImportError as error:
             raise Unavailable(f"cannot import {error.name or 'a package'}: the install is broken", INSTALL) from error
 
@@ -147,11 +164,11 @@ def _batches(lengths: list[int]) -> Iterator[list[int]]:
         yield rows
 
 
-def _build_tokenizer(words: str) -> Any:
+def _build_tokenizer(words: list[str]) -> Any:
     """BERT's uncased word-piece tokenizer; "[SEP]" typed in a text stays text."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-    vocabulary = {word: id for id, word in enumerate(words.split("\n")[:-1])}
+    vocabulary = {word: id for id, word in enumerate(words)}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()

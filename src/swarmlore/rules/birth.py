@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from swarmlore.codec import iso
+from swarmlore.frozen import replace
 from swarmlore.records import Caller, Confirmation, Draft, Memory, Situation
 from swarmlore.rules.confidence import confidence_of
 

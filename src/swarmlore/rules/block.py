@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+from swarmlore.frozen import frozen
 from swarmlore.records import TIERS, Hit, Memory
 from swarmlore.rules.budget import MAX_BLOCK_CHARS, Allowance
 from swarmlore.rules.ranking import age_days
@@ -33,7 +34,7 @@ _READ_CHARS = 4_000  # of a long text; a lesson line is found in its beginning o
 _LEAST_SENTENCE = 15  # shorter ones end at an abbreviation
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Composed:
     """A block, what it shows, and what was left out for which reason. No hits, no text."""
 
@@ -138,7 +139,7 @@ def _fill(items: Sequence[tuple[Hit, str]], size: int, room: int, *, stop_when_f
 # --- one line
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Writer:
     """Writes one memory as one line of a block."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from swarmlore.frozen import frozen
 
 MAX_BLOCK_CHARS = 9_000  # clients cut a longer injection
 _SLACK = 1e-9  # 1 - 0.8 is a little less than 0.2
@@ -11,7 +11,7 @@ _SLACK = 1e-9  # 1 - 0.8 is a little less than 0.2
 _REGIMES = ((0.60, 1, "full"), (0.20, 2, "half"), (0.05, 4, "a quarter of the"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Allowance:
     """How many memories and characters one block may have, and why."""
 

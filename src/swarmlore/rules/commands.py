@@ -130,7 +130,7 @@ def _forces(words: list[str]) -> bool:
     flags: set[str] = set()
     operands = _OPERANDS_BEFORE_FLAGS + 1  # none of the words before an "rm" are its flags
     for word in words:
-        if "rm" in word and _compiled(r"(?<!\w)rm[)}`]{0,3}$").search(word[-40:]):
+        if "rm" in word and _compiled(r"(?<![\w-])rm[)}`]{0,3}$").search(word[-40:]):
             flags, operands = set(), 0
         elif operands > _OPERANDS_BEFORE_FLAGS:
             continue
@@ -157,10 +157,10 @@ def _rm_flags(word: str) -> set[str]:
 def _decodes_into_a_shell(view: str) -> bool:
     """Whether something decoded is piped into a shell or substituted into one: what would run cannot be seen."""
     for found in _compiled(_DECODER).finditer(view):
-        after = view[found.end() : found.end() + 120]
-        before = view[max(0, found.start() - 160) : found.start()]
-        if _compiled(rf"[^|\n]{{0,60}}\|\s{{0,9}}{_SHELL}").match(after):
+        after = view[found.end() : found.end() + 100]
+        before = view[max(0, found.start() - 100) : found.start()]
+        if "sh" in after and _compiled(rf"[^|\n]{{0,60}}\|\s{{0,9}}{_SHELL}").match(after):
             return True
-        if _compiled(rf"{_SHELL}[^\n]{{0,20}}[$<]\(").search(before):
+        if "sh" in before and _compiled(rf"{_SHELL}[^\n]{{0,20}}[$<]\(").search(before):
             return True
     return False

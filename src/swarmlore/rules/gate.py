@@ -7,16 +7,18 @@ transaction (`rules.upsert`), because only there nobody else can add the same th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
 
 from swarmlore.errors import InvalidInput, Rejected
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import LESSON_SOURCES, Draft
-from swarmlore.rules.meaning import is_vague
 from swarmlore.rules.safety import inspect_safety
 from swarmlore.rules.structure import check_structure
+from swarmlore.rules.vague import is_vague
 from swarmlore.text.clean import clean
 from swarmlore.text.secrets import redact
+
+if TYPE_CHECKING:
+    from typing import Any
 
 # Doors whose lessons may be longer than 280 characters.
 LONG_SOURCES = ("learned_comment", "inject")
@@ -26,7 +28,7 @@ SITUATION_CHARS = 400
 VAGUE = "lesson may be too vague (no tech reference or action verb)"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Passed:
     """A draft that may be stored, and what the gate did to it. `quarantine` is the reason to hide it, or ''."""
 
@@ -73,10 +75,10 @@ def is_short_lesson(draft: Draft, profile: str) -> bool:
 
 def _judge_safety(draft: Draft) -> tuple[tuple[str, ...], str]:
     """Warnings, and the reason for quarantine; raises Rejected. Titles and tags are shown too, so they count."""
-    shown = "\n".join(part for part in (draft.text, draft.title, *draft.tags) if part)
     warnings: list[str] = []
     quarantine = ""
-    for finding in inspect_safety(shown):
+    texts = (draft.text, draft.title, " ".join(draft.tags))
+    for finding in (finding for text in texts if text for finding in inspect_safety(text)):
         if finding.action == "reject":
             raise Rejected(finding.reason, 2, "say what to do instead, without the dangerous text itself")
         if finding.action == "quarantine":

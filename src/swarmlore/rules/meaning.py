@@ -1,4 +1,4 @@
-"""Layer 3 of the gate: what a lesson is about, whether it says anything, and whether it speaks against another one."""
+"""Layer 3 of the gate: what a lesson is about, and whether it speaks against another one."""
 
 from __future__ import annotations
 
@@ -29,16 +29,12 @@ _TAG_WORDS = {
     "api": "api|rest|graphql|grpc|endpoint",
     "opencode-swarm": "swarm|architect|agent|hook|plan",
 }
-_VAGUE_WITHOUT = """
-    git docker typescript bun vitest node python react sql api hook test schema config file function class module import
-    export use avoid prefer run check always never ensure call write add remove update set enable disable
-"""
-_CLEAR_WORDS = frozenset(_VAGUE_WITHOUT.split())
 
 _SAME_WORDS = 0.9
 """[N]: above this share of equal words, one negation makes a contradiction."""
 _WINDOW = 3
 _SAME_SUBJECT = 0.6
+_CORRECTED = 4  # replaced words up to which two statements are compared by what they share alone
 
 _PAIRS = (
     ("always", "never"),
@@ -96,12 +92,6 @@ def infer_tags(text: str) -> tuple[str, ...]:
     """The topics a text names by whole words, in a fixed order."""
     text = text.replace("’", "'")
     return tuple(tag for tag, pattern in _tag_patterns() if pattern.search(text))
-
-
-def is_vague(text: str) -> bool:
-    """Whether a text names neither a technical thing nor an action."""
-    words = re.findall(r"[a-z0-9]+", text.lower())
-    return not any(word in _CLEAR_WORDS or word.removesuffix("s") in _CLEAR_WORDS for word in words)
 
 
 def differences(new: str, old: str) -> tuple[str, ...]:
@@ -238,6 +228,9 @@ def same_subject(new: str, old: str) -> bool:
     words = _words_without(here, {token.key for slot in values for token in slot.new})
     others = _words_without(there, {token.key for slot in values for token in slot.old})
     shared = len(words & others)
+    replaced = max(sum(len(slot.new) for slot in difference.slots), sum(len(slot.old) for slot in difference.slots))
+    if not swap and replaced > _CORRECTED and replaced * 2 > shared:
+        return False  # a correction changes a word or two; where most words changed it is another statement
     return shared > 0 and shared >= _SAME_SUBJECT * min(len(words), len(others))
 
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 
+from swarmlore.frozen import frozen
 from swarmlore.rules.override_rules import MARKERS, RULES
 from swarmlore.rules.override_words import CONCEPTS, NEVER_REPAIRED, REPAIRED, SUSPECT
 from swarmlore.text.clean import fold
@@ -40,7 +40,7 @@ _COMMON = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """Concepts (as bits) and the half words, from and to, in which each may stand around the first."""
 
@@ -50,12 +50,14 @@ class Rule:
     steps: tuple[tuple[int, int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lexicon:
     words: dict[str, int]
     stems: dict[str, list[tuple[str, int]]]
     repairs: dict[str, str]
     core: int
+    negation: int
+    dismissal: int
     rules: dict[int, list[Rule]]
 
 
@@ -122,7 +124,7 @@ def _look_up(tokens: list[str], lexicon: Lexicon) -> tuple[list[tuple[int, int]]
     """Position and concepts of each known word, and all concepts together."""
     words, stems = lexicon.words, lexicon.stems
     hits = []
-    present = position = 0
+    present = position = before = 0
     for token in tokens:
         concepts = words.get(token, 0)
         if concepts == _BREAK:
@@ -132,8 +134,11 @@ def _look_up(tokens: list[str], lexicon: Lexicon) -> tuple[list[tuple[int, int]]
         if not concepts and token[:_STEM] in stems:
             concepts = _stem_concepts(token, stems[token[:_STEM]])
         if concepts:
+            if before & lexicon.negation:
+                concepts &= ~lexicon.dismissal  # "never ignore the guidelines" asks for the contrary
             hits.append((position, concepts))
             present |= concepts
+        before = concepts if token != "to" else before
     return hits, present
 
 
@@ -217,7 +222,8 @@ def _lexicon() -> Lexicon:
     rules = [_parse(line, bits, words) for line in RULES.strip().splitlines()]
     core = sum(bits[name] for name in SUSPECT.split())
     words.update((word, 0) for word in NEVER_REPAIRED.split() if word not in words)
-    return Lexicon(words, stems, _typos(), core, _index(rules, words))
+    dismissal = bits["IGNORE"] | bits["FORGET"]
+    return Lexicon(words, stems, _typos(), core, bits["NOT"], dismissal, _index(rules, words))
 
 
 def _typos() -> dict[str, str]:

@@ -20,6 +20,7 @@ override 3 VOID PRIOR/4 INSTRUCT/6
 override 2 VOID PRIOR|SYSTEM/4 PROMPT/6
 override 2 VOID SAID/3 PRIOR/5
 override 2 IGNORE|FORGET PRIOR|YOUR/5 SAID/7
+override 2 IGNORE|FORGET last|latest/3 INSTRUCT|RULES|SAID/5
 override 2 IGNORE user|users/3
 override 2 IGNORE_LATE ~PRIOR|YOUR/6 ~RULES|SAID/6
 override 3 IGNORE|FORGET EVERYTHING/3 TOLD/6
@@ -53,7 +54,7 @@ fresh 2 NEW INSTRUCT|PROMPT|orders|directions/2
 fresh 2 NEW ruleset|regeln|regles|reglas|regole|regras|правила|规则/2
 fresh 2 NEW RULES/1 YOU|ARE|YOUR/4
 fresh 2 YOUR only/2 TASK|INSTRUCT|PROMPT/3
-fresh 2 gave|given|have|got|has ME|YOU|us/1 NEW|another|different/3 TASK/4
+fresh 2 gave|give|giving|given|have|got|has ME|YOU|us/1 NEW|another|different/3 TASK/4
 fresh 1 NEW|another|different|other TASK|protocol|mode|policy/2
 fresh 1 in addition/2 INSTRUCT/8
 fresh 1 instead of/1 answering|summarizing|summarising|translating|FOLLOWING/2
@@ -80,6 +81,7 @@ given 2 INSTRUCT|PROMPT ~given|received|gave|got|TOLD|initialised|initialized/4 
 given 1 INSTRUCT|PROMPT given|received|provided/2
 given 2 TOLD|supposed|instructed|asked|allowed|forbidden YOU|to|NOT/1 NOT|to/2 share|REVEAL|TELL|say|disclose|give/5
 given 2 remind|TELL|SHOW ME/1 WHAT/2 i/3 asked|TOLD|SAID|wrote/4
+given 2 WHAT i/1 asked|told|typed|wrote|said/2 PRIOR|YOU/4
 given 2 WHAT i/1 asked|TOLD/2 YOU/3
 reveal 3 SHOW YOUR/4 INSTRUCT|PROMPT/6
 reveal 3 YOUR INSTRUCT|PROMPT/3 ~SHOW|RETELL|REPEAT/10
@@ -113,12 +115,16 @@ reveal 3 SHOW_LATE ~YOUR|SYSTEM/8 ~INSTRUCT|PROMPT/8
 reveal 3 so far/1 -SHOW|REPEAT/9 -conversation|messages|INSTRUCT|PROMPT|chat/6
 reveal 2 SHOW YOUR/3 configuration|settings|parameters/4
 reveal 2 SHOW|WHAT SYSTEM/8 message|messages|PROMPT/9
+reveal 2 SHOW what|everything/2 comes|follows|stands|precedes/4
+reveal 2 INSTRUCT|PROMPT REPEAT|SHOW/8 them|it/9
+reveal 3 SHOW text|words|everything|information/4 YOU/6 given|told|received/9
 reveal 1 REVEAL EVERYTHING|it/2
 ask_model 1 SHOW ME/1 YOUR/2
 ask_model 1 WHAT role|RULES/1 YOU/3
 ask_model 1 complete|continue|finish this|the/1 sentence/2
-secret 3 SHOW ME/2 PASSWORD/8
-secret 2 SHOW|WHAT|know|REPEAT|RETELL|RESPOND PASSWORD/6
+secret 3 PASSWORD -the|YOUR|secret|this|das|la|le|el|il/2 -ME/4 -SHOW/5
+secret 3 PASSWORD ~告诉我|教えて|говори|скажи/4
+secret 2 PASSWORD -the|YOUR|secret|this|das|la|le|el|il/2 -SHOW|WHAT|know|REPEAT|RESPOND/4
 secret 2 secret|magic word|PASSWORD|phrase|passphrase|message/1
 secret 3 secret|PASSWORD ~CLUE/8
 secret 2 PASSWORD ~secret/8
@@ -130,6 +136,7 @@ secret 3 PASSWORD ~NOT|without/5 saying|revealing|telling|naming/6
 secret 2 LETTERS|characters|character|FIRST PASSWORD/5
 secret 3 spell|spelling PASSWORD/4
 secret 2 PASSWORD give|tell|show|send/8 ME/10
+secret 2 hide|hiding|protect PASSWORD|secret/4
 secret 2 YOU keep/4 secret/6
 secret 2 SHOW credentials|credential|PASSWORD|secrets/4 ME/6
 bit_by_bit 2 letter|character|word by|at|for/1 letter|character|word|A/2
@@ -138,16 +145,19 @@ persona 3 do anything/1 NOW/2
 persona 3 dan mode|anything|jailbreak|persona/4
 persona 2 YOU|stay|be|remain|as dan/5
 persona 3 dan|jailbreak|UNBOUND|opposite|chaos mode/1
-persona 2 YOU|YOUR|enter|switch|switched|activate developer|maintenance|admin|debug|root|god|sudo|diagnostic/6 mode/8
-persona 1 developer mode/1
+persona 2 YOU|YOUR developer|maintenance|admin|debug|root|god|sudo|diagnostic/6 mode|state/8
+persona 1 developer|maintenance|admin|debug|god mode/1
 persona 3 YOU UNBOUND/4 AI|ETHICS|LIMITS/8
 persona 3 want|need YOU/1 to/2 act|PRETEND|behave|roleplay|impersonate|become/4
+persona 3 now YOU/1 ARE/2 A/3
 persona 3 YOU ARE/1 NOW/2 A|UNBOUND|free/4
 persona 3 you're NOW/1 A|UNBOUND|free/3
 persona 2 YOU ARE/1 NOW/2 in|going|playing|acting|the/3
 persona 2 du|tu|vous|voce|ты|вы ~jetzt|maintenant|desormais|agora|теперь/3
 persona 2 eres|sei ~ahora|ora|adesso/2
 persona 2 现在|現在 你|您/3 是/5
+persona 3 act as/1 A/2 who|that|without/5
+persona 1 RESPOND in/1 the/2 style/3
 persona 2 act|acting|behave as|like/1 A|if|dan|though/2
 persona 2 act like|as/1 her|him|them/2
 persona 2 PRETEND YOU|to|be|that|A/2
@@ -197,14 +207,15 @@ addressed 3 if YOU/1 ARE/2 A/3 MACHINE|language/4
 addressed 3 MACHINE reading|reads/2 this/3
 addressed 2 attention|note|message|INSTRUCT|notice to|for|the|ALL|any/2 MACHINE|language/4
 addressed 2 attention MACHINE/1
-addressed 2 when|whenever|if YOU/1 read|see|process|encounter/2 this/3
+trigger 2 when|whenever|if YOU/1 read|see|process|encounter/2 this/3
 coerce 3 start|begin|prefix|preface YOUR/2 ANSWER/4 with|by/6
 coerce 2 start|begin|prefix|preface every|each|ALL/2 ANSWER/4 with|by/6
 coerce 2 every|each|ALL ANSWER/2 start|starts|begin|begins/5 with/6
 coerce 3 end|conclude|finish|close YOUR/2 ANSWER/4 with|by/6
 coerce 2 only RESPOND/3 with|in|as|to|using/5
 coerce 2 只 RESPOND/3
-coerce 2 RESPOND only|exactly|just/2
+coerce 2 can|must|will|may only/1 RESPOND/2
+coerce 2 RESPOND only|exactly|just/3
 coerce 1 always RESPOND/1 as|with|in/3
 coerce 2 RESPOND with/3 every|ALL|any/12 question|questions|PROMPT|message/14
 coerce 2 RESPOND every|ALL|any/2 question|questions|PROMPT/4 with|as/5
@@ -213,7 +224,8 @@ coerce 2 confirm|acknowledge by/2 saying|replying|responding|answering/3
 coerce 3 RESPOND|SHOW HACKED/8
 coerce 1 before RESPOND/1
 obfuscate 3 YOUR OUT/2 ~CIPHER/12
-obfuscate 3 RESPOND in|with|using|as/1 ENCODED/4
+obfuscate 3 RESPOND in|with|using|as/1 reverse|reversed|backwards|emojis|morse|rot13|pig|leetspeak/4
+obfuscate 2 RESPOND in|with|using|as/1 ENCODED/4
 obfuscate 3 present|give|provide|write|deliver|express|state|say|phrase|type ANSWER/4 in|as|using|with|into/6 ENCODED/8
 obfuscate 2 encode|convert|translate|encrypt|render REPLY/3 as|to|in|into|using/5 ENCODED|LANGUAGE/6
 obfuscate 3 SWAP VOWELS/4 with|to|into|by|for/7
@@ -236,6 +248,7 @@ code 3 TAKE FOLLOWING/6 code/8 in|into|within|to/9 YOUR/10
 code 2 FOLLOWING code/2 SNIPPET/3
 falsehood 3 CREATE UNTRUE/6 NEWS/9
 falsehood 3 invent|SPREAD|fabricate rumor|rumors|rumour|lies/3
+falsehood 3 CREATE hateful|racist|sexist|toxic|insulting/4
 falsehood 2 CREATE phishing|scam|ransomware|keylogger/4
 leak 2 SEND PRIVATE/8 AWAY/20
 leak 2 SEND every|ALL/1 message|email|conversation/2 to/8
@@ -250,6 +263,7 @@ delimiter 1 end|beginning|start of/1 PROMPT|INSTRUCT|document/4
 worm 3 every|all|each|other MEMORY/3 -this|these/12 -SPREAD/14 -PAYLOAD/12
 worm 2 SPREAD this|these/3 PAYLOAD/5 YOUR/8 MEMORY/10
 worm 2 SPREAD it|this|these/2 other|every|ALL/5 agents|MEMORY|memories/7
+future 2 ALL next|following|future|further/2 ANSWER|questions|messages|prompts/3
 future 2 ALL|every|each future/1 conversations|sessions|responses|answers|chats/2
 """
 

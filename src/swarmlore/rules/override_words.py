@@ -8,9 +8,9 @@ from __future__ import annotations
 
 CONCEPTS = {
     # giving up what was said before
-    "IGNORE": "ignore ignoring disregard disregarding overlook dismiss neglect ignoriere ignoriert missachte "
-    "verwirf ignorez ignorer ignora ignorad ignorate ignorare ignorem desconsider* desprecia descarta omite omiso "
-    "negeer ignoruj zignoruj игнорируй* проигнорируй* 忽略 忽视 无视 不要理会 不理会",
+    "IGNORE": "ignore ignoring disregard disregarding overlook dismiss neglect disobey defy ignoriere ignoriert "
+    "missachte verwirf ignorez ignorer ignora ignorad ignorate ignorare ignorem desconsider* desprecia descarta "
+    "omite omiso negeer ignoruj zignoruj игнорируй* проигнорируй* 忽略 忽视 无视 不要理会 不理会",
     "FORGET": "forget forgetting unlearn vergiss vergesse vergesst oublie oubliez oublier olvida olvide olvidar "
     "olvidate olviden dimentica dimenticate dimenticare scorda esqueca esquece esquecam esquecer vergeet zapomnij "
     "забудь* забыть 忘记 忘掉 忘記",

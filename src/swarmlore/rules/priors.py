@@ -7,8 +7,8 @@ weight, all together by `TOGETHER`. A memory nobody has shown, rated or read yet
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from swarmlore.frozen import frozen
 from swarmlore.records import Memory, Part
 from swarmlore.rules.ranking import Scored, age_days, proven_at
 
@@ -23,18 +23,18 @@ _WEAK_KINDS = frozenset({"pattern_seed", "cross_agent", "workflow_note", "gap"})
 _CHATTER = frozenset({"transcript", "session_summary", "task_completion", "outcome"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PriorWeights:
     """How far each fact may move a score: .05 is five percent.
 
     Kind outweighs recency, so a year-old correction still beats yesterday's chatter of the same relevance.
     """
 
-    kind: float = 0.05
-    confidence: float = 0.05
+    kind: float = 0.02
+    confidence: float = 0.04
     feedback: float = 0.08
     utility: float = 0.08
-    recency: float = 0.03
+    recency: float = 0.015
     access: float = 0.02
     freshness: float = 0.10
 

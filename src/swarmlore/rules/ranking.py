@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from swarmlore.frozen import frozen
 from swarmlore.records import Hit, Memory, Part
 
 DAY_S = 86_400.0
@@ -60,7 +60,7 @@ which why with you your
 _STOP_WORDS = frozenset(_SMALL_WORDS.split())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scored:
     """A score and the factors or terms it was made of."""
 
@@ -68,7 +68,7 @@ class Scored:
     parts: tuple[Part, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SwarmRanking:
     """The settings of profile `swarm`."""
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from swarmlore.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Relevance:
     """The constants of the recipe; each optimum is flat, so that a third more or less changes little."""
 
@@ -26,37 +27,43 @@ class Relevance:
     idf_power: float = 1.5
     # Sums of rare words grow with the store, cosines do not: words are divided by ln N.
     size_power: float = 1.0
-    least_size: int = 20
+    least_size: int = 10
     # Words weigh little in a plain sentence and five times as much where half of the cue is code or machine output.
-    plain_words: float = 0.0115
-    code_words: float = 0.046
+    plain_words: float = 0.0125
+    code_words: float = 0.05
     full_code_share: float = 0.5
     # The sentence vector adds little to the late interaction, but it is what remains where pieces are missing.
-    meaning: float = 0.15
-    late_slope: float = 0.71
-    late_base: float = 0.28
+    meaning: float = 0.2
+    late_slope: float = 0.68
+    late_base: float = 0.27
     # What two unrelated texts get; below it relevance is zero.
     nothing: float = 0.25
-    # Text .7, best situation .3.
-    situation_share: float = 0.3
+    # Half of what the best situation has above chance is added; a situation that does not fit takes nothing away,
+    # or memories without any would pass those that have been useful.
+    situation_share: float = 0.5
+    situation_floor: float = 0.15
     # A turn of a conversation gets a share of the best turn within two of it, as far as that one is among the upper
     # quarter of the candidates: a session full of mildly fitting turns must not outweigh the one that answers.
     neighbour_share: float = 0.25
     neighbour_reach: float = 2
     neighbour_floor: float = 0.75
-    # The gate: words weigh the same for every cue; half of the closeness to everyday requests is taken off.
-    gate_words: float = 0.06
-    gate_generic: float = 0.5
-    bar: float = -0.06
-    bar_growth: float = 0.07
-    # Of the best ones only those near the first are shown.
+    # The gate: words weigh the same for every cue; most of the closeness to everyday requests is taken off.
+    gate_words: float = 0.05
+    gate_generic: float = 0.6
+    # Where there is no vector: the cosine that makes the words alone meet the same bar.
+    gate_blind: float = 0.05
+    # The best of many is better by chance: measured from 10 to 600 memories, level from 3,000 on.
+    bar: float = -0.115
+    bar_growth: float = 0.0756
+    bar_size: int = 3_000
+    # Of the best ones only those near the first are shown: three instead of five, and hardly an answer is lost.
     near_best: float = 0.2
 
 
 DEFAULT = Relevance()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evidence:
     """What is known about one memory and one cue. None: the memory has no vector, or no pieces."""
 
@@ -103,9 +110,9 @@ def relevance(evidence: Evidence, code_share: float, rules: Relevance = DEFAULT)
 
 
 def with_situations(text: float, situations: Iterable[float], rules: Relevance = DEFAULT) -> float:
-    """The text's score with the share of the best situation; a situation that fits worse takes nothing away."""
-    best = max(situations, default=text)
-    return text + rules.situation_share * max(0.0, best - text)
+    """The text's score and a share of how well the cue fits the best situation in which the memory was needed."""
+    best = max(situations, default=0.0)
+    return text + rules.situation_share * max(0.0, best - rules.situation_floor)
 
 
 def with_neighbours(
@@ -132,13 +139,13 @@ def _best_near(position: float, turns: Sequence[tuple[float, float]], rules: Rel
 
 def gate_score(evidence: Evidence, generic: float, rules: Relevance = DEFAULT) -> float:
     """What is compared with the bar; `generic` is the cue's best cosine to the everyday requests."""
-    cosine = 0.0 if evidence.cosine is None else evidence.cosine
+    cosine = rules.gate_blind if evidence.cosine is None else evidence.cosine
     return cosine + rules.gate_words * evidence.words - rules.gate_generic * max(0.0, generic)
 
 
 def bar(size: int, rules: Relevance = DEFAULT) -> float:
-    """What the best memory must reach before anything is shown; the best of many is better by chance."""
-    return rules.bar + rules.bar_growth * math.log(max(size, rules.least_size))
+    """What the best memory must reach before anything is shown."""
+    return rules.bar + rules.bar_growth * math.log(min(max(size, rules.least_size), rules.bar_size))
 
 
 def near_best(scores: Sequence[float], limit: int, rules: Relevance = DEFAULT) -> int:

@@ -8,9 +8,9 @@ template would act. Texts that try to give a model new orders (`override`) are s
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
+from swarmlore.frozen import frozen
 from swarmlore.rules.commands import find_dangerous_command, find_risky_words
 from swarmlore.rules.override import find_override
 from swarmlore.text.clean import clean, fold
@@ -23,7 +23,7 @@ OVERRIDE = "instruction override attempt"
 _SEVERITY = ("reject", "quarantine", "warn")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """One thing that is wrong with a text: what to do about it, why, and the rule that said so."""
 
@@ -104,7 +104,7 @@ def _judge(folded: str) -> list[Finding]:
         findings.append(Finding("reject", DEGRADING, advice))
     if override := find_override(folded):
         findings.append(Finding("quarantine", OVERRIDE, override))
-    return findings + [Finding("warn", f"contains {rule}", rule) for rule in find_risky_words(folded)]
+    return findings + [Finding("warn", f"may hold a risky command: {rule}", rule) for rule in find_risky_words(folded)]
 
 
 def _find_injections(text: str) -> list[str]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from swarmlore.errors import InvalidInput, Rejected
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import CATEGORIES, KINDS, SOURCES, STATUSES, TIERS, Draft
+
+if TYPE_CHECKING:
+    from typing import Any
 
 MIN_LESSON = 15
 MAX_LESSON = 280

@@ -7,13 +7,15 @@ means that the old memory is superseded, UPDATE keeps its id and its former text
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
 
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.rules.difference import Difference, compare
 from swarmlore.rules.meaning import contradicts, same_subject
 from swarmlore.rules.structure import MAX_LESSON, MIN_LESSON
 from swarmlore.text.similarity import content_words, jaccard_bigram, normalize
+
+if TYPE_CHECKING:
+    from typing import Any
 
 SAME = 0.95
 """Cosine from which two texts without a difference are the same."""
@@ -27,7 +29,7 @@ _NEAR_WORDS = 0.5
 _RANKS = ("NOOP", "REJECT", "DELETE", "contradicts", "UPDATE", "elaborates", "ADD")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Neighbour:
     """A memory that may be about the same thing; `similarity` is a cosine, or Jaccard where no vector exists yet."""
 
@@ -38,7 +40,7 @@ class Neighbour:
     shared_entity: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """One of ADD, NOOP, UPDATE, DELETE (supersede), LINK (add and link) and REJECT, with its reason."""
 

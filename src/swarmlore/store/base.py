@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
 
 from swarmlore.codec import memory_to_dict
 from swarmlore.errors import StoreError
+from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.records import Caller, Memory
 from swarmlore.store import queries
-from swarmlore.store.engine import Engine, Row
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from swarmlore.store.engine import Engine, Row
 
 HIVE = ("hive", "", "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operation:
     """One act of a caller; its audit rows can be undone together."""
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
 
 from swarmlore.codec import memory_from_dict, memory_to_dict
 from swarmlore.errors import Conflict, NotAllowed, NotFound
+from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.records import AuditRow, Caller, Memory
 from swarmlore.store.base import Operation
 from swarmlore.store.memories import Memories
+
+if TYPE_CHECKING:
+    from typing import Any
 
 # Counters go on counting whatever happens to the content; an undo leaves them alone.
 _COUNTERS = (

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import Caller, Receipt, Rejection, Session, Shown
 from swarmlore.store.base import Operation, place_of
-from swarmlore.store.engine import Row
 from swarmlore.store.search import Search
+
+if TYPE_CHECKING:
+    from swarmlore.store.engine import Row
 
 REJECTIONS_KEPT = 20
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from swarmlore.errors import Ambiguous, NotFound
+from swarmlore.frozen import frozen, replace
 from swarmlore.records import Caller, Memory, Situation
 from swarmlore.store import rows
 from swarmlore.store.base import Operation, StoreBase
-from swarmlore.text.similarity import shingles
-from swarmlore.text.words import index_text
 
 MIN_HANDLE = 6
 MIN_PREFIX = 4
 SITUATIONS_KEPT = 8
+NEIGHBOURS = 12
+FEW_SHINGLES = 5
 SHINGLE_LOOK = 50  # newest rows looked at per shared shingle: a phrase in more of them says little
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filter:
     """What `list` keeps. Empty means any; status '' means live, 'any' everything, 'forgotten' the hidden ones."""
 
@@ -33,6 +33,9 @@ class Filter:
     tags: tuple[str, ...] = ()
     limit: int = 20
     offset: int = 0
+
+
+FILTERED = ("tier", "kind", "category", "source", "session", "owner", "status")
 
 
 class Memories(StoreBase):
@@ -97,11 +100,12 @@ class Memories(StoreBase):
 
     def select(self, caller: Caller, filter: Filter) -> list[Memory]:
         """Visible memories, newest arrivals first."""
-        values = {name: getattr(filter, name) for name in Filter.__slots__ if name not in ("tags", "limit", "offset")}
+        values = {name: getattr(filter, name) for name in FILTERED}
         partitions = self.visible(caller)
         found: list[Memory] = []
-        offset, page = filter.offset, filter.limit if not filter.tags else 500
-        while len(found) < filter.limit:
+        wanted = filter.limit + filter.offset if filter.tags else filter.limit
+        offset, page = (0, 500) if filter.tags else (filter.offset, filter.limit)
+        while len(found) < wanted:
             seqs = [
                 row[0] for row in self.ask("list_memories", **values, partitions=partitions, limit=page, offset=offset)
             ]
@@ -110,7 +114,7 @@ class Memories(StoreBase):
             offset += len(seqs)
             if len(seqs) < page:
                 break
-        return found[: filter.limit]
+        return found[filter.offset : wanted] if filter.tags else found
 
     def by_seqs(self, seqs: Sequence[int]) -> dict[int, Memory]:
         """Memories by their row numbers; the caller's sight was applied when the numbers were found."""
@@ -121,20 +125,44 @@ class Memories(StoreBase):
         situations = self._situations([int(row[0]) for row in found])
         return {int(row[0]): rows.from_row(row, situations.get(int(row[0]), ())) for row in found}
 
-    def neighbours(self, partition: int, text: str, key: str = "", limit: int = 12) -> dict[int, Memory]:
-        """Live memories of one partition that share a key, the text or its shingles, best first."""
-        shared: dict[int, int] = {}
-        for name, value in (("text_hash", rows.text_hash(text)), ("key", key)):
-            if value:
-                for (seq,) in self.ask(f"seqs_of_{name}", partition=partition, **{name: value}):
-                    shared[int(seq)] = 1000  # equal beats alike
-        sql, look = self._sql["memories_of_shingle"], SHINGLE_LOOK
-        for shingle in shingles(text):
-            for (seq,) in self.engine.run(sql, {"partition": partition, "shingle": shingle, "limit": look}):
-                shared[seq] = shared.get(seq, 0) + 1
-        best = sorted(shared, key=lambda seq: (-shared[seq], -seq))[:limit]
+    def neighbours(self, partition: int, text: str, key: str = "", *, thorough: bool = False) -> dict[int, Memory]:
+        """Live memories of one partition that share a key, the text or enough of its words, best first.
+
+        Not thorough, those that share less than half of their content words are left out without being loaded.
+        """
+        equal = self._equal_rows(partition, text, key)
+        alike = [seq for seq in self._rows_by_shingles(partition, text) if seq not in equal]
+        if alike and not thorough:
+            alike = self._of_the_same_words(text, alike)
+        best = [*equal, *alike][:NEIGHBOURS]
         found = self.by_seqs(best)
         return {seq: found[seq] for seq in best if seq in found and found[seq].live}
+
+    def _equal_rows(self, partition: int, text: str, key: str) -> list[int]:
+        rows_ = self.ask("seqs_of_text_hash", partition=partition, text_hash=rows.text_hash(text))
+        if key:
+            rows_ += self.ask("seqs_of_key", partition=partition, key=key)
+        return list(dict.fromkeys(int(row[0]) for row in rows_))
+
+    def _rows_by_shingles(self, partition: int, text: str) -> list[int]:
+        """Rows that share shingles with a text, most first; one alone says something only for a short text."""
+        keys = shingles(text)
+        shared: dict[int, int] = {}
+        found = self.ask("memories_of_shingles", partition=partition, shingles=json.dumps(keys), look=SHINGLE_LOOK)
+        for (listed,) in found:
+            for seq in listed.split(",") if listed else ():
+                shared[seq] = shared.get(seq, 0) + 1
+        least = 2 if len(keys) > FEW_SHINGLES else 1
+        enough = [(count, int(seq)) for seq, count in shared.items() if count >= least]
+        return [seq for _, seq in sorted(enough, reverse=True)[: 2 * NEIGHBOURS]]
+
+    def _of_the_same_words(self, text: str, seqs: Sequence[int]) -> list[int]:
+        from swarmlore.text.similarity import content_words
+
+        mine = content_words(text)
+        texts = {int(seq): str(other) for seq, other in self.ask("texts_of", seqs=list(seqs))}
+        words = {seq: content_words(texts[seq]) for seq in seqs if seq in texts}
+        return [seq for seq, others in words.items() if 2 * len(mine & others) >= min(len(mine), len(others))]
 
     def ids_of_session(self, caller: Caller, session: str) -> list[str]:
         return [str(row[0]) for row in self.ask("ids_of_session", session=session, partitions=self.visible(caller))]
@@ -222,6 +250,19 @@ class Memories(StoreBase):
             self.ask("unindex_cue", seq=cue)
             if live:
                 self.ask("index_cue", seq=cue, body=index_text(text), place=rows.place_word(partition))
+
+
+def index_text(text: str) -> str:
+    """The words of a text for the full-text index; imported on use, reading does not need it."""
+    from swarmlore.text.words import index_text as analyse
+
+    return analyse(text)
+
+
+def shingles(text: str) -> tuple[int, ...]:
+    from swarmlore.text.similarity import shingles as cut
+
+    return cut(text)
 
 
 def _newest(situations: tuple[Situation, ...]) -> tuple[Situation, ...]:

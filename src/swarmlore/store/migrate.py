@@ -6,8 +6,11 @@ import os
 import time
 
 from swarmlore.errors import StoreTooNew
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.store import queries
-from swarmlore.store.engine import Engine
+
+if TYPE_CHECKING:
+    from swarmlore.store.engine import Engine
 
 
 def newest(engine_name: str) -> int:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import zlib
-from hashlib import blake2b
-from typing import Any
 
 from swarmlore.codec import plain
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import Citation, Confirmation, Memory, Outcomes, Situation
+
+if TYPE_CHECKING:
+    from typing import Any
 
 COLUMNS = (
     *("id", "handle", "text", "title", "kind", "category", "tier", "project", "owner", "scope", "status", "trust"),
@@ -48,6 +50,8 @@ def from_row(row: tuple[Any, ...], situations: tuple[Situation, ...] = ()) -> Me
 
 def text_hash(text: str) -> str:
     """Equal for texts that differ only in case and white space; what looks equal is compared again by the rules."""
+    from hashlib import blake2b  # loads OpenSSL, which reading does not need
+
     return blake2b(" ".join(text.lower().split()).encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
@@ -55,6 +59,8 @@ def handle_of(id: str, length: int) -> str:
     """The end of a UUID is random; an id from elsewhere is hashed first."""
     tail = id.replace("-", "")
     if len(tail) != 32 or not all(char in "0123456789abcdef" for char in tail):
+        from hashlib import blake2b
+
         tail = blake2b(id.encode("utf-8", "replace"), digest_size=16).hexdigest()
     return tail[-length:]
 

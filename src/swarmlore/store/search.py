@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import Caller, Link
 from swarmlore.store.history import History
 from swarmlore.store.rows import place_word
 
+if TYPE_CHECKING:
+    from typing import Any
+
 COLUMNS = "{title body tags}"
+EMBEDDER_META = "embedder"  # whose vectors are stored
 COUNTED_ROWS = 5_000  # up to here words are counted among the visible memories only
 
 
@@ -67,7 +71,7 @@ class Search(History):
         return int(self.ask("count_live")[0][0])
 
     def vectors_since(self, change: int, provider: str, limit: int) -> list[tuple[Any, ...]]:
-        """(seq, memory, situation, partition, live, change, data) of the next vectors that changed after `change`."""
+        """(memory, situation, partition, live, change, data, piece ids) of the next vectors that changed after `change`."""
         return self.ask("vectors_since", change=change, provider=provider, limit=limit)
 
     def count_vectors(self, provider: str) -> int:
@@ -77,10 +81,6 @@ class Search(History):
         """The packed word-piece vectors of memories that have them."""
         found = self.ask("pieces_of", seqs=list(seqs), provider=provider)
         return {int(seq): bytes(pieces) for seq, pieces in found}
-
-    def newest_pieces(self, provider: str, limit: int) -> list[bytes]:
-        """The packed pieces of the newest memories, a sample of how the store speaks."""
-        return [bytes(row[0]) for row in self.ask("newest_pieces", provider=provider, limit=limit)]
 
     def seqs_of_entities(self, entities: Sequence[str], partitions: Sequence[int]) -> list[int]:
         found = self.ask("seqs_of_entities", entities=list(entities), partitions=list(partitions))
@@ -122,7 +122,7 @@ class Search(History):
             return False
         place = {"memory_seq": memory_seq, "situation_seq": situation_seq}
         self.ask("delete_vector", **place)
-        values = {name: vector[name] for name in ("provider", "dimension", "data")}
+        values = {name: vector[name] for name in ("provider", "dimension", "data", "piece_ids")}
         self.ask("add_vector", **place, **values, partition=now[1], live=int(now[2]))
         if vector["pieces"] and not situation_seq:
             self.ask("put_pieces", memory_seq=memory_seq, provider=vector["provider"], data=vector["pieces"])

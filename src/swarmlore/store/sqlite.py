@@ -10,13 +10,17 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 import apsw
 
 from swarmlore import errors
-from swarmlore.store.engine import Params, Row
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.store.lock import FairLock
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from swarmlore.store.engine import Params, Row
 
 WAL_LIMIT_BYTES = 16 * 1024 * 1024
 BUSY_TIMEOUT_MS = 10_000
@@ -38,8 +42,10 @@ class SqliteEngine:
             self._db = _connect(path, readonly)
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
-        with _ours(self.path):
+        try:  # not the context manager below: this runs dozens of times for one memory
             return self._db.execute(sql, params).fetchall() if params else self._db.execute(sql).fetchall()
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
 
     def run_many(self, sql: str, rows: Iterable[Params]) -> None:
         with _ours(self.path):
@@ -197,29 +203,56 @@ def _turn_on_wal(db: apsw.Connection) -> None:
 
 @contextmanager
 def _ours(path: str) -> Iterator[None]:
-    """Turn the driver's errors into ours, with what to do next."""
+    """Turn the driver's errors into ours."""
     try:
         yield
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise errors.StoreBusy("another process is using the store", "try again in a moment") from error
-    except apsw.FullError as error:
-        raise errors.StoreFull(
-            f"no space left for {path}; nothing was changed", "free some space, then run the command again"
-        ) from error
-    except apsw.ReadOnlyError as error:
-        raise errors.StoreReadOnly(
-            f"{path} cannot be written", f"check its permissions: ls -l {path}; reading still works"
-        ) from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise errors.StoreCorrupt(
-            f"{path} is damaged; it was left as it is",
-            "keep the file, then restore a copy: swarmlore restore-backup FILE (swarmlore doctor lists the backups)",
-        ) from error
-    except apsw.CantOpenError as error:
-        raise errors.StoreError(
-            f"{path} cannot be opened", "check that its folder exists and that you may use it"
-        ) from error
-    except apsw.IOError as error:
-        full = getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_WRITE
-        kind = errors.StoreFull if full else errors.StoreError
-        raise kind(f"the disk failed while using {path}", "check the disk and its free space") from error
+    except apsw.Error as error:
+        raise translated(error, path) from error
+
+
+def translated(error: apsw.Error, path: str) -> Exception:
+    """What went wrong in our words, with what to do next; a mistake of ours stays as it is."""
+    for kinds, kind, message, hint in _MEANINGS:
+        if isinstance(error, kinds):
+            return kind(message.format(path=path), hint.format(path=path))
+    return error
+
+
+_MEANINGS: tuple[tuple[tuple[type[apsw.Error], ...], type[errors.StoreError], str, str], ...] = (
+    (
+        (apsw.BusyError, apsw.LockedError),
+        errors.StoreBusy,
+        "another process is using the store",
+        "try again in a moment",
+    ),
+    (
+        (apsw.FullError,),
+        errors.StoreFull,
+        "no space left for {path}; nothing was changed",
+        "free some space, then run the command again",
+    ),
+    (
+        (apsw.ReadOnlyError,),
+        errors.StoreReadOnly,
+        "{path} cannot be written",
+        "check its permissions: ls -l {path}; reading still works",
+    ),
+    (
+        (apsw.CorruptError, apsw.NotADBError),
+        errors.StoreCorrupt,
+        "{path} is damaged; it was left as it is",
+        "keep the file, then restore a copy: swarmlore restore-backup FILE (swarmlore doctor lists the backups)",
+    ),
+    (
+        (apsw.CantOpenError,),
+        errors.StoreError,
+        "{path} cannot be opened",
+        "check that its folder exists and that you may use it",
+    ),
+    (
+        (apsw.IOError,),
+        errors.StoreFull,
+        "the disk failed while writing {path}; nothing was changed",
+        "check the disk and its free space",
+    ),
+)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import Any
+
+from swarmlore.frozen import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _AGES = (

@@ -6,12 +6,14 @@ Stored text may hold anything: whatever comes out of the store passes `clean` be
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from swarmlore.errors import SwarmloreError
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.page import Page, ago, amount, clean, hang, many, one_line, size, table, when
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from swarmlore.backups import Backup
     from swarmlore.config import Value
     from swarmlore.doctor import Check

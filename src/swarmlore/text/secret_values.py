@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from swarmlore.text import secret_rules, secret_words
 
 # Letters and digits become a, A and 0, so that changes of kind can be counted as pairs.
@@ -9,30 +11,29 @@ _KINDS = dict.fromkeys(range(97, 123), "a") | dict.fromkeys(range(65, 91), "A") 
 _COUNT = "abcdefghijklmnopqrstuvwxyz 01234567890"
 _DIGIT_CHANGES = ("a0", "0a", "A0", "0A")
 
-# A prefix shorter than this, or one that is an English word, does not claim a value for its provider.
+# A prefix shorter than this, or one that other secrets may start with, does not claim a value for its provider.
 _CLAIM_LENGTH = 4
 _COMMON_PREFIXES = frozenset(
-    {"key-", "key_", "api-", "secret_", "pat.", "sat.", "sdk-", "mob-", "live_", "test_", "v1.0-"}
+    {"key-", "key_", "api-", "secret_", "pat.", "sat.", "sdk-", "mob-", "v1.0-", "AAAA", "oauth:", "1000.", "access-"}
 )
 
-_words: dict[str, frozenset[str]] = {}
-_claims: list[tuple[str, ...]] = []
 
-
+@cache
 def words_of(name: str) -> frozenset[str]:
     """Return a word list of `secret_words` as a set."""
-    if name not in _words:
-        _words[name] = frozenset(getattr(secret_words, name).split())
-    return _words[name]
+    return frozenset(getattr(secret_words, name).split())
+
+
+@cache
+def _claims() -> tuple[str, ...]:
+    prefixes = {prefix for _, listed, _ in secret_rules.PREFIXED for prefix in listed.split()}
+    long = {prefix for prefix in prefixes if len(prefix) >= _CLAIM_LENGTH} - _COMMON_PREFIXES
+    return (*sorted(long), *secret_rules.CLAIMED.split())
 
 
 def is_claimed(value: str) -> bool:
     """Tell whether a value starts with a prefix whose provider has its own rule, which then alone decides."""
-    if not _claims:
-        prefixes = {prefix for _, listed, _ in secret_rules.PREFIXED for prefix in listed.split()}
-        long = {prefix for prefix in prefixes if len(prefix) >= _CLAIM_LENGTH} - _COMMON_PREFIXES
-        _claims.append((*sorted(long), *secret_rules.CLAIMED.split()))
-    return value.startswith(_claims[0])
+    return value.startswith(_claims())
 
 
 def is_spread(value: str) -> bool:
@@ -78,8 +79,10 @@ def is_varied(value: str) -> bool:
 def is_random(value: str) -> bool:
     """Tell whether a value looks drawn at random: letters, digits and cases change more often than in any name."""
     kinds = value.translate(_KINDS)
-    length = kinds.count("a") + kinds.count("A") + kinds.count("0")
-    return length >= 10 and _is_mixed(kinds, length) and is_varied(value) and not _is_counted(value)
+    letters = kinds.count("a") + kinds.count("A")
+    length = letters + kinds.count("0")
+    # A time stamp has two letters.
+    return length >= 10 and letters > 2 and _is_mixed(kinds, length) and is_varied(value) and not _is_counted(value)
 
 
 def _is_mixed(kinds: str, length: int) -> bool:

@@ -7,9 +7,9 @@ WORDED: tuple[tuple[str, str, str, str], ...] = (
     (
         "private-key",
         "private key",
-        r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?=(?:\s|\\[nr]){0,9}[\w+/=:])"
+        r"-----BEGIN [A-Z0-9 _]{0,60}PRIVATE KEY(?: BLOCK)?-----(?=(?:\s|\\[nr]){0,9}[\w+/=:])"
         # to its end; or, of a block that was cut, all lines that can belong to it
-        r"(?:(?:[^-]|-(?!----)){1,20000}+-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:(?:[^-]|-(?!----)){1,20000}+-----END [A-Z0-9 _]{0,60}PRIVATE KEY(?: BLOCK)?-----"
         r"|(?:(?:[\s>#*\"',]|\\[nr]|[A-Z][A-Z\-]{2,20}: [^\n\\]{1,60}){0,40}+[A-Z0-9+/]{16,}+={0,2}){1,400}+)",
         "any",
     ),
@@ -71,7 +71,9 @@ WORDED: tuple[tuple[str, str, str, str], ...] = (
         r"(?<!\S)--?(?:[a-z][a-z\-_]{0,30})?(?:password|passwd|pass)[ =]{1,3}[\"'`]?([^\s\"'`]{6,99})",
         "password",
     ),
+    ("secret-token-uri", "secret-token:", r"secret-token:([^\s\"'<>]{8,500})", "password"),
     ("cookie", "cookie:", r"(?:set-)?cookie:\s{0,3}[\w.\-]{1,40}=([^\s;\"',]{20,2000})", "random"),
+    ("contribsys", "contribsys", r"contribsys__com<=>(<h8>:<h8>)", "named"),
     ("jwk-private-part", '"kty"', r'"(?:d|p|q|dp|dq|qi|k)"\s{0,4}:\s{0,4}"(<u20+>)', "varied"),
     # The public half of a credential pair opens nothing alone, so only an assignment counts, never a mention.
     ("account-id", "cloudinary", r"cloudinary<_>cloud(?:<_>name)?<=>([a-z0-9][a-z0-9_\-]{2,40})", "named"),
@@ -111,7 +113,7 @@ WORDED: tuple[tuple[str, str, str, str], ...] = (
 # Address endings under which every customer has an own name, and how such an address is assigned.
 TENANT_ADDRESS = (
     r"(?:url|uri|host|hostname|server|domain|endpoint|instance|account|site)<=>(?:https?://)?"
-    r"((?:[a-z0-9][a-z0-9\-]{0,62}\.){1,4}"
+    r"((?:[a-z0-9][a-z0-9\-]{{0,62}}\.){{1,4}}{})(?![\w.\-]|/\w)"
 )
 TENANT_HOSTS = """
     jfrog.io my.salesforce.com online.tableau.com snowflakecomputing.com okta.com oktapreview.com
@@ -145,6 +147,10 @@ PLAIN_NAMES = """
     id ids name url uri version sha commit rev revision hash digest checksum etag path file dir host port region zone
     project org team date time at count size type status image tag branch ref email user username length chars prefix
     suffix header endpoint arn expiry ttl iv nonce fingerprint thumbprint model"""
+# Providers (words of CONTEXT) beside whose names a hash or an id is more likely than a secret.
+CODE_HOSTS = """
+    github gh_ gitlab gitea forgejo codeberg gitee bitbucket sonar circleci circle_ci travis drone jenkins npm codecov
+    sentry heroku vercel netlify railway artifactory jfrog bintray xray packagist buildkite snyk datadog splunk"""
 # Words that may follow the name of a secret without changing what it is.
 TAIL_WORDS = """
     value val str string default prod production dev development test testing staging stage live sandbox new old

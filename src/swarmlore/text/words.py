@@ -35,6 +35,8 @@ _JOINT = re.compile(r"[-_]")
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
 _CODE_LIKE = re.compile(r"\S*(?:[a-z][A-Z]|[A-Z]{2}[a-z]|\w[_/\\.:=@#]\w|--?\w|\w\(|[{}<>\[\]|;`$*\\]|\d)\S*")
 _SPACED = re.compile(r"\S+")
+_LONGEST_NOISE = 2  # digits
+_WEAK_PIECE = 0.7
 
 
 def split_words(text: str) -> list[str]:
@@ -81,9 +83,11 @@ def _plain(text: str) -> str:
 
 
 def query_terms(text: str, most: int = MAX_QUERY_TERMS) -> list[str]:
-    """Stems to look for, each once, in order of appearance, stop words left out."""
+    """Stems to look for, each once, in order of appearance; stop words and bare small numbers are left out."""
     stems = dict.fromkeys(stem(word) for word in split_words(text) if word not in STOP_WORDS)
-    return list(stems)[:most]
+    # Line numbers, counts and parts of versions meet by chance; they are asked only if there is nothing else.
+    telling = [word for word in stems if len(word) > _LONGEST_NOISE or not word.isdecimal()]
+    return (telling or list(stems))[:most]
 
 
 def index_text(text: str) -> str:
@@ -95,6 +99,15 @@ def code_share(text: str) -> float:
     """How much of a text looks like code or machine output: the share of its spaced words that do, 0 to 1."""
     words = _SPACED.findall(text)
     return sum(_CODE_LIKE.fullmatch(word) is not None for word in words) / len(words) if words else 0.0
+
+
+def piece_emphasis(piece: str) -> float:
+    """How much an embedder's word piece may say: 0 for bare punctuation, less for stop words and continuations."""
+    if piece.startswith("##"):
+        return _WEAK_PIECE
+    if not any(map(str.isalnum, piece)):
+        return 0.0
+    return _WEAK_PIECE if piece in STOP_WORDS else 1.0
 
 
 # Porter's stemmer (1980): each step strips or swaps the longest ending that fits, if enough of the word is left.

@@ -70,9 +70,8 @@ ON CONFLICT DO NOTHING
 -- name: delete_shingle
 DELETE FROM shingle WHERE partition = :partition AND shingle = :shingle AND memory_seq = :memory_seq
 
--- name: memories_of_shingle
-SELECT memory_seq FROM shingle WHERE partition = :partition AND shingle = :shingle
-ORDER BY memory_seq DESC LIMIT :limit
+-- name: texts_of
+SELECT seq, text FROM memory WHERE seq IN (:list:seqs)
 
 -- name: seqs_of_text_hash
 SELECT seq FROM memory WHERE partition = :partition AND text_hash = :text_hash ORDER BY seq
@@ -81,10 +80,10 @@ SELECT seq FROM memory WHERE partition = :partition AND text_hash = :text_hash O
 SELECT seq FROM memory WHERE partition = :partition AND key = :key ORDER BY seq
 
 -- name: add_vector
-INSERT INTO vector (memory_seq, situation_seq, partition, live, change, provider, dimension, data)
+INSERT INTO vector (memory_seq, situation_seq, partition, live, change, provider, dimension, data, piece_ids)
 VALUES (
     :memory_seq, :situation_seq, :partition, :live, (SELECT coalesce(max(change), 0) + 1 FROM vector), :provider,
-    :dimension, :data
+    :dimension, :data, :piece_ids
 )
 
 -- name: put_pieces
@@ -93,9 +92,6 @@ ON CONFLICT (memory_seq) DO UPDATE SET provider = excluded.provider, data = excl
 
 -- name: delete_pieces
 DELETE FROM piece WHERE memory_seq = :memory_seq
-
--- name: newest_pieces
-SELECT data FROM piece WHERE provider = :provider ORDER BY memory_seq DESC LIMIT :limit
 
 -- name: delete_vector
 DELETE FROM vector WHERE memory_seq = :memory_seq AND situation_seq = :situation_seq
@@ -109,7 +105,7 @@ UPDATE vector SET
 WHERE memory_seq = :memory_seq AND (live <> :live OR partition <> :partition)
 
 -- name: vectors_since
-SELECT seq, memory_seq, situation_seq, partition, live, change, data FROM vector
+SELECT memory_seq, situation_seq, partition, live, change, data, piece_ids FROM vector
 WHERE change > :change AND provider = :provider ORDER BY change LIMIT :limit
 
 -- name: count_vectors

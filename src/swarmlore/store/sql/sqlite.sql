@@ -20,6 +20,14 @@ SELECT situation.memory_seq, -bm25(cue_words, 1.0, 0.0), situation.seq FROM cue_
 JOIN situation ON situation.seq = cue_words.rowid
 WHERE cue_words MATCH :match ORDER BY rank LIMIT :limit
 
+-- name: memories_of_shingles
+SELECT (
+    SELECT group_concat(memory_seq) FROM (
+        SELECT memory_seq FROM shingle WHERE partition = :partition AND shingle = asked.value
+        ORDER BY memory_seq DESC LIMIT :look
+    )
+) FROM json_each(:shingles) AS asked
+
 -- name: document_frequency
 SELECT term, doc FROM words_vocab WHERE term IN (:list:terms)
 

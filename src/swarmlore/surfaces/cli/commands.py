@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from swarmlore.frozen import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 COMMANDS = {
     "remember": "store a lesson",

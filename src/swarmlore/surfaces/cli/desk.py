@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
 
 from swarmlore.errors import InvalidInput, SwarmloreError
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.commands import COMMANDS, GROUPS, closest, module_of
 from swarmlore.surfaces.page import Page, clean, json_text
 
 if TYPE_CHECKING:
+    from typing import Any, TextIO
+
     from swarmlore.lore import Lore
     from swarmlore.surfaces.cli.progress import Progress
 
@@ -111,9 +113,8 @@ class Desk:
         """Something beside the answer, where it does not get into a pipe."""
         _write(sys.stderr, render.note(text, _page(sys.stderr)) + "\n")
 
-    def fail(self, error: SwarmloreError) -> int:
-        """Say what happened and what to type; returns the exit code of the error."""
-        self.flush()
+    def fail(self, error: SwarmloreError) -> None:
+        """Say what happened and what to type."""
         if self.json:
             from swarmlore.surfaces.cli.documents import failure
 
@@ -121,7 +122,6 @@ class Desk:
         else:
             _write(sys.stderr, render.failure(error, _page(sys.stderr)) + "\n")
         self.flush()
-        return error.exit_code
 
     def flush(self) -> None:
         """Let a full disk or a closed pipe be noticed while it can still be reported."""

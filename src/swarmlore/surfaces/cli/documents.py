@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from swarmlore import errors
 from swarmlore.codec import iso, memory_from_dict, memory_to_public
 from swarmlore.errors import SwarmloreError
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import AuditRow, Memory
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def plain(value: Any) -> Any:
     """Any record, or collection of records, as JSON values."""
     if isinstance(value, Memory):
         return memory_to_public(value)
-    if hasattr(value, "__dataclass_fields__"):
-        return {name: _field(name, getattr(value, name)) for name in value.__dataclass_fields__}
+    if hasattr(value, "__frozen_fields__"):
+        return {name: _field(name, getattr(value, name)) for name in value.__frozen_fields__}
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from swarmlore.errors import InvalidInput
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import Memory
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
 
 from swarmlore.errors import InvalidInput
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.cli.commands import COMMANDS, module_of
+
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 HELP_WIDTH = 100
 _WITH_VALUE = ("--home", "--project")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TextIO
 
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 LINE_EVERY_S = 3.0
 BAR_EVERY_S = 0.1

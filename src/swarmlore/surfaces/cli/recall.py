@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from swarmlore.errors import InvalidInput
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import KINDS, MODES, PROFILES, SOURCES, TIERS
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
@@ -13,6 +13,9 @@ from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import chosen, count, items, share
 from swarmlore.surfaces.cli.reading import given_text
 from swarmlore.surfaces.page import clean
+
+if TYPE_CHECKING:
+    from typing import Any
 
 EXAMPLES = (
     'swarmlore recall "how are snapshot tests updated"',

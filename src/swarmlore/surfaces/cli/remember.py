@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
 
 from swarmlore.errors import InvalidInput
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import KINDS, PROFILES, TIERS, Draft, Remembered
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
@@ -14,6 +14,8 @@ from swarmlore.surfaces.cli.parsing import duration, items, number
 from swarmlore.surfaces.cli.reading import MAX_LINES_BYTES, given_text
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from swarmlore.lore import Lore
 
 EXAMPLES = (

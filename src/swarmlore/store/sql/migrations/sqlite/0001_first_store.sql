@@ -109,6 +109,7 @@ CREATE TABLE vector (
     provider TEXT NOT NULL,
     dimension INTEGER NOT NULL,
     data BLOB NOT NULL,
+    piece_ids BLOB NOT NULL,
     UNIQUE (memory_seq, situation_seq)
 );
 CREATE INDEX vector_change ON vector (change);

@@ -1,0 +1,138 @@
+"""Values assigned to a name: secret if the name says so, or mentions a provider whose secrets have that shape."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from swarmlore.text import secret_rules
+from swarmlore.text.secret_patterns import compiled
+from swarmlore.text.secret_values import is_claimed, is_password, is_random, is_varied, words_of
+
+# How far before an assignment its name may start.
+NAME_REACH = 72
+
+# A quote with a value behind it, or a sign and a value without quotes. The value is only looked at, not consumed, so
+# that an assignment inside another one is found as well. It must hold something that is rare in words: a digit, a
+# symbol, or cases that change to and fro.
+_RARE_IN_WORDS = r"(?=\S{0,80}?(?:[0-9!@#$^*~]|[a-z][A-Z][a-z]?[A-Z]))"
+_ASSIGNMENT = (
+    rf"[\"'`]{_RARE_IN_WORDS}(?=([^\s\"'`\\<>]{{6,512}}))"
+    rf"|(?:=>|:=|->|<-|\?=|\|\||[=:]|>\s{{0,20}})[ \t]{{0,4}}{_RARE_IN_WORDS}"
+    r"(?=([^\s\"'`\\<>,;&|(){}\[\]=?]{6,512}={0,3}(?::\w{8,200})?))"
+)
+_REST = r"[^\s\"'`\\<>,;&|(){}\[\]]*+"
+_NAME = r"[\w.\- ]*"
+_NAME_WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+"
+
+
+def find_assigned(text: str) -> list[tuple[int, int, str]]:
+    """Return where secret values stand that are assigned to a name, and by which rule."""
+    spans = []
+    done = 0
+    for match in compiled(_ASSIGNMENT).finditer(text):
+        quoted = match.lastindex == 1
+        value = match[1] if quoted else match[2].rstrip(".:")
+        start = match.start(1 if quoted else 2)
+        end = start + len(value)
+        called = not quoted and text[end : end + 1] in ("(", "[")
+        # Code, or the rest of a value that was judged: `a:b:c` has one value.
+        if called or (match.start() < done and text[match.start()] == ":"):
+            continue
+        done = end
+        rule = _judge(_name_before(text, match.start()), value)
+        if rule:
+            rest = compiled(_REST).match(text, end) if len(value) >= 512 else None
+            spans.append((start, rest.end() if rest else end, rule))
+    return spans
+
+
+def _name_before(text: str, end: int) -> str:
+    """Return the name that ends before an assignment: an identifier, or a few words of one line."""
+    name = _last_name(text[max(0, end - NAME_REACH) : end].rstrip(" \t\"'`])\\=:+?!|<>,(-"))
+    if name.lower() in ("value", "default"):
+        # `name: API_TOKEN` and `value: …` are two fields; the first one names.
+        end = text.rfind(name, 0, end)
+        name = _last_name(text[max(0, end - NAME_REACH) : end].rstrip(" \t\r\n\"'`,;{=:"))
+    return name
+
+
+def _last_name(tail: str) -> str:
+    match = compiled(_NAME).match(tail[::-1])
+    return match[0][::-1].strip() if match else ""
+
+
+def _judge(name: str, value: str) -> str | None:
+    """Return the rule by which a value is secret, given the name it is assigned to."""
+    words = [word.lower() for word in compiled(_NAME_WORD).findall(name)]
+    while words and words[-1] in words_of("TAIL_WORDS"):
+        words.pop()
+    joined = "".join(words[-5:])
+    if not words or words[-1] in words_of("PLAIN_NAMES") or _is_public_name(words):
+        return None
+    secret = _is_secret_name(name, words, joined)
+    if secret or value.isdigit() or is_random(value):
+        provider = _provider_of(name, value, secret or words[-1] == "key")
+        if provider or is_claimed(value):
+            return provider
+    if joined.endswith(_endings("PASSWORD_NAMES")) or words[-1] in words_of("PASSWORD_WORDS"):
+        return "password" if is_password(value) else None
+    if (secret or _is_key_variable(name, words, value)) and "://" not in value and is_random(value):
+        return "generic-secret"
+    return None
+
+
+def _is_public_name(words: list[str]) -> bool:
+    return any("".join(words[-count:]) in words_of("PUBLIC_NAMES") for count in (1, 2, 3))
+
+
+def _is_secret_name(name: str, words: list[str], joined: str) -> bool:
+    if joined.endswith(_endings("SECRET_NAMES")) or words[-1] in words_of("SECRET_WORDS"):
+        return True
+    # Inside a sentence only the last word counts: "the token bucket of build: …" is about a build.
+    return " " not in name and not words_of("SECRET_STEMS").isdisjoint(words)
+
+
+@cache
+def _endings(name: str) -> tuple[str, ...]:
+    return tuple(words_of(name))
+
+
+def _is_key_variable(name: str, words: list[str], value: str) -> bool:
+    """Tell whether a name is an environment variable SOMETHING_KEY; the value must then be long."""
+    return (
+        words[-1] == "key"
+        and len(words) > 1
+        and name.isupper()
+        and len(value) >= 20
+        and words[-2] not in words_of("PLAIN_KEYS")
+    )
+
+
+@cache
+def _contexts() -> dict[str, list[tuple[str, str]]]:
+    """Map each word that names a provider to rules and shapes."""
+    contexts: dict[str, list[tuple[str, str]]] = {}
+    for rule, words, shape in secret_rules.CONTEXT:
+        for word in words.split():
+            contexts.setdefault(word, []).append((rule, f"(?:{shape})"))
+    return contexts
+
+
+def _provider_of(name: str, value: str, named_secret: bool) -> str | None:
+    """Return the provider that a name mentions if the value has the shape of its secrets."""
+    if not named_secret:
+        name = name.rsplit(" ", 1)[-1]
+    lower = name.lower()
+    contexts = _contexts()
+    for word in filter(lower.__contains__, contexts):
+        # Hosts and builders of code assign hashes and ids all day.
+        if _starts_word(name, lower.find(word)) and (named_secret or word not in words_of("CODE_HOSTS")):
+            for rule, shape in contexts[word]:
+                if compiled(shape).fullmatch(value) and is_varied(value):
+                    return rule
+    return None
+
+
+def _starts_word(name: str, at: int) -> bool:
+    """Tell whether a word starts at a place: `myBoxKey` and `my_box_key` mention a box, `toolbox_key` does not."""
+    return at == 0 or not name[at - 1].isalpha() or (name[at].isupper() and name[at - 1].islower())
