@@ -178,7 +178,7 @@ class StoreMachine(RuleBasedStateMachine):
         for memory in list(self.model.values())[-3:]:
             caller = Caller(memory.project, memory.owner)
             found = self.store.match_words([stem(split_words(memory.text)[0])], self.store.visible(caller), 1000)
-            seqs = {seq for seq, _ in found}
+            seqs = set(found)
             (seq, _), *_ = self.store.ask("seq_of", id=memory.id)
             assert (seq in seqs) == memory.live
 

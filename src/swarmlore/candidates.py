@@ -18,7 +18,6 @@ from swarmlore.text.words import code_share, index_text, query_terms
 
 LEAST = 50  # candidates of each engine, however few hits are asked for
 FILTERED = 4  # times as many where a filter will throw most of them away
-READ_WORDS = 400  # of a long text; more would not change its score
 
 
 @frozen
@@ -85,7 +84,7 @@ class Gatherer:
         question = self._question(query, partitions)
         seqs, cosines, cue_cosines = self._find(query, question, partitions)
         memories = self._store.by_seqs(sorted(seqs))
-        stems = {seq: _stems(memory) for seq, memory in memories.items()}
+        stems = {seq: text.split() for seq, text in self._store.stems_of(list(memories)).items()}
         average = sum(map(len, stems.values())) / max(1, len(stems))
         late = self._late(question, list(memories), partitions)
         found = []
@@ -134,8 +133,8 @@ class Gatherer:
         wanted = self._wanted(query, LEAST)
         seqs: set[int] = set()
         if query.mode != "naive":
-            seqs.update(seq for seq, _ in self._store.match_words(question.terms, partitions, wanted))
-            seqs.update(seq for seq, _ in self._store.match_cues(question.terms, partitions, wanted))
+            seqs.update(self._store.match_words(question.terms, partitions, wanted))
+            seqs.update(self._store.match_cues(question.terms, partitions, wanted))
         index = self._embedding.index() if question.vector is not None else None
         if question.vector is None or index is None:
             return seqs, {}, {}
@@ -186,10 +185,6 @@ class Gatherer:
         weights = piece_weights(cue.piece_ids, frequencies, size, cue.emphasis)
         scores = late_scores(cue.pieces, weights, list(packed.values()))
         return dict(zip(packed, map(float, scores), strict=True))
-
-
-def _stems(memory: Memory) -> list[str]:
-    return index_text(f"{memory.title} {memory.text} {' '.join((*memory.tags, *memory.entities))}").split()[:READ_WORDS]
 
 
 def _explain(evidence: Evidence, code: float) -> tuple[Part, ...]:

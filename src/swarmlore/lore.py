@@ -287,7 +287,7 @@ class Lore:
     def writing(self) -> Writing:
         from swarmlore.writing import Writing
 
-        return Writing(self.store, self.caller, self.settings, self.embedding, self._operation, self.new_id)
+        return Writing(self.store, self.caller, self.settings, lambda: self.embedding, self._operation, self.new_id)
 
     @cached_property
     def recaller(self) -> Recaller:

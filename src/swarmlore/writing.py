@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from swarmlore.config import Settings
-from swarmlore.embedding import Embedding, Progress
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import Caller, Draft, Memory, Rejection, Remembered
@@ -23,6 +22,7 @@ from swarmlore.text.ids import is_id
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.embedding import Embedding, Progress
     from swarmlore.rules.upsert import Decision
 
 CHUNK_ROWS = 400
@@ -53,14 +53,14 @@ class Writing:
         store: Store,
         caller: Caller,
         settings: Settings,
-        embedding: Embedding,
+        embedding: Callable[[], Embedding],
         operation: Callable[[str], Operation],
         new_id: Callable[[], str],
     ) -> None:
         self._store = store
         self._caller = caller
         self._settings = settings
-        self._embedding = embedding
+        self._load_embedding = embedding
         self._operation = operation
         self._new_id = new_id
         life = settings.life
@@ -133,6 +133,11 @@ class Writing:
             rejected.append((number, refusal.reason))
             self._list_rejected(passed.draft, refusal, operation.at)
             return "rejected"
+
+    @property
+    def _embedding(self) -> Embedding:
+        """Loaded when first needed: a deferred write needs none."""
+        return self._load_embedding()
 
     # Before the transaction
 

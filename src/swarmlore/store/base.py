@@ -39,6 +39,7 @@ class StoreBase:
         self.engine = engine
         self._sql = queries.load(engine.name)
         self._partitions: dict[tuple[str, str, str], int] = {}
+        self._data_version = -1
         self._told = ""
 
     def ask(self, statement: str, /, **params: Any) -> list[Row]:
@@ -84,11 +85,19 @@ class StoreBase:
         told = self._told
         try:
             with self.engine.writing():
+                self._check_partitions()
                 yield operation
         except BaseException:
             self._told = told
             self._partitions.clear()  # one that was made in this transaction is gone with it
             raise
+
+    def _check_partitions(self) -> None:
+        """Forget the partitions after others have written: a restore may have given a number to another place."""
+        seen = self.engine.data_version()
+        if seen != self._data_version:
+            self._data_version = seen
+            self._partitions.clear()
 
     def audit(self, operation: Operation, memory: Memory, action: str, before: Memory | None, reason: str = "") -> None:
         """Record one change of one memory; the operation itself is recorded with its first change."""

@@ -36,14 +36,22 @@ class Engine(Protocol):
         """Statements inside see one snapshot."""
         ...
 
+    def accept(self) -> None:
+        """The content was found to be ours; until this is called, closing leaves every file as it was."""
+        ...
+
     def version(self) -> int:
         """The number of the newest migration that this store has seen."""
         ...
 
     def set_version(self, version: int) -> None: ...
 
-    def changed_elsewhere(self) -> bool:
-        """Whether another connection has written since the last time this was asked."""
+    def data_version(self) -> int:
+        """A number that is another one after another connection has written."""
+        ...
+
+    def changed(self) -> bool:
+        """Whether anybody, this connection included, has written since the last time this was asked."""
         ...
 
     def scrub(self) -> None:

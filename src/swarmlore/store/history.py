@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from swarmlore.codec import memory_from_dict, memory_to_dict
@@ -11,6 +10,7 @@ from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.records import AuditRow, Caller, Memory
 from swarmlore.store.base import Operation
 from swarmlore.store.memories import Memories
+from swarmlore.store.rows import from_json
 
 if TYPE_CHECKING:
     from typing import Any
@@ -29,7 +29,9 @@ class History(Memories):
         """Every change of one memory, oldest first, with the record before and after it."""
         memory = self.resolve(caller, ref)
         found = self.ask("audit_of_memory", id=memory.id)
-        befores: list[Mapping[str, Any] | None] = [None if row[5] is None else json.loads(row[5]) for row in found]
+        if not found:
+            return []
+        befores: list[Mapping[str, Any] | None] = [None if row[5] is None else from_json(row[5]) for row in found]
         afters = [*befores[1:], memory_to_dict(memory)]
         return [
             AuditRow(str(row[0]), row[1], memory.id, row[2], row[3], row[4], before, after)
@@ -89,7 +91,7 @@ class History(Memories):
             )
         if before is None:
             return self.revise(operation, now, replace(now, forgotten_at=operation.at), "undone", f"undo of {action}")
-        former = memory_from_dict(json.loads(before))
+        former = memory_from_dict(from_json(before))
         kept = {name: getattr(now, name) for name in _COUNTERS}
         restored = replace(former, **kept, updated_at=operation.at)
         return self.revise(operation, now, restored, "undone", f"undo of {action}")

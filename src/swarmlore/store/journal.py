@@ -7,6 +7,7 @@ import json
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import Caller, Receipt, Rejection, Session, Shown
 from swarmlore.store.base import Operation, place_of
+from swarmlore.store.rows import from_json
 from swarmlore.store.search import Search
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class Journal(Search):
 
 def _session(row: Row) -> Session:
     id, client, project, agent, started_at, ended_at, cwd, extra = row
-    return Session(id, client, project, agent, started_at, ended_at, cwd, json.loads(extra))
+    return Session(id, client, project, agent, started_at, ended_at, cwd, from_json(extra))
 
 
 def _receipt(row: Row, shown: tuple[Shown, ...], cut: tuple[Shown, ...]) -> Receipt:

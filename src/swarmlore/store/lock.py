@@ -13,6 +13,7 @@ import threading
 import time
 
 from swarmlore.errors import StoreBusy
+from swarmlore.store.files import refusal
 
 try:
     import fcntl
@@ -63,8 +64,12 @@ class FairLock:
 
     def _open(self) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-        self._held_fd = os.open(self._path, flags, 0o600)
-        self._waiting_fd = os.open(self._path + "-waiting", flags, 0o600)
+        try:
+            self._held_fd = os.open(self._path, flags, 0o600)
+            self._waiting_fd = os.open(self._path + "-waiting", flags, 0o600)
+        except OSError as error:
+            self.close()
+            raise refusal(self._path, error) from error
 
     def _take(self) -> None:
         if not HAVE_LOCKS:

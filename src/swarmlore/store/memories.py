@@ -16,6 +16,7 @@ MIN_PREFIX = 4
 SITUATIONS_KEPT = 8
 NEIGHBOURS = 12
 FEW_SHINGLES = 5
+STEMS_KEPT = 4_000  # characters of a long text's words that scoring looks at
 SHINGLE_LOOK = 50  # newest rows looked at per shared shingle: a phrase in more of them says little
 
 
@@ -110,7 +111,8 @@ class Memories(StoreBase):
                 row[0] for row in self.ask("list_memories", **values, partitions=partitions, limit=page, offset=offset)
             ]
             batch = self.by_seqs(seqs)
-            found += [batch[seq] for seq in seqs if not filter.tags or set(filter.tags) <= set(batch[seq].tags)]
+            here = (batch[seq] for seq in seqs if seq in batch)  # another process may have erased one meanwhile
+            found += [memory for memory in here if set(filter.tags) <= set(memory.tags)]
             offset += len(seqs)
             if len(seqs) < page:
                 break
@@ -198,14 +200,10 @@ class Memories(StoreBase):
     def _index(self, seq: int, partition: int, memory: Memory, *, same_text: bool = False) -> None:
         """Full text, shingles, entities and the vector's state follow the row; what is not live is not found."""
         if memory.live:
-            self.ask(
-                "index_words",
-                seq=seq,
-                title=index_text(memory.title) if memory.title else "",
-                body=index_text(memory.text),
-                tags=index_text(" ".join((*memory.tags, *memory.entities))),
-                place=rows.place_word(partition),
-            )
+            title, body = index_text(memory.title) if memory.title else "", index_text(memory.text)
+            tags = index_text(" ".join((*memory.tags, *memory.entities)))
+            self.ask("index_words", seq=seq, title=title, body=body, tags=tags, place=rows.place_word(partition))
+            self.ask("set_stems", seq=seq, stems=f"{title} {tags} {body[:STEMS_KEPT]}".strip())
             self.ask_many("add_shingle", _shingle_rows(seq, partition, memory))
             self.ask_many(
                 "add_entity",

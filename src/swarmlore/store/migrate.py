@@ -8,6 +8,7 @@ import time
 from swarmlore.errors import StoreTooNew
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.store import queries
+from swarmlore.store.files import make_folder
 
 if TYPE_CHECKING:
     from swarmlore.store.engine import Engine
@@ -26,17 +27,17 @@ def migrate(engine: Engine, backup_dir: str, now: float) -> int:
             f"this store has schema {found}, this program knows up to {steps[-1][0]}; nothing was changed",
             "update the program: pip install -U swarmlore",
         )
-    missing = [step for step in steps if step[0] > found]
-    if missing and found:
-        _copy_first(engine, backup_dir, found)
-    return sum(_apply(engine, step, now) for step in missing)
+    return sum(_apply(engine, step, backup_dir, now) for step in steps if step[0] > found)
 
 
-def _apply(engine: Engine, step: tuple[int, str, str], now: float) -> int:
+def _apply(engine: Engine, step: tuple[int, str, str], backup_dir: str, now: float) -> int:
     number, name, script = step
     with engine.writing():
-        if engine.version() >= number:  # another process was faster
+        found = engine.version()
+        if found >= number:  # another process was faster
             return 0
+        if found:
+            _copy_first(engine, backup_dir, found)  # here, where nobody can write between the copy and the change
         engine.script(script)
         row = {"version": number, "name": name, "applied_at": now}
         engine.run(queries.load(engine.name)["add_migration"], row)
@@ -45,6 +46,6 @@ def _apply(engine: Engine, step: tuple[int, str, str], now: float) -> int:
 
 
 def _copy_first(engine: Engine, backup_dir: str, found: int) -> None:
-    os.makedirs(backup_dir, mode=0o700, exist_ok=True)
+    make_folder(backup_dir)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     engine.copy_to(os.path.join(backup_dir, f"before-migration-{found:04d}-{stamp}.db"))

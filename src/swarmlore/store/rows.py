@@ -8,6 +8,7 @@ import zlib
 from swarmlore.codec import plain
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import Citation, Confirmation, Memory, Outcomes, Situation
+from swarmlore.store.files import damaged
 
 if TYPE_CHECKING:
     from typing import Any
@@ -37,6 +38,21 @@ def to_row(memory: Memory, partition: int) -> dict[str, Any]:
 
 def from_row(row: tuple[Any, ...], situations: tuple[Situation, ...] = ()) -> Memory:
     """The memory of a row selected with `SELECT`."""
+    try:
+        return _memory(row, situations)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise damaged(f"the row of memory {row[2]}") from error
+
+
+def from_json(text: str) -> Any:
+    """A JSON column's value."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise damaged("a record in the store") from error
+
+
+def _memory(row: tuple[Any, ...], situations: tuple[Situation, ...]) -> Memory:
     values = dict(zip(COLUMNS, row[2:-1], strict=True))
     more = json.loads(row[-1])
     for name in _LISTS:
@@ -49,10 +65,10 @@ def from_row(row: tuple[Any, ...], situations: tuple[Situation, ...] = ()) -> Me
 
 
 def text_hash(text: str) -> str:
-    """Equal for texts that differ only in case and white space; what looks equal is compared again by the rules."""
-    from hashlib import blake2b  # loads OpenSSL, which reading does not need
-
-    return blake2b(" ".join(text.lower().split()).encode("utf-8", "replace"), digest_size=12).hexdigest()
+    """Equal for texts that differ only in case and white space. A checksum, not a proof: who finds a row by it compares
+    the texts."""
+    data = " ".join(text.lower().split()).encode("utf-8", "replace")
+    return f"{zlib.crc32(data):08x}{zlib.crc32(data[::-1]):08x}"
 
 
 def handle_of(id: str, length: int) -> str:

@@ -12,6 +12,8 @@ from swarmlore.store.rows import place_word
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.store.engine import Engine
+
 COLUMNS = "{title body tags}"
 EMBEDDER_META = "embedder"  # whose vectors are stored
 COUNTED_ROWS = 5_000  # up to here words are counted among the visible memories only
@@ -20,24 +22,22 @@ COUNTED_ROWS = 5_000  # up to here words are counted among the visible memories 
 class Search(History):
     """Candidates for recall, and the vectors behind them."""
 
-    def match_words(self, terms: Sequence[str], partitions: Sequence[int], limit: int) -> list[tuple[int, float]]:
-        """(row, score) of memories that hold any of the words, best first."""
-        match = self._match(terms, partitions, COLUMNS)
-        return (
-            [(int(seq), float(score)) for seq, score in self.ask("search_words", match=match, limit=limit)]
-            if match
-            else []
-        )
+    _counts: dict[str, int]
 
-    def match_cues(self, terms: Sequence[str], partitions: Sequence[int], limit: int) -> list[tuple[int, float]]:
-        """(row, score) of memories one of whose situations holds any of the words, best first."""
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self._counts = {}
+
+    def match_words(self, terms: Sequence[str], partitions: Sequence[int], limit: int) -> list[int]:
+        """Rows of memories that hold any of the stems, best first."""
+        match = self._match(terms, partitions, COLUMNS)
+        return [int(row[0]) for row in self.ask("search_words", match=match, limit=limit)] if match else []
+
+    def match_cues(self, terms: Sequence[str], partitions: Sequence[int], limit: int) -> list[int]:
+        """Rows of memories one of whose situations holds any of the stems, best first."""
         match = self._match(terms, partitions, "{body}")
-        if not match:
-            return []
-        best: dict[int, float] = {}
-        for seq, score, _ in self.ask("search_cues", match=match, limit=limit):
-            best.setdefault(int(seq), float(score))
-        return list(best.items())
+        rows = self.ask("search_cues", match=match, limit=limit) if match else []
+        return list(dict.fromkeys(int(row[0]) for row in rows))
 
     def _match(self, terms: Sequence[str], partitions: Sequence[int], columns: str) -> str:
         """A query of quoted words only: nothing a user types becomes syntax."""
@@ -52,23 +52,26 @@ class Search(History):
 
     def document_frequencies(self, terms: Sequence[str], partitions: Sequence[int]) -> tuple[dict[str, int], int]:
         """In how many memories each stem occurs, and of how many: the visible ones where that is cheap, else all."""
-        live = self.count_live()
-        mine = sum(self._count_in(partition) for partition in partitions)
+        live = self._counted("")
+        mine = sum(self._counted(f'place : "{place_word(partition)}"') for partition in partitions)
         if mine >= live or mine > COUNTED_ROWS:
             found = {str(term): int(count) for term, count in self.ask("document_frequency", terms=list(terms))}
             return found, live
         matches = ((term, self._match([term], partitions, COLUMNS)) for term in terms)
-        return {term: self._count(match) for term, match in matches if match}, mine
+        return {term: int(self.ask("count_matches", match=match)[0][0]) for term, match in matches if match}, mine
 
-    def _count_in(self, partition: int) -> int:
-        return self._count(f'place : "{place_word(partition)}"')
+    def _counted(self, match: str) -> int:
+        """How many live memories there are, in all or in one place; counted again when anybody has written."""
+        if self.engine.changed():
+            self._counts.clear()
+        if match not in self._counts:
+            rows = self.ask("count_matches", match=match) if match else self.ask("count_live")
+            self._counts[match] = int(rows[0][0])
+        return self._counts[match]
 
-    def _count(self, match: str) -> int:
-        return int(self.ask("count_matches", match=match)[0][0])
-
-    def count_live(self) -> int:
-        """How many memories full-text search knows, over all partitions."""
-        return int(self.ask("count_live")[0][0])
+    def stems_of(self, seqs: Sequence[int]) -> dict[int, str]:
+        """The words of memories as the full-text index was given them."""
+        return {int(seq): str(stems) for seq, stems in self.ask("stems_of", seqs=list(seqs))}
 
     def vectors_since(self, change: int, provider: str, limit: int) -> list[tuple[Any, ...]]:
         """(memory, situation, partition, live, change, data, piece ids) of the next vectors that changed after `change`."""

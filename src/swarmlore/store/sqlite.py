@@ -15,6 +15,7 @@ import apsw
 
 from swarmlore import errors
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.store import files
 from swarmlore.store.lock import FairLock
 
 if TYPE_CHECKING:
@@ -37,20 +38,30 @@ class SqliteEngine:
         self.readonly = readonly
         self._lock = FairLock(path + ".lock", lock_timeout_s)
         self._depth = 0
-        self._seen = -1
+        self._seen = (-1, -1)
+        self._wal = False
         with _ours(path):
             self._db = _connect(path, readonly)
+        self._file = files.identity(path)
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
         try:  # not the context manager below: this runs dozens of times for one memory
             return self._db.execute(sql, params).fetchall() if params else self._db.execute(sql).fetchall()
-        except apsw.Error as error:
-            raise translated(error, self.path) from error
+        except (apsw.Error, *_ODD_VALUES) as error:
+            raise self._translated(error) from error
 
     def run_many(self, sql: str, rows: Iterable[Params]) -> None:
-        with _ours(self.path):
+        try:
             for _ in self._db.executemany(sql, rows):
                 pass
+        except (apsw.Error, *_ODD_VALUES) as error:
+            raise self._translated(error) from error
+
+    def _translated(self, error: Exception) -> Exception:
+        ours = translated(error, self.path)
+        if isinstance(ours, errors.StoreCorrupt):
+            self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # a damaged file is left as it is, WAL and all
+        return ours
 
     def script(self, sql: str) -> None:
         """Drain every statement: APSW runs the next one only when the rows of the last were taken."""
@@ -67,6 +78,7 @@ class SqliteEngine:
         if self.readonly:
             raise errors.StoreReadOnly(f"{self.path} was opened for reading only", "check the file's permissions")
         with _ours(self.path), self._lock:
+            self._prepare()
             self._db.execute("PRAGMA synchronous = FULL" if durable else "PRAGMA synchronous = NORMAL")
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -74,8 +86,7 @@ class SqliteEngine:
                     yield
                 self._db.execute("COMMIT")
             except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
+                self._finish("ROLLBACK")
                 raise
 
     @contextmanager
@@ -88,7 +99,22 @@ class SqliteEngine:
             try:
                 yield
             finally:
-                self._db.execute("COMMIT")
+                self._finish("COMMIT")
+
+    def _finish(self, word: str) -> None:
+        """End the transaction, where SQLite has not ended it already because of an error."""
+        if self._db.in_transaction:
+            self._db.execute(word)
+
+    def _prepare(self) -> None:
+        """Before a write, under the lock: still the same file, and its journal a WAL. Reading alone changes neither."""
+        if files.identity(self.path) != self._file:
+            raise errors.StoreError(
+                f"{self.path} was replaced while this program had it open; nothing was changed", "run the command again"
+            )
+        if not self._wal:
+            _turn_on_wal(self._db)
+            self._wal = True
 
     @contextmanager
     def _joined(self) -> Iterator[None]:
@@ -98,20 +124,27 @@ class SqliteEngine:
         finally:
             self._depth -= 1
 
+    def accept(self) -> None:
+        self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+
     def version(self) -> int:
         return int(self.run("PRAGMA user_version")[0][0])
 
     def set_version(self, version: int) -> None:
         self.run(f"PRAGMA user_version = {version:d}")
 
-    def changed_elsewhere(self) -> bool:
-        seen = int(self.run("PRAGMA data_version")[0][0])
+    def data_version(self) -> int:
+        return int(self.run("PRAGMA data_version")[0][0])
+
+    def changed(self) -> bool:
+        seen = (self.data_version(), self._db.total_changes())
         changed, self._seen = seen != self._seen, seen
         return changed
 
     def scrub(self) -> None:
         """Merge the full-text segments (deleted words live on in old ones), rewrite the file, empty the WAL."""
         with _ours(self.path), self._lock:
+            self._prepare()
             for table in ("words", "cue_words"):
                 self.script(f"INSERT INTO {table}({table}) VALUES ('optimize')")
             self.script("VACUUM")
@@ -130,11 +163,11 @@ class SqliteEngine:
 
     def copy_to(self, path: str) -> None:
         with _ours(path):
+            files.create(path)
             target = apsw.Connection(path)
             try:
                 with target.backup("main", self._db, "main") as backup:
-                    while not backup.done:
-                        backup.step(1000)
+                    backup.step(-1)  # in one go: between two steps a writer could make it begin anew
                 target.execute("PRAGMA journal_mode = DELETE").fetchall()
             finally:
                 target.close()
@@ -142,23 +175,43 @@ class SqliteEngine:
     def load_from(self, path: str) -> None:
         """Replace everything by the content of another file, in one step that open connections survive."""
         with _ours(self.path), self._lock:
+            numbers = self._numbers()
             source = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
             try:
                 with self._db.backup("main", source, "main") as backup:
                     backup.step(-1)
             finally:
                 source.close()
-            _turn_on_wal(self._db)
+            self._wal = False  # the copy may have brought another journal
+            self._go_on_from(numbers)
+
+    def _numbers(self) -> dict[str, int]:
+        """The last number of each table that gives none out twice, and under '' the last change of a vector."""
+        if self.version() <= 0:
+            return {}
+        numbers = {str(name): int(seq) for name, seq in self.run("SELECT name, seq FROM sqlite_sequence")}
+        return {**numbers, "": int(self.run("SELECT coalesce(max(change), 0) FROM vector")[0][0])}
+
+    def _go_on_from(self, numbers: Mapping[str, int]) -> None:
+        """Other processes keep row numbers in mind: after a restore none of them may come to mean another row."""
+        with self.writing():
+            for name, seq in numbers.items():
+                last = {"name": name, "seq": seq}
+                if not name:
+                    self.run("UPDATE vector SET change = change + :seq", {"seq": seq})
+                elif self.run("SELECT 1 FROM sqlite_sequence WHERE name = :name", {"name": name}):
+                    self.run("UPDATE sqlite_sequence SET seq = max(seq, :seq) WHERE name = :name", last)
+                else:
+                    self.run("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :seq)", last)
 
     def facts(self) -> Mapping[str, Any]:
-        wal = self.path + "-wal"
         return {
             "engine": self.name,
             "path": self.path,
             "sqlite": apsw.sqlite_lib_version(),
             "sqlite_safe": tuple(map(int, apsw.sqlite_lib_version().split("."))) >= SAFE_SQLITE,
             "bytes": os.path.getsize(self.path),
-            "wal_bytes": os.path.getsize(wal) if os.path.exists(wal) else 0,
+            "wal_bytes": files.wal_bytes(self.path),
             "mode": oct(os.stat(self.path).st_mode & 0o777),
         }
 
@@ -168,15 +221,13 @@ class SqliteEngine:
 
 
 def _connect(path: str, readonly: bool) -> apsw.Connection:
-    new = not os.path.exists(path)
-    if new and not readonly:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    if not readonly and not os.path.exists(path):
+        files.create(path)
+    files.check_size(path)
     flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE
-    db = apsw.Connection(path, flags=flags)
+    db = apsw.Connection(files.address(path, readonly=readonly), flags=flags | apsw.SQLITE_OPEN_URI)
     db.set_busy_timeout(BUSY_TIMEOUT_MS)
-    mode = str(db.execute("PRAGMA journal_mode").fetchall()[0][0])
-    if mode != "wal" and not readonly:
-        _turn_on_wal(db)
+    db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # until accept(): a file that is refused keeps its WAL
     for pragma in (
         "PRAGMA foreign_keys = ON",
         "PRAGMA secure_delete = ON",
@@ -210,14 +261,28 @@ def _ours(path: str) -> Iterator[None]:
         raise translated(error, path) from error
 
 
-def translated(error: apsw.Error, path: str) -> Exception:
+def translated(error: Exception, path: str) -> Exception:
     """What went wrong in our words, with what to do next; a mistake of ours stays as it is."""
+    if isinstance(error, (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError)):
+        return files.damaged(path)
+    if isinstance(error, (*_ODD_VALUES, apsw.ConstraintError)):
+        return _odd_value(error)
     for kinds, kind, message, hint in _MEANINGS:
         if isinstance(error, kinds):
             return kind(message.format(path=path), hint.format(path=path))
     return error
 
 
+def _odd_value(error: Exception) -> errors.SwarmloreError:
+    if getattr(error, "extendedresult", 0) in (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY):
+        return errors.Conflict("that id is taken", "give another one, or none")
+    return errors.InvalidInput(
+        "a value was given that cannot be stored or looked for", "give Unicode text, and numbers of usual size"
+    )
+
+
+# A lone surrogate, a number beyond 64 bits, a list where a text belongs. A UnicodeDecodeError is damage in the file.
+_ODD_VALUES = (UnicodeError, OverflowError, TypeError, apsw.MismatchError, apsw.TooBigError)
 _MEANINGS: tuple[tuple[tuple[type[apsw.Error], ...], type[errors.StoreError], str, str], ...] = (
     (
         (apsw.BusyError, apsw.LockedError),
@@ -236,12 +301,6 @@ _MEANINGS: tuple[tuple[tuple[type[apsw.Error], ...], type[errors.StoreError], st
         errors.StoreReadOnly,
         "{path} cannot be written",
         "check its permissions: ls -l {path}; reading still works",
-    ),
-    (
-        (apsw.CorruptError, apsw.NotADBError),
-        errors.StoreCorrupt,
-        "{path} is damaged; it was left as it is",
-        "keep the file, then restore a copy: swarmlore restore-backup FILE (swarmlore doctor lists the backups)",
     ),
     (
         (apsw.CantOpenError,),

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 
-from swarmlore.errors import StoreCorrupt, StoreError, StoreReadOnly
+from swarmlore.errors import StoreCorrupt, StoreReadOnly
+from swarmlore.store.files import create, damaged, refusal, wal_bytes
 from swarmlore.store.journal import Journal
 from swarmlore.store.migrate import migrate, newest
 from swarmlore.store.sqlite import SqliteEngine
@@ -26,18 +27,21 @@ class Store(Journal):
     def open(cls, home: str, now: float, *, lock_timeout_s: float = 30.0) -> Store:
         """Open the store of a home folder, made when it is new; never put an empty one in place of a broken one."""
         path = os.path.join(home, FILE)
-        new = _is_new(home, path)
-        writable = os.access(path if os.path.exists(path) else home, os.W_OK) and os.access(home, os.W_OK)
+        marked = os.path.exists(os.path.join(home, MARKER))  # asked first: another process may be making the store
+        new = _is_new(path, marked)
+        writable = os.access(home if new else path, os.W_OK) and os.access(home, os.W_OK)
         if not writable and new:
             raise StoreReadOnly(f"{home} cannot be written", "choose another folder with SWARMLORE_HOME")
         engine = SqliteEngine(path, readonly=not writable, lock_timeout_s=lock_timeout_s)
         try:
-            if engine.version() != newest(engine.name) or new:
+            _check_content(engine, path, marked)
+            if engine.version() != newest(engine.name):
                 migrate(engine, os.path.join(home, BACKUPS), now)
+            engine.accept()
         except BaseException:
             engine.close()
             raise
-        if new:
+        if writable and not marked:
             _mark(home, now)
         return cls(engine)
 
@@ -57,23 +61,34 @@ class Store(Journal):
         return done
 
 
-def _is_new(home: str, path: str) -> bool:
+def _is_new(path: str, marked: bool) -> bool:
     """Whether there is no store here yet; one that was here and is gone or empty is an error, not a fresh start."""
     empty = not os.path.exists(path) or os.path.getsize(path) == 0
-    if empty and os.path.exists(os.path.join(home, MARKER)):
+    if empty and (marked or wal_bytes(path)):
         raise StoreCorrupt(
             f"{path} is missing or empty although this home had a store",
-            f"restore a copy: swarmlore restore-backup FILE; to begin anew, remove {os.path.join(home, MARKER)}",
+            f"restore a copy: swarmlore restore-backup FILE; to begin anew, move {os.path.dirname(path)} away",
         )
     return empty
+
+
+def _check_content(engine: SqliteEngine, path: str, marked: bool) -> None:
+    """Refuse a file without our schema, unless it is one whose making was interrupted."""
+    version = engine.version()
+    if version > 0:
+        return
+    if version < 0 or marked:
+        raise damaged(path, "has lost its content")
+    if engine.run("SELECT 1 FROM sqlite_master"):
+        raise damaged(path, "is a database of another program")
 
 
 def _mark(home: str, now: float) -> None:
     """Remember that a store was made here, so that its loss is noticed."""
     path = os.path.join(home, MARKER)
+    create(path)
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"created_at": now, "file": FILE}, file)
     except OSError as error:
-        raise StoreError(f"{path} cannot be written", "check the permissions of the folder") from error
-    with os.fdopen(fd, "w", encoding="utf-8") as file:
-        json.dump({"created_at": now, "file": FILE}, file)
+        raise refusal(path, error) from error

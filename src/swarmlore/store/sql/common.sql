@@ -70,6 +70,12 @@ ON CONFLICT DO NOTHING
 -- name: delete_shingle
 DELETE FROM shingle WHERE partition = :partition AND shingle = :shingle AND memory_seq = :memory_seq
 
+-- name: stems_of
+SELECT seq, stems FROM memory WHERE seq IN (:list:seqs)
+
+-- name: set_stems
+UPDATE memory SET stems = :stems WHERE seq = :seq
+
 -- name: texts_of
 SELECT seq, text FROM memory WHERE seq IN (:list:seqs)
 

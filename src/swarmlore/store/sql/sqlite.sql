@@ -13,12 +13,14 @@ INSERT INTO cue_words (rowid, body, place) VALUES (:seq, :body, :place)
 DELETE FROM cue_words WHERE rowid = :seq
 
 -- name: search_words
-SELECT rowid, -bm25(words, 1.0, 1.0, 1.0, 0.0) FROM words WHERE words MATCH :match ORDER BY rank LIMIT :limit
+SELECT rowid FROM words
+WHERE words MATCH :match AND rank MATCH 'bm25(1.0, 1.0, 1.0, 0.0)' ORDER BY rank LIMIT :limit
 
 -- name: search_cues
-SELECT situation.memory_seq, -bm25(cue_words, 1.0, 0.0), situation.seq FROM cue_words
-JOIN situation ON situation.seq = cue_words.rowid
-WHERE cue_words MATCH :match ORDER BY rank LIMIT :limit
+SELECT situation.memory_seq FROM (
+    SELECT rowid AS cue, rank AS fit FROM cue_words
+    WHERE cue_words MATCH :match AND rank MATCH 'bm25(1.0, 0.0)' ORDER BY rank LIMIT :limit
+) JOIN situation ON situation.seq = cue ORDER BY fit
 
 -- name: memories_of_shingles
 SELECT (

@@ -29,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="*", metavar="TEXT", help="what to remember; - reads standard input")
     parser.add_argument("--file", metavar="PATH", help="read the text from a file")
     parser.add_argument("--each-line", action="store_true", help="one memory per line that is not empty")
+    parser.add_argument("--note", action="store_true", help="keep a text of up to 64 KB whole, with any category")
     about = parser.add_argument_group("about it")
     about.add_argument("--kind", choices=KINDS, metavar="KIND", help="what it is: " + ", ".join(KINDS))
     about.add_argument("--category", metavar="TOPIC", help="its topic, such as testing, tooling or security")
@@ -98,6 +99,7 @@ def _facts(args: argparse.Namespace) -> dict[str, Any]:
         "ttl_s": args.ttl,
         "key": args.key,
         "source_ref": {"session": args.session} if args.session else None,
+        "source": "note" if args.note else None,
     }
     return {name: value for name, value in said.items() if value is not None}
 

@@ -53,7 +53,8 @@ CREATE TABLE memory (
     feedback_count INTEGER NOT NULL,
     version INTEGER NOT NULL,
     text_hash TEXT NOT NULL,
-    more TEXT NOT NULL
+    more TEXT NOT NULL,
+    stems TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX memory_text_hash ON memory (partition, text_hash);
 CREATE INDEX memory_key ON memory (partition, key) WHERE key <> '';

@@ -1,0 +1,87 @@
+"""The files of a store as the system sees them: made privately, looked at before they are opened, refused in words."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from swarmlore.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly
+
+SMALLEST_PAGE = 512  # bytes of a page of SQLite, at least
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def create(path: str) -> None:
+    """An empty file that only its user can read, where there is none."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise refusal(path, error) from error
+
+
+def make_folder(path: str) -> None:
+    """A folder that only its user can read, where there is none."""
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise refusal(path, error) from error
+
+
+def refusal(path: str, error: OSError) -> StoreError:
+    """Why a file of the store cannot be made or opened, and what to do."""
+    if error.errno in _FULL:
+        return StoreFull(f"no space left for {path}", "free some space, then run the command again")
+    if error.errno in _FORBIDDEN:
+        return StoreReadOnly(f"{path} cannot be written", "check its permissions and those of its folder")
+    why = error.strerror or type(error).__name__
+    return StoreError(f"{path} cannot be used: {why}", "check that its folder exists and that you may use it")
+
+
+def damaged(path: str, what: str = "is damaged") -> StoreCorrupt:
+    """A store that cannot be read; nobody tries to mend it."""
+    return StoreCorrupt(
+        f"{path} {what}; it was left as it is",
+        "restore a copy: swarmlore restore-backup FILE; backups lie in the folder backups beside the store",
+    )
+
+
+def check_size(path: str) -> None:
+    """Refuse a file that was cut short; SQLite takes one byte for an empty store and adds zeros to half a page."""
+    size = os.path.getsize(path) if os.path.exists(path) else 0
+    if size == 0:
+        return
+    with open(path, "rb") as file:
+        page = int.from_bytes(file.read(18)[16:], "big")
+    whole_pages = size % max(page, SMALLEST_PAGE) == 0
+    # With a WAL the last page may be unfinished: what belongs there is still in the WAL.
+    if size < SMALLEST_PAGE or (not whole_pages and not wal_bytes(path)):
+        raise damaged(path, "was cut short")
+
+
+def wal_bytes(path: str) -> int:
+    """The size of a store's write-ahead log."""
+    return os.path.getsize(path + "-wal") if os.path.exists(path + "-wal") else 0
+
+
+def identity(path: str) -> tuple[int, int]:
+    """Which file stands under a name; a restore can put another one there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return (0, 0)
+    return (found.st_dev, found.st_ino)
+
+
+def address(path: str, *, readonly: bool) -> str:
+    """What SQLite is given to open. A WAL needs a folder that can be written; where there is neither, the file cannot
+    change, and it is opened as one that never does."""
+    try:
+        name = path.encode()
+    except UnicodeEncodeError:
+        hint = "choose another folder with SWARMLORE_HOME"
+        raise StoreError(f"the name of {path!r} is not Unicode", hint) from None
+    if not readonly or os.access(os.path.dirname(path) or ".", os.W_OK) or wal_bytes(path):
+        return path
+    safe = b"/.-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    return "file:" + "".join(chr(byte) if byte in safe else f"%{byte:02x}" for byte in name) + "?immutable=1"
