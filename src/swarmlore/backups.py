@@ -6,10 +6,12 @@ import os
 import time
 
 from swarmlore.errors import InvalidInput, NotFound, StoreCorrupt, StoreError, StoreTooNew
-from swarmlore.frozen import frozen
+from swarmlore.frozen import frozen, replace
+from swarmlore.store.files import make_folder, refusal, wal_bytes
+from swarmlore.store.lock import FairLock
 from swarmlore.store.migrate import newest
 from swarmlore.store.sqlite import SqliteEngine
-from swarmlore.store.store import BACKUPS, FILE, Store
+from swarmlore.store.store import BACKUPS, FILE, Store, mark
 
 
 @frozen
@@ -22,39 +24,57 @@ class Backup:
 
 def back_up(store: Store, home: str, path: str = "") -> Backup:
     """Write a checked copy of the whole store; an existing file is never overwritten."""
-    path = os.path.abspath(path) if path else _fresh_name(home)
+    path = _named(path) if path else _unused(os.path.join(home, BACKUPS, f"lore-{_stamp()}"))
     if os.path.exists(path):
         raise InvalidInput(f"{path} is there already", "name another file")
-    part = path + ".part"
+    make_folder(os.path.dirname(path))
+    part = f"{path}.part-{os.urandom(4).hex()}"
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
         store.engine.copy_to(part)
         found = inspect(part)
-        os.link(part, path)  # unlike a rename it fails where the name was taken meanwhile
+        _publish(part, path)
     except OSError as error:
-        raise StoreError(f"the backup {path} could not be written: {error.strerror}", "name another file") from error
+        raise refusal(path, error) from error
     finally:
-        for leftover in (part, part + ".lock", part + ".lock-waiting"):
-            if os.path.exists(leftover):
-                os.unlink(leftover)
-    return Backup(path, found.bytes, found.memories, found.at)
+        if os.path.exists(part):
+            os.unlink(part)
+    return replace(found, path=path)
+
+
+def _named(path: str) -> str:
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        path = "\0"
+    if "\0" in path:
+        raise InvalidInput("that is not the name of a file", "name one, or none for a dated one in the home")
+    return os.path.abspath(path)
+
+
+def _publish(part: str, path: str) -> None:
+    """Give a finished file its name; unlike a rename a link fails where the name was taken meanwhile."""
+    try:
+        os.link(part, path)
+    except OSError:
+        if os.path.exists(path):
+            raise InvalidInput(f"{path} is there already", "name another file") from None
+        os.rename(part, path)  # a file system without links, such as that of a memory stick
 
 
 def inspect(path: str) -> Backup:
     """Check that a file is a whole store that this program can read."""
     if not os.path.isfile(path):
-        raise NotFound(f"no file {path}", "swarmlore doctor lists the backups")
+        raise NotFound(f"no file {path}", "backups lie in the folder backups of the home")
     engine = SqliteEngine(path, readonly=True)
     try:
         version = engine.version()
         if version > newest(engine.name):
             raise StoreTooNew(f"{path} was written by a newer program", "update: pip install -U swarmlore")
         problems = engine.check()
-        if problems or version == 0:
-            raise StoreCorrupt(
-                f"{path} is not a whole store: {(problems or ['it is empty'])[0]}", "try an older backup"
-            )
+        if not problems and (version <= 0 or not engine.run("SELECT 1 FROM sqlite_master WHERE name = 'memory'")):
+            problems = ["no memories were ever in it"]
+        if problems:
+            raise StoreCorrupt(f"{path} is not a whole store: {problems[0]}", "try an older backup")
         memories = int(engine.run("SELECT count(*) FROM memory")[0][0])
     finally:
         engine.close()
@@ -65,37 +85,49 @@ def restore(home: str, path: str, now: float) -> tuple[Backup, str]:
     """Put a backup in place of the store; what was there is kept in a file of its own, whose path is returned."""
     found = inspect(path)
     live = os.path.join(home, FILE)
-    kept = ""
-    if os.path.exists(live) and os.path.getsize(live):
-        kept = _set_aside(home, live)
+    if os.path.exists(live) and os.path.samefile(live, path):
+        raise InvalidInput(f"{path} is the store itself", "name a backup")
+    mark(home, now)  # from here on an empty file is a restore that failed, not a new store
+    copy = moved = ""
+    if _is_whole(live):
+        make_folder(os.path.join(home, BACKUPS))
+        copy = _unused(os.path.join(home, BACKUPS, f"before-restore-{_stamp()}"))
+    else:
+        moved = _move_away(live)
     engine = SqliteEngine(live)
     try:
-        engine.load_from(path)
+        engine.load_from(path, copy)
     finally:
         engine.close()
     Store.open(home, now).close()
-    return found, kept
+    return found, copy or moved
 
 
-def _set_aside(home: str, live: str) -> str:
-    """Copy a healthy store, so that other processes can go on using the file; move a broken one away untouched."""
-    stamp = _stamp()
+def _is_whole(live: str) -> bool:
+    """Whether the store in use can go on being used: other processes then see the restored rows in the same file."""
     try:
         inspect(live)
-        path = os.path.join(home, BACKUPS, f"before-restore-{stamp}.db")
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        engine = SqliteEngine(live)
-        try:
-            engine.copy_to(path)
-        finally:
-            engine.close()
-        return path
-    except (StoreCorrupt, StoreError):
-        path = f"{live}.corrupt-{stamp}"
-        for suffix in ("", "-wal", "-shm"):
-            if os.path.exists(live + suffix):
-                os.rename(live + suffix, path + suffix)
-        return path
+    except (NotFound, StoreCorrupt, StoreTooNew):
+        return False
+    return True
+
+
+def _move_away(live: str) -> str:
+    """Give a store that cannot be read another name, untouched, while nobody writes to it."""
+    if not (os.path.exists(live) and os.path.getsize(live)) and not wal_bytes(live):
+        return ""
+    path = f"{live}.corrupt-{_stamp()}-{os.urandom(2).hex()}"
+    lock = FairLock(live + ".lock")
+    try:
+        with lock:
+            for suffix in ("", "-wal", "-shm"):
+                if os.path.exists(live + suffix):
+                    os.rename(live + suffix, path + suffix)
+    except OSError as error:
+        raise refusal(live, error) from error
+    finally:
+        lock.close()
+    return path
 
 
 def list_backups(home: str) -> list[str]:
@@ -125,8 +157,8 @@ def _holds(path: str, id: str) -> bool:
         engine.close()
 
 
-def _fresh_name(home: str) -> str:
-    base = os.path.join(home, BACKUPS, f"lore-{_stamp()}")
+def _unused(base: str) -> str:
+    """A name for a new file."""
     path, number = base + ".db", 1
     while os.path.exists(path):
         path, number = f"{base}-{number}.db", number + 1

@@ -76,7 +76,7 @@ class Writing:
         operation = self._operation("remember")
         passed = self._pass(draft, operation)
         memory = self._born(passed.draft, operation)
-        vector = None if defer or passed.quarantine else Meanwhile(lambda: self._vector(memory))
+        vectors = None if defer or passed.quarantine else Meanwhile(lambda: self._vectors(memory))
         terms = self._terms(memory, session)
         try:
             with self._store.operation(operation):
@@ -84,7 +84,7 @@ class Writing:
         except Rejected as refusal:
             self._list_rejected(passed.draft, refusal, operation.at)
             raise
-        if vector is not None and told.outcome != "confirmed" and self._keep_vector(told.memory, vector.result()):
+        if vectors is not None and self._keep_vectors(told.memory, vectors.result()):
             return self._settle_now(told, operation, terms)
         return told
 
@@ -170,9 +170,11 @@ class Writing:
         named = replace(draft, entities=(*draft.entities, *entities_from_text(draft.text)))
         return birth(named, self._caller, draft.id or self._new_id(), operation.at, self._life_days)
 
-    def _vector(self, memory: Memory) -> dict[str, Any] | None:
-        rows = self._embedding.rows([embedded_text(memory.title, memory.text)])
-        return rows[0] if rows else None
+    def _vectors(self, memory: Memory) -> dict[str, dict[str, Any]]:
+        """Vector rows of the text and its situations, by their texts; none if the embedder fails."""
+        texts = [embedded_text(memory.title, memory.text), *(situation.text for situation in memory.situations)]
+        rows = self._embedding.rows(list(dict.fromkeys(texts)))
+        return {row["text"]: row for row in rows or ()}
 
     def _terms(self, memory: Memory, session: str, *, ask: bool = True) -> Terms:
         terms = Terms(
@@ -209,17 +211,18 @@ class Writing:
 
     # Vectors and what they say
 
-    def _keep_vector(self, memory: Memory, vector: dict[str, Any] | None) -> bool:
-        """Store a memory's vector; tells whether it is to be compared. The text is durable already, and a vector that
-        a power cut takes away is still on the list of those to make."""
-        if vector is None or embedded_text(memory.title, memory.text) != vector["text"]:
-            return False
+    def _keep_vectors(self, memory: Memory, vectors: dict[str, dict[str, Any]]) -> bool:
+        """Store the vectors that a memory waits for; tells whether its text is to be compared. The text is durable
+        already, and a vector that a power cut takes away is still on the list of those to make."""
+        compare = False
         with self._store.engine.writing(durable=False):
-            seq = int(self._store.ask("seq_of", id=memory.id)[0][0])
-            if not self._store.put_vector(seq, 0, vector) or memory.raw:
-                return False
-            self._store.settle_later(seq)
-        return True
+            for seq, cue in self._store.waiting_of(memory.id):
+                waiting = self._store.text_of(seq, cue)
+                vector = vectors.get(waiting[0]) if waiting else None
+                if vector is not None and self._store.put_vector(seq, cue, vector) and not cue and not memory.raw:
+                    self._store.settle_later(seq)
+                    compare = True
+        return compare
 
     def _settle_now(self, told: Remembered, operation: Operation, terms: Terms) -> Remembered:
         """Compare at once where that is cheap; else in batches."""

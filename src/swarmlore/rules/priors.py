@@ -16,6 +16,7 @@ TOGETHER = 0.30
 RECENCY_HALF_LIFE_DAYS = 180.0
 ACCESS_HALF_WAY = 5  # after so many reads half of the weight is reached
 SHOWN_BEFORE_UTILITY = 3
+_WORTH_TELLING = 0.0005
 
 _STRONG_KINDS = frozenset({"correction", "decision", "commitment"})
 _WEAK_KINDS = frozenset({"pattern_seed", "cross_agent", "workflow_note", "gap"})
@@ -55,7 +56,7 @@ def default_priors(
         _access(memory, weights.access),
         Part("freshness", 1 - weights.freshness if stale else 1.0, "cited code has changed"),
     )
-    told = tuple(part for part in parts if part.value != 1.0)
+    told = tuple(part for part in parts if abs(part.value - 1) >= _WORTH_TELLING)
     product = math.prod(part.value for part in told)
     return Scored(min(1 + TOGETHER, max(1 - TOGETHER, product)), told)
 

@@ -51,8 +51,11 @@ def check_size(path: str) -> None:
     size = os.path.getsize(path) if os.path.exists(path) else 0
     if size == 0:
         return
-    with open(path, "rb") as file:
-        page = int.from_bytes(file.read(18)[16:], "big")
+    try:
+        with open(path, "rb") as file:
+            page = int.from_bytes(file.read(18)[16:], "big")
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}", "check its permissions") from error
     whole_pages = size % max(page, SMALLEST_PAGE) == 0
     # With a WAL the last page may be unfinished: what belongs there is still in the WAL.
     if size < SMALLEST_PAGE or (not whole_pages and not wal_bytes(path)):
@@ -73,15 +76,19 @@ def identity(path: str) -> tuple[int, int]:
     return (found.st_dev, found.st_ino)
 
 
-def address(path: str, *, readonly: bool) -> str:
-    """What SQLite is given to open. A WAL needs a folder that can be written; where there is neither, the file cannot
-    change, and it is opened as one that never does."""
+def is_still(path: str) -> bool:
+    """Whether a file cannot change while it is read: a WAL needs a folder that can be written, and there is neither."""
+    return not wal_bytes(path) and not os.access(os.path.dirname(path) or ".", os.W_OK)
+
+
+def address(path: str, *, still: bool) -> str:
+    """What SQLite is given to open; a file that is still is read without locks and without files beside it."""
     try:
         name = path.encode()
     except UnicodeEncodeError:
         hint = "choose another folder with SWARMLORE_HOME"
         raise StoreError(f"the name of {path!r} is not Unicode", hint) from None
-    if not readonly or os.access(os.path.dirname(path) or ".", os.W_OK) or wal_bytes(path):
+    if not still:
         return path
     safe = b"/.-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     return "file:" + "".join(chr(byte) if byte in safe else f"%{byte:02x}" for byte in name) + "?immutable=1"

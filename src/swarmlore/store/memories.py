@@ -39,6 +39,27 @@ class Filter:
 FILTERED = ("tier", "kind", "category", "source", "session", "owner", "status")
 
 
+@frozen
+class Words:
+    """A memory as the full-text index and the scoring see it."""
+
+    title: str
+    body: str
+    tags: str
+
+    @classmethod
+    def of(cls, memory: Memory) -> Words:
+        from swarmlore.text.words import index_text  # reading does not need it
+
+        title = index_text(memory.title) if memory.title else ""
+        about = (*memory.tags, *memory.entities)
+        return cls(title, index_text(memory.text), index_text(" ".join(about)) if about else "")
+
+    @property
+    def stems(self) -> str:
+        return f"{self.title} {self.tags} {self.body[:STEMS_KEPT]}".strip()
+
+
 class Memories(StoreBase):
     """Put, get, replace and list memories; every read takes the caller."""
 
@@ -46,10 +67,12 @@ class Memories(StoreBase):
         """Store a new memory with its indexes and its audit row; the handle is chosen here."""
         memory = replace(memory, handle=self._free_handle(memory.id), situations=_newest(memory.situations))
         partition = self.partition_of(memory)
-        seq = int(self.ask("put_memory", **rows.to_row(memory, partition))[0][0])
+        words = Words.of(memory)
+        seq = int(self.ask("put_memory", **rows.to_row(memory, partition), stems=words.stems)[0][0])
         for situation in memory.situations:
             self._add_situation(seq, partition, situation, memory.live)
-        self._index(seq, partition, memory)
+        self._index(seq, partition, memory, words)
+        self.ask("add_pending", memory_seq=seq, situation_seq=0, work="embed")
         self.audit(operation, memory, action, None, reason)
         return memory
 
@@ -59,11 +82,13 @@ class Memories(StoreBase):
         partition = self.partition_of(after)
         seq, old_partition = self.ask("seq_of", id=before.id)[0]
         self._unindex(int(seq), int(old_partition), before)
-        self.ask("replace_memory", **_without_handle(rows.to_row(after, partition)))
+        words = Words.of(after)
+        self.ask("replace_memory", **_without_handle(rows.to_row(after, partition)), stems=words.stems)
         if after.situations != before.situations:
             self._replace_situations(int(seq), after.situations)
         self._reindex_cues(int(seq), partition, after.live)
-        self._index(int(seq), partition, after, same_text=_reads_alike(before, after))
+        self._index(int(seq), partition, after, words)
+        self._renew_vector(int(seq), partition, after, same_text=_reads_alike(before, after))
         self.audit(operation, after, action, before, reason)
         return after
 
@@ -197,18 +222,18 @@ class Memories(StoreBase):
                 return handle
         return id  # 128 equal bits: the id itself is taken too, and the insert will say so
 
-    def _index(self, seq: int, partition: int, memory: Memory, *, same_text: bool = False) -> None:
-        """Full text, shingles, entities and the vector's state follow the row; what is not live is not found."""
-        if memory.live:
-            title, body = index_text(memory.title) if memory.title else "", index_text(memory.text)
-            tags = index_text(" ".join((*memory.tags, *memory.entities)))
-            self.ask("index_words", seq=seq, title=title, body=body, tags=tags, place=rows.place_word(partition))
-            self.ask("set_stems", seq=seq, stems=f"{title} {tags} {body[:STEMS_KEPT]}".strip())
-            self.ask_many("add_shingle", _shingle_rows(seq, partition, memory))
-            self.ask_many(
-                "add_entity",
-                [{"partition": partition, "entity": name, "memory_seq": seq} for name in memory.entities],
-            )
+    def _index(self, seq: int, partition: int, memory: Memory, words: Words) -> None:
+        """Full text, shingles and entities follow the row; what is not live is not found."""
+        if not memory.live:
+            return
+        columns = {"title": words.title, "body": words.body, "tags": words.tags}
+        self.ask("index_words", seq=seq, place=rows.place_word(partition), **columns)
+        self.ask_many("add_shingle", _shingle_rows(seq, partition, memory))
+        about = [{"partition": partition, "entity": name, "memory_seq": seq} for name in memory.entities]
+        self.ask_many("add_entity", about)
+
+    def _renew_vector(self, seq: int, partition: int, memory: Memory, *, same_text: bool) -> None:
+        """A vector goes with its text; where only the state changed it stays and follows."""
         if same_text:
             self.ask("turn_vectors", memory_seq=seq, live=int(memory.live), partition=partition)
         else:

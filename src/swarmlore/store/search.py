@@ -99,6 +99,10 @@ class Search(History):
         """(memory, situation, attempts, error) of texts that wait for `work`."""
         return [(int(a), int(b), int(c), str(d)) for a, b, c, d in self.ask("list_pending", work=work, limit=limit)]
 
+    def waiting_of(self, id: str) -> list[tuple[int, int]]:
+        """(memory, situation) rows of one memory that wait for a vector."""
+        return [(int(seq), int(cue)) for seq, cue in self.ask("pending_of", id=id)]
+
     def count_pending(self) -> dict[str, tuple[int, int]]:
         """How many texts wait for each kind of work, and the most attempts any of them has seen."""
         return {str(work): (int(count), int(attempts or 0)) for work, count, attempts in self.ask("count_pending")}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from swarmlore.store.engine import Params, Row
 
 WAL_LIMIT_BYTES = 16 * 1024 * 1024
+CHECKPOINT_PAGES = 4_000  # an import writes the same pages again and again: copy them less often
 BUSY_TIMEOUT_MS = 10_000
 SAFE_SQLITE = (3, 51, 3)  # the first release without the WAL-reset bug
 
@@ -33,15 +34,27 @@ class SqliteEngine:
 
     name = "sqlite"
 
-    def __init__(self, path: str, *, readonly: bool = False, lock_timeout_s: float = 30.0) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        readonly: bool = False,
+        lock_timeout_s: float = 30.0,
+        refused: errors.StoreError | None = None,
+    ) -> None:
+        """`refused` says why nothing can be written; the file is then read as one that stands still."""
         self.path = path
-        self.readonly = readonly
+        self.readonly = readonly or refused is not None
+        self._refused = refused or errors.StoreReadOnly(
+            f"{path} was opened for reading only", "check its permissions and those of its folder"
+        )
         self._lock = FairLock(path + ".lock", lock_timeout_s)
         self._depth = 0
         self._seen = (-1, -1)
         self._wal = False
         with _ours(path):
-            self._db = _connect(path, readonly)
+            still = refused is not None or (readonly and files.is_still(path))
+            self._db = _connect(path, readonly=self.readonly, still=still)
         self._file = files.identity(path)
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
@@ -76,7 +89,7 @@ class SqliteEngine:
                 yield
             return
         if self.readonly:
-            raise errors.StoreReadOnly(f"{self.path} was opened for reading only", "check the file's permissions")
+            raise self._refused
         with _ours(self.path), self._lock:
             self._prepare()
             self._db.execute("PRAGMA synchronous = FULL" if durable else "PRAGMA synchronous = NORMAL")
@@ -172,9 +185,12 @@ class SqliteEngine:
             finally:
                 target.close()
 
-    def load_from(self, path: str) -> None:
-        """Replace everything by the content of another file, in one step that open connections survive."""
+    def load_from(self, path: str, keep: str = "") -> None:
+        """Replace everything by the content of another file, in one step that open connections survive; a copy of
+        what was there is kept where that is asked."""
         with _ours(self.path), self._lock:
+            if keep:
+                self.copy_to(keep)
             numbers = self._numbers()
             source = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
             try:
@@ -220,23 +236,34 @@ class SqliteEngine:
         self._lock.close()
 
 
-def _connect(path: str, readonly: bool) -> apsw.Connection:
+def _connect(path: str, *, readonly: bool, still: bool) -> apsw.Connection:
     if not readonly and not os.path.exists(path):
         files.create(path)
     files.check_size(path)
     flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE
-    db = apsw.Connection(files.address(path, readonly=readonly), flags=flags | apsw.SQLITE_OPEN_URI)
+    db = apsw.Connection(files.address(path, still=still), flags=flags | apsw.SQLITE_OPEN_URI)
+    try:
+        _set_up(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _set_up(db: apsw.Connection) -> None:
+    """What holds for this connection only; nothing here writes to the file."""
     db.set_busy_timeout(BUSY_TIMEOUT_MS)
     db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # until accept(): a file that is refused keeps its WAL
     for pragma in (
         "PRAGMA foreign_keys = ON",
         "PRAGMA secure_delete = ON",
         f"PRAGMA journal_size_limit = {WAL_LIMIT_BYTES}",
+        f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}",
         "PRAGMA cache_size = -32000",
         "PRAGMA temp_store = MEMORY",
     ):
         db.execute(pragma).fetchall()
-    return db
+    db.execute("PRAGMA schema_version").fetchall()  # the first read: whatever keeps us from reading shows here
 
 
 def _turn_on_wal(db: apsw.Connection) -> None:

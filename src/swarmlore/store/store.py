@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 
-from swarmlore.errors import StoreCorrupt, StoreReadOnly
+from swarmlore.errors import StoreCorrupt, StoreFull, StoreReadOnly
 from swarmlore.store.files import create, damaged, refusal, wal_bytes
 from swarmlore.store.journal import Journal
+from swarmlore.store.memories import Words
 from swarmlore.store.migrate import migrate, newest
 from swarmlore.store.sqlite import SqliteEngine
 
@@ -32,7 +33,7 @@ class Store(Journal):
         writable = os.access(home if new else path, os.W_OK) and os.access(home, os.W_OK)
         if not writable and new:
             raise StoreReadOnly(f"{home} cannot be written", "choose another folder with SWARMLORE_HOME")
-        engine = SqliteEngine(path, readonly=not writable, lock_timeout_s=lock_timeout_s)
+        engine = _reach(path, writable, lock_timeout_s)
         try:
             _check_content(engine, path, marked)
             if engine.version() != newest(engine.name):
@@ -41,8 +42,8 @@ class Store(Journal):
         except BaseException:
             engine.close()
             raise
-        if writable and not marked:
-            _mark(home, now)
+        if not engine.readonly and not marked:
+            mark(home, now)
         return cls(engine)
 
     def reindex_words(self) -> int:
@@ -54,7 +55,9 @@ class Store(Journal):
             while seqs := [int(row[0]) for row in self.ask("every_seq", after=after, limit=500)]:
                 for seq, memory in self.by_seqs(seqs).items():
                     partition = self.partition_of(memory)
-                    self._index(seq, partition, memory, same_text=True)
+                    words = Words.of(memory)
+                    self.ask("set_stems", seq=seq, stems=words.stems)
+                    self._index(seq, partition, memory, words)
                     self._reindex_cues(seq, partition, memory.live)
                 done, after = done + len(seqs), seqs[-1]
             self.ask("queue_missing")
@@ -72,6 +75,16 @@ def _is_new(path: str, marked: bool) -> bool:
     return empty
 
 
+def _reach(path: str, writable: bool, lock_timeout_s: float) -> SqliteEngine:
+    """The engine of a file; where a full disk leaves no room for what writing needs, one that only reads."""
+    try:
+        return SqliteEngine(path, readonly=not writable, lock_timeout_s=lock_timeout_s)
+    except StoreFull as error:
+        if wal_bytes(path) or not os.path.exists(path) or os.path.getsize(path) == 0:
+            raise
+        return SqliteEngine(path, refused=error)
+
+
 def _check_content(engine: SqliteEngine, path: str, marked: bool) -> None:
     """Refuse a file without our schema, unless it is one whose making was interrupted."""
     version = engine.version()
@@ -83,9 +96,11 @@ def _check_content(engine: SqliteEngine, path: str, marked: bool) -> None:
         raise damaged(path, "is a database of another program")
 
 
-def _mark(home: str, now: float) -> None:
+def mark(home: str, now: float) -> None:
     """Remember that a store was made here, so that its loss is noticed."""
     path = os.path.join(home, MARKER)
+    if os.path.exists(path):
+        return
     create(path)
     try:
         with open(path, "w", encoding="utf-8") as file:

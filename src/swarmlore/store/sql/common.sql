@@ -23,12 +23,12 @@ SELECT count(*) FROM partition
 INSERT INTO memory (
     id, handle, partition, text, title, kind, category, tier, project, owner, scope, status, trust, source, key,
     session, position, confidence, created_at, updated_at, last_accessed_at, access_count, expires_at, valid_from,
-    valid_until, forgotten_at, superseded_by, feedback_score, feedback_count, version, text_hash, more
+    valid_until, forgotten_at, superseded_by, feedback_score, feedback_count, version, text_hash, more, stems
 ) VALUES (
     :id, :handle, :partition, :text, :title, :kind, :category, :tier, :project, :owner, :scope, :status, :trust,
     :source, :key, :session, :position, :confidence, :created_at, :updated_at, :last_accessed_at, :access_count,
     :expires_at, :valid_from, :valid_until, :forgotten_at, :superseded_by, :feedback_score, :feedback_count, :version,
-    :text_hash, :more
+    :text_hash, :more, :stems
 ) RETURNING seq
 
 -- name: replace_memory
@@ -39,7 +39,7 @@ UPDATE memory SET
     updated_at = :updated_at, last_accessed_at = :last_accessed_at, access_count = :access_count,
     expires_at = :expires_at, valid_from = :valid_from, valid_until = :valid_until, forgotten_at = :forgotten_at,
     superseded_by = :superseded_by, feedback_score = :feedback_score, feedback_count = :feedback_count,
-    version = :version, text_hash = :text_hash, more = :more
+    version = :version, text_hash = :text_hash, more = :more, stems = :stems
 WHERE id = :id RETURNING seq
 
 -- name: delete_memory
@@ -139,6 +139,10 @@ WHERE work = :work AND memory_seq = :memory_seq AND situation_seq = :situation_s
 
 -- name: list_pending
 SELECT memory_seq, situation_seq, attempts, error FROM pending WHERE work = :work ORDER BY memory_seq LIMIT :limit
+
+-- name: pending_of
+SELECT memory_seq, situation_seq FROM pending
+WHERE work = 'embed' AND memory_seq = (SELECT seq FROM memory WHERE id = :id)
 
 -- name: count_pending
 SELECT work, count(*), max(attempts) FROM pending GROUP BY work

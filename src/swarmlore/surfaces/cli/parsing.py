@@ -10,7 +10,7 @@ from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.cli.commands import COMMANDS, module_of
 
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 HELP_WIDTH = 100
 _WITH_VALUE = ("--home", "--project")
@@ -25,6 +25,12 @@ class Parser(argparse.ArgumentParser):
         if choices:
             raise InvalidInput(problem, "one of: " + choices.rstrip(")").replace("'", ""))
         raise InvalidInput(problem, f"see: {self.prog} --help")
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """Before Python 3.13 argparse makes an empty list of the value in --tag=--."""
+        if action.option_strings and arg_strings == ["--"]:
+            self.error(f"argument {action.option_strings[0]}: expected one argument")
+        return super()._get_values(action, arg_strings)
 
 
 def split_command(words: Sequence[str]) -> tuple[str, list[str]]:

@@ -31,6 +31,8 @@ def _file(path: str, max_bytes: int) -> bytes:
         raise NotFound(f"no file {path}", "check the path") from None
     except IsADirectoryError:
         raise InvalidInput(f"{path} is a folder", "name a file in it") from None
+    except ValueError:
+        raise InvalidInput(f"{path} is no name of a file", "check the path") from None
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise InvalidInput(f"{path} cannot be read: {why}", "check its permissions") from error

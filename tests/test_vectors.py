@@ -1,0 +1,122 @@
+"""The vector index: exact, approximate, by partition, and in step with the table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conftest import ALICE, BOB, a_memory, an_operation
+from swarmlore.frozen import replace
+from swarmlore.records import Situation
+from swarmlore.store.store import Store
+from swarmlore.vectors import VectorIndex
+
+DIMENSION = 64
+
+
+def unit(seed: int) -> np.ndarray:
+    row = np.random.default_rng(seed).standard_normal(DIMENSION).astype(np.float32)
+    return row / np.linalg.norm(row)
+
+
+def put(store: Store, text: str, vector: np.ndarray, **fields: object) -> int:
+    with store.operation(an_operation()) as operation:
+        memory = store.put(operation, a_memory(text, **fields))
+    seq = int(store.ask("seq_of", id=memory.id)[0][0])
+    give(store, seq, 0, text, vector)
+    return seq
+
+
+def give(store: Store, seq: int, cue: int, text: str, vector: np.ndarray) -> None:
+    row = {
+        "text": text,
+        "provider": "p",
+        "dimension": DIMENSION,
+        "data": vector.tobytes(),
+        "pieces": b"",
+        "piece_ids": b"",
+    }
+    with store.engine.writing():
+        assert store.put_vector(seq, cue, row)
+
+
+def test_the_nearest_come_first_and_only_what_is_visible(store: Store) -> None:
+    seqs = [put(store, f"Lesson number {n} of the index", unit(n)) for n in range(20)]
+    private = put(store, "A private lesson of alice", unit(3), tier="agent")
+    index = VectorIndex("p", DIMENSION, 1000)
+    index.refresh(store)
+    texts, cues = index.nearest(unit(3), store.visible(ALICE), 3)
+    assert {texts[0][0], texts[1][0]} == {seqs[3], private}
+    assert texts[0][1] == pytest.approx(1.0, abs=1e-5)
+    assert cues == []
+    assert private not in dict(index.nearest(unit(3), store.visible(BOB), 20)[0])
+
+
+def test_writes_of_others_forgetting_and_coming_back_are_noticed(store: Store) -> None:
+    index = VectorIndex("p", DIMENSION, 1000)
+    index.refresh(store)
+    assert index.nearest(unit(1), store.visible(ALICE), 3) == ([], [])
+    seq = put(store, "A lesson that comes and goes", unit(1))
+    index.refresh(store)
+    assert [row for row, _ in index.nearest(unit(1), store.visible(ALICE), 3)[0]] == [seq]
+    memory = store.by_seqs([seq])[seq]
+    with store.operation(an_operation()) as operation:
+        hidden = store.forget(operation, memory)
+    index.refresh(store)
+    assert index.nearest(unit(1), store.visible(ALICE), 3)[0] == []
+    with store.operation(an_operation()) as operation:
+        store.revise(operation, hidden, replace(hidden, forgotten_at=None), "restored")
+    index.refresh(store)
+    assert [row for row, _ in index.nearest(unit(1), store.visible(ALICE), 3)[0]] == [seq]
+
+
+def test_a_changed_text_loses_its_vector_until_it_has_a_new_one(store: Store) -> None:
+    seq = put(store, "The first wording of a lesson", unit(1))
+    memory = store.by_seqs([seq])[seq]
+    with store.operation(an_operation()) as operation:
+        store.revise(operation, memory, replace(memory, text="The second wording of a lesson"), "updated")
+    assert store.count_vectors("p") == 0
+    assert [row[0] for row in store.pending("embed", 5)] == [seq]
+    stale = {
+        "text": "The first wording of a lesson",
+        "provider": "p",
+        "dimension": DIMENSION,
+        "data": unit(1).tobytes(),
+        "pieces": b"",
+        "piece_ids": b"",
+    }
+    with store.engine.writing():
+        assert not store.put_vector(seq, 0, stale)
+    assert store.count_vectors("p") == 0
+
+
+def test_situations_answer_beside_the_text(store: Store) -> None:
+    seq = put(
+        store,
+        "Snapshots are recorded with make snap-record",
+        unit(1),
+        situations=(Situation("update the images", "prompt", 1.0),),
+    )
+    cue = next(row[1] for row in store.pending("embed", 5) if row[1])
+    give(store, seq, cue, "update the images", unit(2))
+    index = VectorIndex("p", DIMENSION, 1000)
+    index.refresh(store)
+    assert index.nearest(unit(2), store.visible(ALICE), 3)[1][0][0] == seq
+    assert index.cue_cosines(unit(2), [seq])[seq] == pytest.approx(1.0, abs=1e-5)
+
+
+def test_the_coarse_pass_finds_nearly_what_the_exact_one_finds(store: Store) -> None:
+    rng = np.random.default_rng(7)
+    centres = rng.standard_normal((40, DIMENSION)).astype(np.float32)
+    rows = centres[rng.integers(40, size=800)] + 0.6 * rng.standard_normal((800, DIMENSION)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    for number, row in enumerate(rows):
+        put(store, f"Lesson number {number} of many", row)
+    exact, coarse = VectorIndex("p", DIMENSION, 10_000), VectorIndex("p", DIMENSION, 100)
+    exact.refresh(store)
+    coarse.refresh(store)
+    visible, found = store.visible(ALICE), []
+    for row in rows[:40]:
+        wanted = {seq for seq, _ in exact.nearest(row, visible, 5)[0]}
+        found.append(len(wanted & {seq for seq, _ in coarse.nearest(row, visible, 5)[0]}) / 5)
+    assert np.mean(found) > 0.95
