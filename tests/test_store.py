@@ -291,6 +291,20 @@ def test_one_operation_over_several_transactions_is_undone_whole(store: Store) -
         assert len(store.undo(undo, operation.id)) == 2
 
 
+def test_an_operation_that_changed_a_memory_twice_is_undone_to_what_was_before(store: Store) -> None:
+    old = put(store, a_memory("The oldest of three wordings"))
+    operation = an_operation(ALICE, "import")
+    with store.operation(operation):
+        second = store.revise(operation, old, replace(old, text="The second of three wordings"), "updated")
+        store.revise(operation, second, replace(second, text="The third of three wordings"), "updated")
+        fresh = store.put(operation, a_memory("Added and superseded at once"))
+        store.revise(operation, fresh, replace(fresh, status="superseded"), "superseded")
+    undo = replace(an_operation(ALICE, "undo"), undoes=operation.id)
+    with store.operation(undo):
+        assert len(store.undo(undo, operation.id)) == 2
+    assert [memory.text for memory in store.select(ALICE, Filter())] == [old.text]
+
+
 def test_a_session_and_its_receipts_come_back(store: Store) -> None:
     session = Session("s1", "claude", ALICE.project, "alice", NOW, None, "/repo", {"model": "x"})
     store.put_session(ALICE, session)

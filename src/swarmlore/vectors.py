@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from swarmlore.store.store import Store
 
-COARSE_KEEP = 40  # candidates per asked row that the coarse pass hands on; recall is measured in bench/vectors.py
+COARSE_KEEP = 200  # candidates per asked row that the coarse pass hands on; recall is measured in bench/vectors.py
 GROW = 1.25
 READ_AT_ONCE = 2_000
 SAMPLE = 5_000  # memories from whose pieces it is learnt which are common

@@ -63,10 +63,18 @@ class History(Memories):
         """Take back one operation, whole, or refuse and change nothing."""
         caller = operation.caller
         self._check_undoable(caller, target)
-        reverted = [self._revert(operation, *row) for row in self.ask("audit_of_operation", operation=target)]
+        reverted = [self._revert(operation, *change) for change in self._changes_of(target)]
         self.ask("delete_links_of_operation", operation=target)
         self.ask("mark_undone", id=target, undone_by=operation.id)
         return reverted
+
+    def _changes_of(self, target: str) -> list[tuple[str, str, int, str | None]]:
+        """Each memory an operation touched, once: its last action and version there, and what it was before the first."""
+        changes: dict[str, tuple[str, str, int, str | None]] = {}
+        for id, action, version, before in self.ask("audit_of_operation", operation=target):  # newest first
+            last = changes.get(id, (id, action, version, before))
+            changes[id] = (id, last[1], last[2], before)
+        return list(changes.values())
 
     def _check_undoable(self, caller: Caller, target: str) -> None:
         rows = self.ask("get_operation", id=target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from swarmlore.errors import Ambiguous, NotFound
@@ -17,7 +18,7 @@ SITUATIONS_KEPT = 8
 NEIGHBOURS = 12
 FEW_SHINGLES = 5
 STEMS_KEPT = 4_000  # characters of a long text's words that scoring looks at
-SHINGLE_LOOK = 50  # newest rows looked at per shared shingle: a phrase in more of them says little
+SHINGLE_LOOK = 24  # newest rows looked at per shared shingle: a phrase in more of them says little
 
 
 @frozen
@@ -174,14 +175,11 @@ class Memories(StoreBase):
     def _rows_by_shingles(self, partition: int, text: str) -> list[int]:
         """Rows that share shingles with a text, most first; one alone says something only for a short text."""
         keys = shingles(text)
-        shared: dict[int, int] = {}
         found = self.ask("memories_of_shingles", partition=partition, shingles=json.dumps(keys), look=SHINGLE_LOOK)
-        for (listed,) in found:
-            for seq in listed.split(",") if listed else ():
-                shared[seq] = shared.get(seq, 0) + 1
+        shared = Counter(",".join(listed for (listed,) in found if listed).split(","))
         least = 2 if len(keys) > FEW_SHINGLES else 1
-        enough = [(count, int(seq)) for seq, count in shared.items() if count >= least]
-        return [seq for _, seq in sorted(enough, reverse=True)[: 2 * NEIGHBOURS]]
+        enough = [(count, int(seq)) for seq, count in shared.items() if count >= least and seq]
+        return [seq for _, seq in sorted(enough, reverse=True)[:NEIGHBOURS]]
 
     def _of_the_same_words(self, text: str, seqs: Sequence[int]) -> list[int]:
         from swarmlore.text.similarity import content_words

@@ -88,6 +88,7 @@ def _singular(word: str) -> str:
     return word[:-3] + "y" if word.endswith("ies") and len(word) > 4 else word[:-1]
 
 
+@lru_cache(maxsize=64)  # a memory's keys are asked for twice: to look for neighbours and to be found
 def shingles(text: str) -> tuple[int, ...]:
     """Index keys: texts with word-pair Jaccard ≥ .6, or content-word Jaccard ≥ .5, share one (up to 280 characters).
 
