@@ -41,8 +41,7 @@ def word(rng: random.Random) -> str:
 def lesson(rng: random.Random) -> str:
     """One lesson of 80 to 220 characters."""
     words = [word(rng).capitalize(), rng.choice(VERBS)]
-    for _ in range(rng.randrange(9, 20)):
-        words.append(rng.choice(GLUE) if rng.random() < 0.35 else word(rng))
+    words += [rng.choice(GLUE) if rng.random() < 0.35 else word(rng) for _ in range(rng.randrange(9, 20))]
     words.insert(3, f"{word(rng)}_{rng.randrange(10**5)}")
     return f"{' '.join(words)}, see {word(rng)}-{rng.randrange(10**6)}."
 

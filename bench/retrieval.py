@@ -61,7 +61,7 @@ class Plain:
         self._db.executemany("INSERT INTO d (rowid, t) VALUES (?, ?)", list(enumerate(docs.values(), start=1)))
 
     def words(self, query: str) -> list[str]:
-        terms = {term for term in "".join(c if c.isalnum() else " " for c in query.lower()).split()} - STOP_WORDS
+        terms = set("".join(c if c.isalnum() else " " for c in query.lower()).split()) - STOP_WORDS
         if not terms:
             return []
         match = " OR ".join(f'"{term}"' for term in sorted(terms))
@@ -154,7 +154,7 @@ def _situations(
                 mine = [row for row in docs if row["project"] == project]
                 fill(lore, [_draft(row, project, given.get(row["id"], ""), stored) for row in mine])
             others = [cue for cue in cues if cue["via"] != stored]
-            table[f"stored {stored}"] = _ranks(others, lambda cue: _asker(lores[home_of[cue["lesson"]]]))
+            table[f"stored {stored}"] = _ranks(others, lambda cue, mine=lores: _asker(mine[home_of[cue["lesson"]]]))
             for lore in lores.values():
                 lore.close()
     return table

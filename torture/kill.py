@@ -23,23 +23,9 @@ from swarmlore import Lore
 from swarmlore.records import Caller
 from swarmlore.store.memories import Filter
 
-WORDS = [
-    "cache",
-    "queue",
-    "socket",
-    "index",
-    "schema",
-    "token",
-    "retry",
-    "budget",
-    "worker",
-    "branch",
-    "commit",
-    "deploy",
-    "fixture",
-    "parser",
-    "router",
-]
+WORDS = """
+    cache queue socket index schema token retry budget worker branch commit deploy fixture parser router
+""".split()
 
 
 def lesson(writer: int, number: int, rng: random.Random) -> str:

@@ -1,8 +1,8 @@
 """Frozen records: what `dataclasses.dataclass(frozen=True, slots=True)` gives, at a tenth of the start-up cost.
 
-The standard module loads `inspect` and compiles six functions per class at import, which alone would take a small command
-past its budget (docs/decisions/0005-start-up.md). Here a class costs nothing until its first instance, and type checkers
-see a dataclass.
+The standard module loads `inspect` and compiles six functions per class at import, which alone would take a small
+command past its budget (docs/decisions/0005-start-up.md). Here a class costs nothing until its first instance, and type
+checkers see a dataclass.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class Writing:
     def _chunk(
         self, numbered: Iterator[tuple[int, Draft]], operation: Operation, rejected: list[tuple[int, str]], done: int
     ) -> tuple[list[tuple[int, Passed]], int]:
-        """The next drafts that pass the gate, as many as one short transaction takes; the number of the last one seen."""
+        """The next drafts that pass the gate, as many as one short transaction takes, and the last number seen."""
         deadline = time.monotonic() + CHUNK_S
         chunk: list[tuple[int, Passed]] = []
         for number, draft in numbered:

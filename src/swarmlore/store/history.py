@@ -69,7 +69,7 @@ class History(Memories):
         return reverted
 
     def _changes_of(self, target: str) -> list[tuple[str, str, int, str | None]]:
-        """Each memory an operation touched, once: its last action and version there, and what it was before the first."""
+        """Each memory an operation touched, once: its last action and version there, and what it was before."""
         changes: dict[str, tuple[str, str, int, str | None]] = {}
         for id, action, version, before in self.ask("audit_of_operation", operation=target):  # newest first
             last = changes.get(id, (id, action, version, before))

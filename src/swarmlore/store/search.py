@@ -74,7 +74,7 @@ class Search(History):
         return {int(seq): str(stems) for seq, stems in self.ask("stems_of", seqs=list(seqs))}
 
     def vectors_since(self, change: int, provider: str, limit: int) -> list[tuple[Any, ...]]:
-        """(memory, situation, partition, live, change, data, piece ids) of the next vectors that changed after `change`."""
+        """(memory, situation, partition, live, change, data, piece ids) of the next vectors after `change`."""
         return self.ask("vectors_since", change=change, provider=provider, limit=limit)
 
     def count_vectors(self, provider: str) -> int:
