@@ -5,19 +5,20 @@ from __future__ import annotations
 import random
 
 COMMON = """
-    test build deploy config service database migration cache token queue worker branch commit release pipeline index
-    schema endpoint client server request response timeout retry error log file path module function class import package
-    version lock port host header cookie session user password key cert proxy network socket thread process memory disk
-    container image volume cluster node pod secret variable environment flag option default limit batch chunk stream
-    buffer parser lexer compiler linter formatter type interface enum struct field column row table view query join
-    transaction snapshot backup restore replica shard partition topic consumer producer event message payload webhook
-    cron job schedule timezone locale encoding unicode newline whitespace indent comment docstring readme changelog
-    license vendor dependency registry mirror artifact wheel tarball checksum signature digest hash salt nonce seed
-    random fixture mock stub assertion coverage benchmark profile trace metric alert dashboard report export template
-    render widget button layout theme color font icon modal dropdown form validation submit upload download archive
-    compress encrypt decode serialize marshal pickle protobuf json yaml toml xml csv markdown html css script bundle
-    minify tree shake hydrate route redirect middleware handler controller model repository factory adapter decorator
-    callback promise future coroutine generator iterator closure lambda macro pointer reference lifetime borrow trait
+    test build deploy config service database migration cache token queue worker branch commit release pipeline
+    index schema endpoint client server request response timeout retry error log file path module function class
+    import package version lock port host header cookie session user password key cert proxy network socket thread
+    process memory disk container image volume cluster node pod secret variable environment flag option default
+    limit batch chunk stream buffer parser lexer compiler linter formatter type interface enum struct field column
+    row table view query join transaction snapshot backup restore replica shard partition topic consumer producer
+    event message payload webhook cron job schedule timezone locale encoding unicode newline whitespace indent
+    comment docstring readme changelog license vendor dependency registry mirror artifact wheel tarball checksum
+    signature digest hash salt nonce seed random fixture mock stub assertion coverage benchmark profile trace metric
+    alert dashboard report export template render widget button layout theme color font icon modal dropdown form
+    validation submit upload download archive compress encrypt decode serialize marshal pickle protobuf json yaml
+    toml xml csv markdown html css script bundle minify tree shake hydrate route redirect middleware handler
+    controller model repository factory adapter decorator callback promise future coroutine generator iterator
+    closure lambda macro pointer reference lifetime borrow trait
 """.split()
 GLUE = "the a in of to for with on when before after because only until without from by at its our each".split()
 VERBS = "needs uses reads writes breaks expects ignores caches retries rejects returns requires drops keeps".split()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from swarmlore import Lore
 from swarmlore.records import Caller, Memory
@@ -72,3 +73,7 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the shared test data is not here")
     return SHARED
+
+
+# `make torture` runs the state machine long; the suite runs it short.
+settings.register_profile("torture", max_examples=500, stateful_step_count=50)

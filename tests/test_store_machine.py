@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -19,6 +20,9 @@ from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 from swarmlore.text.words import split_words, stem
 
+FAST_DISK = (
+    "/dev/shm" if Path("/dev/shm").is_dir() else None
+)  # thousands of commits: what is durable is tested elsewhere
 CALLERS = st.sampled_from([ALICE, BOB, LEAD, OTHER])
 WORDS = st.sampled_from(
     [
@@ -56,7 +60,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @initialize()
     def open(self) -> None:
-        self.home = tempfile.mkdtemp()
+        self.home = tempfile.mkdtemp(dir=FAST_DISK)
         self.store = Store.open(self.home, NOW)
         self.model: dict[str, Memory] = {}
         self.undoable: list[tuple[str, Caller, dict[str, Memory | None], dict[str, int]]] = []
@@ -195,6 +199,10 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 TestStoreMachine = StoreMachine.TestCase
+LONG = settings.get_current_profile_name() == "torture"
 TestStoreMachine.settings = settings(
-    max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=500 if LONG else 25,
+    stateful_step_count=50 if LONG else 30,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
 )
