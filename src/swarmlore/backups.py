@@ -70,9 +70,8 @@ def inspect(path: str) -> Backup:
         version = engine.version()
         if version > newest(engine.name):
             raise StoreTooNew(f"{path} was written by a newer program", "update: pip install -U swarmlore")
-        problems = engine.check()
-        if not problems and (version <= 0 or not engine.run("SELECT 1 FROM sqlite_master WHERE name = 'memory'")):
-            problems = ["no memories were ever in it"]
+        ours = version > 0 and engine.run("SELECT 1 FROM sqlite_master WHERE name = 'memory'")
+        problems = engine.check() if ours else ["no memories were ever in it"]
         if problems:
             raise StoreCorrupt(f"{path} is not a whole store: {problems[0]}", "try an older backup")
         memories = int(engine.run("SELECT count(*) FROM memory")[0][0])
@@ -105,6 +104,8 @@ def restore(home: str, path: str, now: float) -> tuple[Backup, str]:
 
 def _is_whole(live: str) -> bool:
     """Whether the store in use can go on being used: other processes then see the restored rows in the same file."""
+    if not (os.path.exists(live) and os.path.getsize(live)):
+        return False  # SQLite would throw away the WAL of an empty file
     try:
         inspect(live)
     except (NotFound, StoreCorrupt, StoreTooNew):

@@ -14,6 +14,7 @@ from swarmlore.rules.block import Composed, compose, estimate_tokens, strip_bloc
 from swarmlore.rules.budget import Allowance, allowance
 from swarmlore.rules.gate import scrub_text
 from swarmlore.store.store import Store
+from swarmlore.typed import make
 
 if TYPE_CHECKING:
     from typing import Any
@@ -134,12 +135,8 @@ class Injector:
 def _request(cue: str, facts: Mapping[str, Any]) -> BlockRequest:
     if not isinstance(cue, str):
         raise InvalidInput("a cue is a text", "give the prompt, the error output or the path")
-    try:
-        return BlockRequest(cue=strip_blocks(cue).strip(), **facts)
-    except TypeError as error:
-        raise InvalidInput(
-            f"unknown request: {error}", "one of: trigger, session, headroom, chars_left, profile"
-        ) from error
+    request: BlockRequest = make(BlockRequest, {**facts, "cue": strip_blocks(cue).strip()}, "block")
+    return request
 
 
 def _shown(hit: Hit, why: str) -> Shown:

@@ -18,7 +18,7 @@ from functools import cached_property
 
 from swarmlore import config
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, StoreError, SwarmloreError
-from swarmlore.frozen import TYPE_CHECKING, fields, replace
+from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.identity import find_caller, may_change
 from swarmlore.project import find_project, stacks
 from swarmlore.records import Draft, Query, Session
@@ -26,6 +26,7 @@ from swarmlore.store.base import Operation
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 from swarmlore.text.ids import uuid7
+from swarmlore.typed import json_values, make
 
 if TYPE_CHECKING:
     from typing import Any
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from swarmlore.records import AuditRow, Block, Caller, Memory, Receipt, Rejection, Remembered
     from swarmlore.writing import Imported, Writing
 
+MOST_LISTED = 10_000_000
 CATCH_UP_AT_CLOSE = 256  # texts that a process with a loaded model embeds before it leaves
 
 
@@ -107,10 +109,7 @@ class Lore:
 
     def remember(self, text: str, *, defer: bool = False, session: str = "", **facts: Any) -> Remembered:
         """Store one lesson or text through the gate. `facts` are the fields of `Draft`; `defer` leaves the vector."""
-        try:
-            draft = Draft(text=text, **_tuples(facts))
-        except TypeError as error:
-            raise InvalidInput(str(error).replace("Draft.__init__()", "remember"), "see docs/python.md") from error
+        draft = make(Draft, {**facts, "text": text}, "remember")
         with self._guard:
             return self.writing.remember(draft, defer=defer, session=session)
 
@@ -158,7 +157,7 @@ class Lore:
     def list(self, **filter: Any) -> tuple[Memory, ...]:
         """Visible memories, newest first; `filter` are the fields of `Filter`."""
         with self._guard:
-            return tuple(self.store.select(self.caller, _record(Filter, filter)))
+            return tuple(self.store.select(self.caller, _checked(make(Filter, filter, "list"))))
 
     # Forget and undo
 
@@ -194,7 +193,7 @@ class Lore:
     def history(self, ref: str) -> tuple[AuditRow, ...]:
         """Every change of one memory, oldest first."""
         with self._guard:
-            return tuple(self.store.history(self.caller, ref))
+            return tuple(self.store.history(self.caller, self._resolve(ref).id))
 
     def undo(self, operation: str = "") -> tuple[Memory, ...]:
         """Take back the caller's last operation, or a named one, whole."""
@@ -211,10 +210,13 @@ class Lore:
         """Note that a session began; the same id again keeps its start."""
         from swarmlore.rules.gate import scrub_text
 
+        given = {"id": id, "client": client, "cwd": cwd, "extra": json_values(extra)}
+        asked: Session = make(Session, given, "start_session")
         with self._guard:
             known = self.store.session(self.caller, id)
             began = known.started_at if known else self.now()
-            session = Session(id, client, self.caller.project, self.caller.agent, began, None, scrub_text(cwd), extra)
+            who = {"project": self.caller.project, "agent": self.caller.agent}
+            session = replace(asked, **who, started_at=began, cwd=scrub_text(cwd))
             self.store.put_session(self.caller, session)
             return session
 
@@ -320,7 +322,9 @@ class Lore:
         self, text: str, limit: int | None, profile: str | None, mode: str | None, filters: Mapping[str, Any]
     ) -> Query:
         own = self.settings.recall
-        query: Query = _record(Query, {"text": text, **filters})
+        said = {"limit": limit, "profile": profile, "mode": mode}
+        given = {name: value for name, value in said.items() if value is not None}
+        query: Query = make(Query, {**filters, **given, "text": text}, "recall")
         return replace(
             query,
             limit=own.limit if limit is None else limit,
@@ -373,14 +377,7 @@ def make_home(folder: str) -> None:
         ) from error
 
 
-def _record(kind: Any, values: Mapping[str, Any]) -> Any:
-    try:
-        return kind(**_tuples(values))
-    except TypeError as error:
-        raise InvalidInput(
-            f"unknown filter: {error}", "one of: " + ", ".join(spec.name for spec in fields(kind))
-        ) from error
-
-
-def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+def _checked(filter: Filter) -> Filter:
+    if not 1 <= filter.limit <= MOST_LISTED or filter.offset < 0:
+        raise InvalidInput(f"limit {filter.limit}, offset {filter.offset}", f"a limit from 1 to {MOST_LISTED}")
+    return filter

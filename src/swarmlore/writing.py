@@ -90,6 +90,8 @@ class Writing:
 
     def remember_many(self, drafts: Iterable[Draft], progress: Progress | None = None) -> Imported:
         """Store many drafts in short transactions of one operation; vectors come later."""
+        if not isinstance(drafts, Iterable):
+            raise InvalidInput(f"expected drafts, got {type(drafts).__name__}", "give a list or generator of Draft")
         operation = self._operation("import")
         outcomes: dict[str, int] = {}
         rejected: list[tuple[int, str]] = []
@@ -142,6 +144,8 @@ class Writing:
     # Before the transaction
 
     def _pass(self, draft: Draft, operation: Operation) -> Passed:
+        if not isinstance(draft, Draft):
+            raise InvalidInput(f"expected a Draft, got {type(draft).__name__}", "from swarmlore.records import Draft")
         self._check_allowed(draft)
         if any(":" not in word for word in draft.entities):
             known = self._store.known_entities(self._caller)

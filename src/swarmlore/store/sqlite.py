@@ -78,9 +78,16 @@ class SqliteEngine:
 
     def script(self, sql: str) -> None:
         """Drain every statement: APSW runs the next one only when the rows of the last were taken."""
-        with _ours(self.path):
+        try:
             for _ in self._db.execute(sql):
                 pass
+        except (apsw.SQLError, apsw.ConstraintError) as error:
+            raise errors.StoreError(
+                f"{self.path} could not be changed: {error}",
+                "use the former version of the program, and please report it",
+            ) from error
+        except apsw.Error as error:
+            raise self._translated(error) from error
 
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[None]:
@@ -177,13 +184,17 @@ class SqliteEngine:
     def copy_to(self, path: str) -> None:
         with _ours(path):
             files.create(path)
+            # SQLite does not copy from a connection that writes; another one sees what was there before.
+            source = _connect(self.path, readonly=True, still=False) if self._db.in_transaction else self._db
             target = apsw.Connection(path)
             try:
-                with target.backup("main", self._db, "main") as backup:
+                with target.backup("main", source, "main") as backup:
                     backup.step(-1)  # in one go: between two steps a writer could make it begin anew
                 target.execute("PRAGMA journal_mode = DELETE").fetchall()
             finally:
                 target.close()
+                if source is not self._db:
+                    source.close()
 
     def load_from(self, path: str, keep: str = "") -> None:
         """Replace everything by the content of another file, in one step that open connections survive; a copy of
