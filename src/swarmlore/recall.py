@@ -27,6 +27,7 @@ MAX_LIMIT = 1000
 MAX_QUERY_CHARS = 20_000
 SCAN_ROWS = 10_000  # profiles that rank without an index look at the newest so many
 SAME = 0.6  # word-pair overlap from which two hits count as one, if nothing that matters differs
+NUDGED, NUDGED_PER_HIT = 40, 4
 COMPARED = 20  # hits compared with each other; more are only asked for by programs
 
 
@@ -67,7 +68,7 @@ class Recaller:
         verdict = self._gatherer.verdict(found)
         if verdict.silent:
             return [], verdict.reason
-        near = self._final(_scored(found.candidates, now), query, now)
+        near = self._final(_scored(found.candidates, query.limit, now), query, now)
         return verdict.near_best(near), ""
 
     def _checked(self, query: Query) -> Query:
@@ -106,7 +107,7 @@ class Recaller:
         way = ways.get(query.profile)
         if way is not None:
             return way(query, partitions, now)
-        return _scored(self._gatherer.gather(query, partitions).candidates, now)
+        return _scored(self._gatherer.gather(query, partitions).candidates, query.limit, now)
 
     def _lane(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
         found = self._gatherer.by_vector(query, partitions)
@@ -206,9 +207,10 @@ def passes(memory: Memory, query: Query, now: float) -> bool:
     )
 
 
-def _scored(found: Iterable[Candidate], now: float) -> list[Hit]:
+def _scored(found: Iterable[Candidate], limit: int, now: float) -> list[Hit]:
+    """Hits with their priors; a candidate far behind could not be nudged to the front."""
     hits = []
-    for item in found:
+    for item in sorted(found, key=lambda item: -item.relevance)[: max(NUDGED, NUDGED_PER_HIT * limit)]:
         nudge = default_priors(item.memory, now)
         hits.append(Hit(item.memory, item.relevance * nudge.score, (*item.parts, *nudge.parts)))
     return _ordered(hits)

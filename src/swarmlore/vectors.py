@@ -15,6 +15,7 @@ from swarmlore.store.store import Store
 
 COARSE_KEEP = 200  # candidates per asked row that the coarse pass hands on; recall is measured in bench/vectors.py
 GROW = 1.25
+MOST_SIMILAR = 6
 READ_AT_ONCE = 2_000
 SAMPLE = 5_000  # memories from whose pieces it is learnt which are common
 
@@ -36,6 +37,7 @@ class VectorIndex:
         self._bits: NDArray[np.uint64] | None = None
         self._pieces: list[bytes] = []
         self._cues: dict[int, list[int]] = {}
+        self._frequencies: tuple[tuple[tuple[int, ...], int], NDArray[np.int64], int] | None = None
 
     def __len__(self) -> int:
         return self._size
@@ -91,18 +93,21 @@ class VectorIndex:
         """In how many visible memories each word piece occurs, and of how many; the newest stand for many."""
         from swarmlore.late import piece_frequencies
 
-        slots = np.flatnonzero(np.isin(self._partition[: self._size], partitions) & (self._cue[: self._size] == 0))
-        sample = slots[-SAMPLE:].tolist()
-        return piece_frequencies(self._pieces[slot] for slot in sample), len(sample)
+        asked = (tuple(partitions), self._change)
+        if self._frequencies is None or self._frequencies[0] != asked:
+            mine = np.isin(self._partition[: self._size], partitions) & (self._cue[: self._size] == 0)
+            sample = np.flatnonzero(mine)[-SAMPLE:].tolist()
+            self._frequencies = (asked, piece_frequencies(self._pieces[slot] for slot in sample), len(sample))
+        return self._frequencies[1], self._frequencies[2]
 
-    def similar(self, queries: NDArray[np.float32], partition: int, limit: int) -> list[list[tuple[int, float]]]:
-        """For each query the most similar texts of one partition."""
+    def similar(self, queries: NDArray[np.float32], partition: int, floor: float) -> list[list[tuple[int, float]]]:
+        """For each query the texts of one partition whose cosine reaches the floor, best first."""
         slots = np.flatnonzero((self._partition[: self._size] == partition) & (self._cue[: self._size] == 0))
         if len(slots) == 0:
             return [[] for _ in queries]
         whole = len(slots) == self._size
         scores = queries @ (self._matrix[: self._size] if whole else self._matrix[slots]).T
-        return [self._best(slots, row, limit) for row in scores]
+        return [self._best(slots[near], row[near], MOST_SIMILAR) for row in scores for near in [row >= floor]]
 
     def vector(self, row: int) -> NDArray[np.float32] | None:
         slot = self._slot.get((row, 0))

@@ -294,8 +294,8 @@ class Writing:
         found: dict[int, list[tuple[int, float]]] = {}
         for place, members in groups.items():
             queries = np.stack([vector for seq in members if (vector := index.vector(seq)) is not None])
-            for seq, best in zip(members, index.similar(queries, place, 6), strict=True):
-                found[seq] = [(other, cosine) for other, cosine in best if other != seq and cosine >= LIKELY_SAME]
+            for seq, best in zip(members, index.similar(queries, place, LIKELY_SAME), strict=True):
+                found[seq] = [(other, cosine) for other, cosine in best if other != seq]
         return found
 
 

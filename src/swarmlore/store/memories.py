@@ -16,6 +16,7 @@ MIN_HANDLE = 6
 MIN_PREFIX = 4
 SITUATIONS_KEPT = 8
 NEIGHBOURS = 12
+PAGE = 500
 FEW_SHINGLES = 5
 STEMS_KEPT = 4_000  # characters of a long text's words that scoring looks at
 SHINGLE_LOOK = 24  # newest rows looked at per shared shingle: a phrase in more of them says little
@@ -127,22 +128,27 @@ class Memories(StoreBase):
 
     def select(self, caller: Caller, filter: Filter) -> list[Memory]:
         """Visible memories, newest arrivals first."""
-        values = {name: getattr(filter, name) for name in FILTERED}
-        partitions = self.visible(caller)
         found: list[Memory] = []
-        wanted = filter.limit + filter.offset if filter.tags else filter.limit
-        offset, page = (0, 500) if filter.tags else (filter.offset, filter.limit)
+        wanted = filter.offset + filter.limit
+        page, below = min(wanted, PAGE) if not filter.tags else PAGE, 2**62
         while len(found) < wanted:
-            seqs = [
-                row[0] for row in self.ask("list_memories", **values, partitions=partitions, limit=page, offset=offset)
-            ]
+            seqs = self._newest(caller, filter, page, below)
             batch = self.by_seqs(seqs)
-            here = (batch[seq] for seq in seqs if seq in batch)  # another process may have erased one meanwhile
-            found += [memory for memory in here if set(filter.tags) <= set(memory.tags)]
-            offset += len(seqs)
+            found += [batch[seq] for seq in seqs if set(filter.tags) <= set(batch[seq].tags)]
             if len(seqs) < page:
                 break
-        return found[filter.offset : wanted] if filter.tags else found
+            below = seqs[-1]
+        return found[filter.offset : wanted]
+
+    def _newest(self, caller: Caller, filter: Filter, limit: int, below: int) -> list[int]:
+        """The newest rows before a given one, over all partitions the caller sees."""
+        values = {name: getattr(filter, name) for name in FILTERED}
+        rows_ = [
+            row[0]
+            for partition in self.visible(caller)
+            for row in self.ask("list_memories", **values, partition=partition, limit=limit, below=below)
+        ]
+        return sorted(rows_, reverse=True)[:limit]
 
     def by_seqs(self, seqs: Sequence[int]) -> dict[int, Memory]:
         """Memories by their row numbers; the caller's sight was applied when the numbers were found."""

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from swarmlore.store.engine import Engine
 
-COLUMNS = "{title body tags}"
 EMBEDDER_META = "embedder"  # whose vectors are stored
 COUNTED_ROWS = 5_000  # up to here words are counted among the visible memories only
 
@@ -30,25 +29,25 @@ class Search(History):
 
     def match_words(self, terms: Sequence[str], partitions: Sequence[int], limit: int) -> list[int]:
         """Rows of memories that hold any of the stems, best first."""
-        match = self._match(terms, partitions, COLUMNS)
+        match = self._match(terms, partitions)
         return [int(row[0]) for row in self.ask("search_words", match=match, limit=limit)] if match else []
 
     def match_cues(self, terms: Sequence[str], partitions: Sequence[int], limit: int) -> list[int]:
         """Rows of memories one of whose situations holds any of the stems, best first."""
-        match = self._match(terms, partitions, "{body}")
+        match = self._match(terms, partitions)
         rows = self.ask("search_cues", match=match, limit=limit) if match else []
         return list(dict.fromkeys(int(row[0]) for row in rows))
 
-    def _match(self, terms: Sequence[str], partitions: Sequence[int], columns: str) -> str:
+    def _match(self, terms: Sequence[str], partitions: Sequence[int]) -> str:
         """A query of quoted words only: nothing a user types becomes syntax."""
         clean = (term.replace('"', " ").replace("\0", " ").strip() for term in terms)
         words = " OR ".join(f'"{term}"' for term in clean if term)
         if not words or not partitions:
             return ""
         if len(partitions) >= self.ask("count_partitions")[0][0]:
-            return f"{columns} : ({words})"
+            return words
         places = " OR ".join(f'"{place_word(partition)}"' for partition in partitions)
-        return f"({columns} : ({words})) AND (place : ({places}))"
+        return f"({words}) AND (place : ({places}))"
 
     def document_frequencies(self, terms: Sequence[str], partitions: Sequence[int]) -> tuple[dict[str, int], int]:
         """In how many memories each stem occurs, and of how many: the visible ones where that is cheap, else all."""
@@ -57,7 +56,7 @@ class Search(History):
         if mine >= live or mine > COUNTED_ROWS:
             found = {str(term): int(count) for term, count in self.ask("document_frequency", terms=list(terms))}
             return found, live
-        matches = ((term, self._match([term], partitions, COLUMNS)) for term in terms)
+        matches = ((term, self._match([term], partitions)) for term in terms)
         return {term: int(self.ask("count_matches", match=match)[0][0]) for term, match in matches if match}, mine
 
     def _counted(self, match: str) -> int:

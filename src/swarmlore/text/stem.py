@@ -1,7 +1,7 @@
 """Words without their inflection, for comparing statements.
 
-Gentler than the stems of full-text search (`text.words`): those may fold "policy" and "police", here that would make two
-different lessons the same.
+Gentler than the stems of full-text search (`text.words`): those may fold "policy" and "police", here that would make
+two different lessons the same.
 """
 
 from __future__ import annotations

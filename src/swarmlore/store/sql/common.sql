@@ -269,8 +269,8 @@ INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDA
 INSERT INTO migration (version, name, applied_at) VALUES (:version, :name, :applied_at)
 
 -- name: count_by
-SELECT tier, status, kind, category, source, count(*), sum(CASE WHEN forgotten_at IS NULL THEN 0 ELSE 1 END)
-FROM memory WHERE partition IN (:list:partitions) GROUP BY tier, status, kind, category, source
+SELECT tier, status, kind, category, source, count(*), count(forgotten_at)
+FROM memory WHERE partition IN (:list:partitions) GROUP BY partition, tier, status, kind, category, source
 
 -- name: every_seq
 SELECT seq FROM memory WHERE seq > :after ORDER BY seq LIMIT :limit
@@ -286,23 +286,6 @@ DELETE FROM entity WHERE memory_seq = :memory_seq
 
 -- name: seqs_of_entities
 SELECT DISTINCT memory_seq FROM entity WHERE partition IN (:list:partitions) AND entity IN (:list:entities)
-
--- name: list_memories
-SELECT seq FROM memory
-WHERE partition IN (:list:partitions)
-  AND (:tier = '' OR tier = :tier)
-  AND (:kind = '' OR kind = :kind)
-  AND (:category = '' OR category = :category)
-  AND (:source = '' OR source = :source)
-  AND (:session = '' OR session = :session)
-  AND (:owner = '' OR owner = :owner)
-  AND CASE :status
-        WHEN '' THEN status IN ('candidate', 'established', 'promoted') AND forgotten_at IS NULL
-        WHEN 'any' THEN TRUE
-        WHEN 'forgotten' THEN forgotten_at IS NOT NULL
-        ELSE status = :status AND forgotten_at IS NULL
-      END
-ORDER BY seq DESC LIMIT :limit OFFSET :offset
 
 -- name: ids_with_prefix
 SELECT id FROM memory

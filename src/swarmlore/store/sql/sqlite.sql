@@ -54,3 +54,21 @@ DELETE FROM words
 
 -- name: clear_cues
 DELETE FROM cue_words
+
+-- name: list_memories
+SELECT seq FROM memory INDEXED BY memory_newest
+WHERE partition = :partition
+  AND (:tier = '' OR tier = :tier)
+  AND (:kind = '' OR kind = :kind)
+  AND (:category = '' OR category = :category)
+  AND (:source = '' OR source = :source)
+  AND (:session = '' OR session = :session)
+  AND (:owner = '' OR owner = :owner)
+  AND CASE :status
+        WHEN '' THEN status IN ('candidate', 'established', 'promoted') AND forgotten_at IS NULL
+        WHEN 'any' THEN TRUE
+        WHEN 'forgotten' THEN forgotten_at IS NOT NULL
+        ELSE status = :status AND forgotten_at IS NULL
+      END
+  AND seq < :below
+ORDER BY seq DESC LIMIT :limit

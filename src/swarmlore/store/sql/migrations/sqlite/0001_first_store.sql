@@ -57,6 +57,7 @@ CREATE TABLE memory (
     stems TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX memory_text_hash ON memory (partition, text_hash);
+CREATE INDEX memory_newest ON memory (partition);  -- with the row number behind it: newest first per partition
 CREATE INDEX memory_key ON memory (partition, key) WHERE key <> '';
 CREATE INDEX memory_place ON memory (session, position) WHERE session <> '';
 CREATE INDEX memory_counts ON memory (partition, tier, status, kind, category, source, forgotten_at);
