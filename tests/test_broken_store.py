@@ -27,8 +27,8 @@ from swarmlore.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly,
 from swarmlore.store.store import Store
 
 LESSON = "The release build runs with make release in the tools folder"
-LAST = "What was said last is still in the write-ahead log and nowhere else"
 COUNT = 25
+IN_LOG = 6
 PAGE = 4096
 PROGRAM = [sys.executable, "-c", "import sys; from swarmlore.main import main; sys.exit(main())"]
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
@@ -76,11 +76,12 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def unsettled(tmp_path_factory: pytest.TempPathFactory, healthy: Path) -> Path:
-    """The same home as a killed process leaves it: its last memory is in the WAL only."""
+    """The same home as a killed process leaves it: its last memories are in the WAL only."""
     home = tmp_path_factory.mktemp("unsettled") / "home"
     shutil.copytree(healthy, home.parent / "open")
     with open_lore(home.parent / "open") as lore:
-        lore.remember(LAST)
+        for number in range(IN_LOG):
+            lore.remember(f"Lesson {number * 7919} was said last and is in the log of {number * 31} only")
         shutil.copytree(home.parent / "open", home)
     assert (home / "lore.db-wal").stat().st_size
     return home
@@ -170,7 +171,7 @@ def test_a_cut_store_with_a_log_is_whole_again_or_refused_with_its_log(
         assert prints(home) == before
         assert_restores(home)
     else:
-        assert found[0] == COUNT + 1
+        assert found[0] == COUNT + IN_LOG
 
 
 @pytest.mark.parametrize("log", [True, False], ids=["log", "no log"])
@@ -239,6 +240,49 @@ def test_an_interrupted_beginning_goes_on(fast_path: Path) -> None:
     os.truncate(home / "lore.db", 0)
     with pytest.raises(StoreCorrupt):
         open_lore(home)
+
+
+def test_a_file_without_tables_in_a_home_that_had_a_store_is_refused(healthy: Path, fast_path: Path) -> None:
+    home = fast_path / "home"
+    shutil.copytree(healthy, home)
+    (home / "lore.db").unlink()
+    empty = apsw.Connection(str(home / "lore.db"))
+    empty.execute("PRAGMA journal_mode = WAL").fetchall()
+    empty.close()
+    before = prints(home)
+    with pytest.raises(StoreCorrupt, match="lost its content"):
+        open_lore(home)
+    assert prints(home) == before
+    assert_restores(home)
+
+
+DAMAGED_ROWS = {
+    "memory": (
+        "more = '{'",
+        "more = '[]'",
+        "more = '{\"nobody\": 1}'",
+        "more = '{\"tags\": 5}'",
+        "text = CAST(x'ff' AS TEXT)",
+    ),
+    "audit": ("before = '{'", "before = CAST(x'ff' AS TEXT)"),
+    "session": ("extra = '{'",),
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "damage"), [(table, damage) for table, damages in DAMAGED_ROWS.items() for damage in damages]
+)
+def test_a_damaged_row_is_said(fast_path: Path, table: str, damage: str) -> None:
+    home = fast_path / "home"
+    fill(home, 2)
+    with open_lore(home) as lore:
+        lore.forget(lore.list()[0].id)
+        database = apsw.Connection(str(home / "lore.db"))
+        database.execute(f"UPDATE {table} SET {damage}").fetchall()
+        database.close()
+        with pytest.raises(StoreCorrupt, match="damaged") as caught:
+            lore.list(status="any"), lore.sessions(), [lore.history(memory.id) for memory in lore.list(status="any")]
+        assert "restore-backup" in caught.value.hint
 
 
 @pytest.mark.parametrize("seed", range(8))

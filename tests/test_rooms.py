@@ -21,6 +21,7 @@ ROOMS = {
     "text": 2,
     "rules": 3,
     "typed": 2,
+    "meanwhile": 2,
     "config": 4,
     "project": 4,
     "identity": 4,

@@ -9,12 +9,16 @@ from collections.abc import Sequence
 
 from swarmlore.config import RecallSettings
 from swarmlore.embedding import Embedding, QueryVector
-from swarmlore.frozen import frozen, replace
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.meanwhile import Meanwhile
 from swarmlore.records import Hit, Memory, Part, Query
 from swarmlore.rules import relevance
 from swarmlore.rules.relevance import Evidence
 from swarmlore.store.store import Store
 from swarmlore.text.words import code_share, index_text, query_terms
+
+if TYPE_CHECKING:
+    from swarmlore.vectors import VectorIndex
 
 LEAST = 50  # candidates of each engine, however few hits are asked for
 FILTERED = 4  # times as many where a filter will throw most of them away
@@ -57,13 +61,20 @@ class Found:
 
 @frozen
 class Question:
-    """A query as the engines see it."""
+    """A query as the scoring sees it."""
 
-    terms: tuple[str, ...]
     weights: dict[str, float]
     size: int
     code: float
     vector: QueryVector | None
+
+
+@frozen
+class Near:
+    """The question in vector space, and the rows nearest to it."""
+
+    vector: QueryVector | None
+    seqs: frozenset[int] = frozenset()
 
 
 class Gatherer:
@@ -80,19 +91,54 @@ class Gatherer:
         return (problem,) if problem and query.mode != "keyword" and query.profile not in ("knowledge", "beads") else ()
 
     def gather(self, query: Query, partitions: Sequence[int]) -> Found:
-        """Every candidate of both engines with its relevance."""
-        question = self._question(query, partitions)
-        seqs, cosines, cue_cosines = self._find(query, question, partitions)
+        """Every candidate of both engines with its relevance; the two look at the same time."""
+        wanted = self._wanted(query, LEAST)
+        by_meaning = self._start_by_meaning(query, partitions, wanted)
+        terms = tuple(query_terms(query.text))
+        frequencies, size = self._store.document_frequencies(terms, partitions)
+        seqs = set() if query.mode == "naive" else self._by_words(terms, partitions, wanted)
+        near = by_meaning.result() if by_meaning else Near(None)
+        weights = relevance.term_weights(frequencies, size)
+        question = Question(weights, size, code_share(query.text), near.vector)
+        return Found(question, self._judged(question, seqs | near.seqs, partitions))
+
+    def _start_by_meaning(self, query: Query, partitions: Sequence[int], wanted: int) -> Meanwhile | None:
+        """Embed the question and look for the nearest vectors, in a thread of its own."""
+        if query.mode == "keyword":
+            return None
+        index = self._embedding.index()  # catches up with the table here: the thread must not use the store
+        return Meanwhile(lambda: self._near(query.text, index, partitions, wanted))
+
+    def _near(self, text: str, index: VectorIndex | None, partitions: Sequence[int], wanted: int) -> Near:
+        vector = self._embedding.query(text)
+        if vector is None or index is None:
+            return Near(vector)
+        texts, cues = index.nearest(vector.vector, partitions, wanted)
+        return Near(vector, frozenset(seq for seq, _ in (*texts, *cues)))
+
+    def _by_words(self, terms: Sequence[str], partitions: Sequence[int], wanted: int) -> set[int]:
+        words = self._store.match_words(terms, partitions, wanted)
+        return {*words, *self._store.match_cues(terms, partitions, wanted)}
+
+    def _judged(self, question: Question, seqs: set[int], partitions: Sequence[int]) -> list[Candidate]:
         memories = self._store.by_seqs(sorted(seqs))
         stems = {seq: text.split() for seq, text in self._store.stems_of(list(memories)).items()}
         average = sum(map(len, stems.values())) / max(1, len(stems))
         late = self._late(question, list(memories), partitions)
+        cosines, cue_cosines = self._cosines(question, list(memories))
         found = []
         for seq, memory in memories.items():
             words = relevance.words_score(stems[seq], question.weights, average)
             evidence = Evidence(words, cosines.get(seq), late.get(seq))
             found.append(self._candidate(seq, memory, evidence, cue_cosines.get(seq), question, average))
-        return Found(question, _with_neighbours(found))
+        return _with_neighbours(found)
+
+    def _cosines(self, question: Question, seqs: Sequence[int]) -> tuple[dict[int, float], dict[int, float]]:
+        """The cosine of each row to its text and to its best situation."""
+        index = self._embedding.index() if question.vector is not None else None
+        if question.vector is None or index is None:
+            return {}, {}
+        return index.cosines(question.vector.vector, seqs), index.cue_cosines(question.vector.vector, seqs)
 
     def by_vector(self, query: Query, partitions: Sequence[int]) -> list[tuple[Memory, float]]:
         """(memory, cosine) of the nearest texts, for the profiles that rank by similarity alone."""
@@ -114,35 +160,10 @@ class Gatherer:
             return Verdict(True, f"nothing relevant enough: the best reached {best:.2f}, the bar is {bar:.2f}")
         return Verdict(False, "", blind=found.question.vector is None)
 
-    def _question(self, query: Query, partitions: Sequence[int]) -> Question:
-        terms = tuple(query_terms(query.text))
-        frequencies, size = self._store.document_frequencies(terms, partitions)
-        weights = relevance.term_weights(frequencies, size)
-        vector = None if query.mode == "keyword" else self._embedding.query(query.text)
-        return Question(terms, weights, size, code_share(query.text), vector)
-
     def _wanted(self, query: Query, least: int) -> int:
         filtered = query.kinds or query.categories or query.tags or query.sources or query.entities
         wanted = max(query.limit * self._settings.candidate_multiplier, least)
         return wanted * FILTERED if filtered else wanted
-
-    def _find(
-        self, query: Query, question: Question, partitions: Sequence[int]
-    ) -> tuple[set[int], dict[int, float], dict[int, float]]:
-        """Rows that either engine names; the cosine of each to its text and to its best situation."""
-        wanted = self._wanted(query, LEAST)
-        seqs: set[int] = set()
-        if query.mode != "naive":
-            seqs.update(self._store.match_words(question.terms, partitions, wanted))
-            seqs.update(self._store.match_cues(question.terms, partitions, wanted))
-        index = self._embedding.index() if question.vector is not None else None
-        if question.vector is None or index is None:
-            return seqs, {}, {}
-        vector = question.vector.vector
-        texts, cues = index.nearest(vector, partitions, wanted)
-        seqs.update(seq for seq, _ in (*texts, *cues))
-        rows = sorted(seqs)
-        return seqs, index.cosines(vector, rows), index.cue_cosines(vector, rows)
 
     def _candidate(
         self,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from swarmlore.config import Settings
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.meanwhile import Meanwhile
 from swarmlore.records import Caller, Draft, Memory, Rejection, Remembered
 from swarmlore.remember import Stored, Terms, as_neighbour, neighbours_of, settle, store_new
 from swarmlore.rules.birth import birth
@@ -297,26 +297,3 @@ class Writing:
             for seq, best in zip(members, index.similar(queries, place, LIKELY_SAME), strict=True):
                 found[seq] = [(other, cosine) for other, cosine in best if other != seq]
         return found
-
-
-class Meanwhile:
-    """Something computed in a thread while the disk is waited for; both let go of the interpreter."""
-
-    def __init__(self, compute: Callable[[], Any]) -> None:
-        self._compute = compute
-        self._value: Any = None
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self._value = self._compute()
-        except BaseException as error:  # noqa: BLE001  # raised again where the result is asked for
-            self._error = error
-
-    def result(self) -> Any:
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-        return self._value

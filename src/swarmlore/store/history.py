@@ -44,9 +44,9 @@ class History(Memories):
 
     def erase(self, operation: Operation, memory: Memory) -> None:
         """Remove a memory's text from rows, history and indexes. The caller scrubs the files afterwards."""
-        seq, partition = self.ask("seq_of", id=memory.id)[0]
-        self._unindex(int(seq), int(partition), memory)
-        self._replace_situations(int(seq), ())
+        seq, partition = self._row_of(memory)
+        self._unindex(seq, partition, memory)
+        self._replace_situations(seq, ())
         self.ask("delete_vectors_of", memory_seq=seq)
         self.ask("delete_pieces", memory_seq=seq)
         self.ask("drop_pending_of", memory_seq=seq)

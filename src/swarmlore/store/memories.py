@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from swarmlore.errors import Ambiguous, NotFound
+from swarmlore.errors import Ambiguous, Conflict, NotFound
 from swarmlore.frozen import frozen, replace
 from swarmlore.records import Caller, Memory, Situation
 from swarmlore.store import rows
@@ -82,17 +82,27 @@ class Memories(StoreBase):
         """Replace a memory by its next version; the former one goes to the history."""
         after = replace(after, version=before.version + 1, situations=_newest(after.situations))
         partition = self.partition_of(after)
-        seq, old_partition = self.ask("seq_of", id=before.id)[0]
-        self._unindex(int(seq), int(old_partition), before)
+        seq, old_partition = self._row_of(before)
+        self._unindex(seq, old_partition, before)
         words = Words.of(after)
         self.ask("replace_memory", **_without_handle(rows.to_row(after, partition)), stems=words.stems)
         if after.situations != before.situations:
-            self._replace_situations(int(seq), after.situations)
-        self._reindex_cues(int(seq), partition, after.live)
-        self._index(int(seq), partition, after, words)
-        self._renew_vector(int(seq), partition, after, same_text=_reads_alike(before, after))
+            self._replace_situations(seq, after.situations)
+        self._reindex_cues(seq, partition, after.live)
+        self._index(seq, partition, after, words)
+        self._renew_vector(seq, partition, after, same_text=_reads_alike(before, after))
         self.audit(operation, after, action, before, reason)
         return after
+
+    def _row_of(self, memory: Memory) -> tuple[int, int]:
+        """The row and partition of a memory that is still as it was read; another process may have been faster."""
+        found = self.ask("row_of", id=memory.id)
+        if not found:
+            raise NotFound(f"memory {memory.handle} is not there any more", "look it up with: swarmlore list")
+        seq, partition, version = found[0]
+        if version != memory.version:
+            raise Conflict(f"memory {memory.handle} was changed meanwhile", f"see it: swarmlore get {memory.handle}")
+        return int(seq), int(partition)
 
     def get(self, caller: Caller, id: str) -> Memory | None:
         """The memory, if it is there and the caller may see it."""

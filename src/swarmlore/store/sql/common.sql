@@ -54,6 +54,9 @@ UPDATE memory SET access_count = access_count + 1, last_accessed_at = :now WHERE
 -- name: seq_of
 SELECT seq, partition FROM memory WHERE id = :id
 
+-- name: row_of
+SELECT seq, partition, version FROM memory WHERE id = :id
+
 -- name: situations_of
 SELECT memory_seq, text, via, at, seq FROM situation WHERE memory_seq IN (:list:seqs) ORDER BY seq
 
