@@ -30,7 +30,8 @@ LESSON = "The release build runs with make release in the tools folder"
 COUNT = 25
 IN_LOG = 6
 PAGE = 4096
-PROGRAM = [sys.executable, "-c", "import sys; from swarmlore.main import main; sys.exit(main())"]
+# Without writing compiled modules: under a limit on file sizes Python would store half of them.
+PROGRAM = [sys.executable, "-B", "-c", "import sys; from swarmlore.main import main; sys.exit(main())"]
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
 
 
@@ -285,11 +286,12 @@ def test_a_damaged_row_is_said(fast_path: Path, table: str, damage: str) -> None
         assert "restore-backup" in caught.value.hint
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_flipped_bytes_are_harmless_or_said(healthy: Path, fast_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("log", [True, False], ids=["log", "no log"])
+@pytest.mark.parametrize("seed", range(5))
+def test_flipped_bytes_are_harmless_or_said(unsettled: Path, fast_path: Path, seed: int, log: bool) -> None:
     """Anywhere in the file: a bit, a few bytes, a whole page. Whatever is read, no other error comes out."""
     rng = random.Random(seed)
-    whole = (healthy / "lore.db").read_bytes()
+    whole = (unsettled / "lore.db").read_bytes()
     for _ in range(12):
         content = bytearray(whole)
         size = rng.choice((1, 1, 16, 64, PAGE))
@@ -300,14 +302,14 @@ def test_flipped_bytes_are_harmless_or_said(healthy: Path, fast_path: Path, seed
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir()
         (home / "lore.db").write_bytes(content)
-        shutil.copy(healthy / "store.json", home)
+        for name in ("store.json", "lore.db-wal") if log else ("store.json",):
+            shutil.copy(unsettled / name, home)
         before = prints(home)
         try:
             use(home)
         except (StoreCorrupt, StoreTooNew):
             assert prints(home) == before
-        if prints(home) == before:
-            write_and_check(home)
+        write_and_check(home)
 
 
 def write_and_check(home: Path) -> None:
@@ -539,7 +541,7 @@ def test_a_limit_on_file_sizes_is_a_full_disk(fast_path: Path, limit: int) -> No
     fill(home, 1)
     caller = json.dumps([ALICE.project, ALICE.agent, ALICE.role, ALICE.trust])
     done = subprocess.run(
-        [sys.executable, "-c", WRITER, str(home), str(limit), caller],
+        [sys.executable, "-B", "-c", WRITER, str(home), str(limit), caller],
         capture_output=True,
         text=True,
         timeout=60,

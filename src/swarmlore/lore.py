@@ -62,6 +62,7 @@ class Lore:
         self.settings = settings
         self.project = project
         self.store = store
+        store.hive = settings.knowledge.hive_enabled
         self._clock = clock
         self._guard = threading.RLock()
 
@@ -141,6 +142,7 @@ class Lore:
     def block(self, cue: str, **request: Any) -> Block:
         """The fenced lines an agent is given for a prompt, an error output or a path; empty when nothing fits."""
         with self._guard:
+            request.setdefault("scopes", self.scopes(request.get("profile") or self.settings.recall.profile))
             return self.injector.block(cue, request, self.now())
 
     def get(self, ref: str) -> Memory:

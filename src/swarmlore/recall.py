@@ -15,12 +15,13 @@ from swarmlore.errors import InvalidInput
 from swarmlore.frozen import replace
 from swarmlore.records import MODES, PROFILES, Caller, Hit, Memory, Part, Query
 from swarmlore.rules import ranking
+from swarmlore.rules.birth import in_force
 from swarmlore.rules.meaning import contradicts, differences
 from swarmlore.rules.priors import default_priors, preferred
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 from swarmlore.text.entities import entities_from_text, resolve_entities, resolve_entity
-from swarmlore.text.similarity import jaccard_bigram
+from swarmlore.text.similarity import content_words, jaccard_bigram
 from swarmlore.text.words import query_terms
 
 MAX_LIMIT = 1000
@@ -28,7 +29,6 @@ MAX_QUERY_CHARS = 20_000
 SCAN_ROWS = 10_000  # profiles that rank without an index look at the newest so many
 SAME = 0.6  # word-pair overlap from which two hits count as one, if nothing that matters differs
 NUDGED, NUDGED_PER_HIT = 40, 4
-COMPARED = 20  # hits compared with each other; more are only asked for by programs
 
 
 class Hits(tuple[Hit, ...]):
@@ -85,15 +85,13 @@ class Recaller:
 
     def _entities(self, query: Query) -> tuple[str, ...]:
         """The asked entities as slugs; a bare word that fits several is the caller's to decide."""
-        if all(":" in word for word in query.entities):
-            return query.entities
-        return resolve_entities(query.entities, self._store.known_entities(self._caller))
+        words = tuple(word.strip().lower() for word in query.entities)
+        if all(":" in word for word in words):
+            return words
+        return resolve_entities(words, self._store.known_entities(self._caller))
 
     def _partitions(self, query: Query) -> list[int]:
-        tiers = query.tiers
-        if not self._settings.knowledge.hive_enabled:
-            tiers = tuple(tier for tier in tiers or ("agent", "swarm") if tier != "hive") or ("none",)
-        return self._store.visible(self._caller, tiers, all_projects=query.all_projects)
+        return self._store.visible(self._caller, query.tiers, all_projects=query.all_projects)
 
     def _ranked(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
         """All candidates with the profile's score, best first."""
@@ -174,26 +172,14 @@ class Recaller:
         for hit in hits:
             if len(kept) >= query.limit:
                 break
-            if not passes(hit.memory, query, now):
-                continue
-            if len(kept) < COMPARED and not hit.memory.raw:
-                rival = self._rival(hit, kept)
-                if rival is not None:
-                    kept = _without(kept, hit, rival)
-                    continue
-            kept.append(hit)
+            if passes(hit.memory, query, now):
+                kept = _with(kept, hit)
         return kept
-
-    def _rival(self, hit: Hit, kept: Sequence[Hit]) -> Hit | None:
-        """A hit that says the same or the opposite."""
-        return next((other for other in kept if not other.memory.raw and _clash(hit.memory, other.memory)), None)
 
 
 def passes(memory: Memory, query: Query, now: float) -> bool:
     """Whether a memory may answer: alive, in force, in scope, and of what was asked."""
-    if not memory.live or (memory.expires_at is not None and memory.expires_at <= now):
-        return False
-    if (memory.valid_from or now) > now or (memory.valid_until is not None and memory.valid_until <= now):
+    if not memory.live or not in_force(memory, now):
         return False
     if query.scopes and memory.scope not in query.scopes:
         return False
@@ -220,20 +206,35 @@ def _ordered(hits: Iterable[Hit]) -> list[Hit]:
     return sorted(hits, key=lambda hit: (-hit.score, -hit.memory.created_at, hit.memory.id))
 
 
+def _with(kept: list[Hit], hit: Hit) -> list[Hit]:
+    """The hits with one more, unless one of them says the same or the opposite and is preferred; else it takes the
+    place of all such."""
+    rivals = [] if hit.memory.raw else [other for other in kept if _clash(hit.memory, other.memory)]
+    if not rivals:
+        return [*kept, hit]
+    if not all(_beats(hit.memory, rival.memory) for rival in rivals):
+        return kept
+    place = kept.index(rivals[0])
+    others = [other for other in kept if other not in rivals]
+    return [*others[:place], hit, *others[place:]]
+
+
 def _clash(one: Memory, other: Memory) -> bool:
+    """Whether two memories say the same or the opposite; what shares hardly a word does neither."""
+    words, others = content_words(one.text), content_words(other.text)
+    if other.raw or 4 * len(words & others) < min(len(words), len(others)):
+        return False
     shared = bool(set(one.entities) & set(other.entities))
-    if contradicts(one.text, other.text, shared_entity=shared):
-        return True
+    return bool(contradicts(one.text, other.text, shared_entity=shared)) or _same(one, other)
+
+
+def _same(one: Memory, other: Memory) -> bool:
     return jaccard_bigram(one.text, other.text) >= SAME and not differences(one.text, other.text)
 
 
-def _without(kept: list[Hit], hit: Hit, rival: Hit) -> list[Hit]:
-    """Of a hit and its rival the preferred one stays, in the better place."""
-    if preferred(hit.memory, rival.memory).id == rival.memory.id:
-        return kept
-    if jaccard_bigram(hit.memory.text, rival.memory.text) >= SAME and hit.memory.trust <= rival.memory.trust:
-        return kept
-    return [hit if other is rival else other for other in kept]
+def _beats(hit: Memory, rival: Memory) -> bool:
+    """Of two that say the same the better hit stays unless the other is trusted more."""
+    return hit.trust > rival.trust if _same(hit, rival) else preferred(hit, rival).id == hit.id
 
 
 def _hive_wins(hits: Sequence[Hit]) -> list[Hit]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import Link, Memory, Remembered, Situation
-from swarmlore.rules.birth import confirm
+from swarmlore.rules.birth import confirm, in_force
 from swarmlore.rules.gate import Passed
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
@@ -26,6 +26,7 @@ class Terms:
     profile: str = "default"
     dedup_threshold: float = 0.6
     shown: frozenset[str] = frozenset()
+    judge_meaning: bool = True
     advice: Decision | None = None
     advised_on: frozenset[tuple[str, int]] = frozenset()
 
@@ -46,7 +47,7 @@ def store_new(store: Store, operation: Operation, memory: Memory, passed: Passed
         hidden = replace(memory, status="quarantined")
         stored = Stored("quarantined", store.put(operation, hidden, "quarantined", passed.quarantine))
         return _told(operation, stored, passed, passed.quarantine)
-    near = neighbours_of(store, memory, thorough=terms.profile == "knowledge")
+    near = neighbours_of(store, memory, operation.at, thorough=terms.profile == "knowledge")
     if not near:
         return _told(operation, Stored("added", store.put(operation, memory)), passed, "nothing like it is known")
     decision = _decide(memory, near, terms)
@@ -55,18 +56,18 @@ def store_new(store: Store, operation: Operation, memory: Memory, passed: Passed
     return _told(operation, stored, passed, decision.reason)
 
 
-def neighbours_of(store: Store, memory: Memory, *, thorough: bool = False) -> list[Memory]:
-    """Live memories of the same partition that might say the same or the opposite."""
+def neighbours_of(store: Store, memory: Memory, now: float, *, thorough: bool = False) -> list[Memory]:
+    """Memories in force of the same partition that might say the same or the opposite."""
     partition = store.partition_of(memory)
-    near = store.neighbours(partition, memory.text, memory.key, thorough=thorough).values()
+    found = store.neighbours(partition, memory.text, memory.key, thorough=thorough).values()
+    near = [other for other in found if in_force(other, now)]
     if memory.raw:
         return [other for other in near if _same_place(memory, other)]
     return [other for other in near if not other.raw]
 
 
 def _decide(memory: Memory, near: Sequence[Memory], terms: Terms) -> Decision:
-    from swarmlore.rules.upsert import Decision, decide  # loads the vocabulary of differences: only for neighbours
-    from swarmlore.text.similarity import jaccard_bigram
+    from swarmlore.rules.upsert import Decision  # loads the vocabulary of differences: only for neighbours
 
     if memory.key:
         for other in near:
@@ -75,7 +76,20 @@ def _decide(memory: Memory, near: Sequence[Memory], terms: Terms) -> Decision:
     seen = frozenset((other.id, other.version) for other in near)
     if terms.advice is not None and seen == terms.advised_on:
         return terms.advice
-    return decide(
+    same = [other for other in near if other.scope == memory.scope]
+    decision = _by_rule(memory, same, terms)
+    if decision.operation == "ADD" and len(same) < len(near):
+        across = _by_rule(memory, [other for other in near if other.scope != memory.scope], terms)
+        if across.operation in ("DELETE", "LINK"):  # in another scope both may hold: only the link is drawn
+            return across
+    return decision
+
+
+def _by_rule(memory: Memory, near: Sequence[Memory], terms: Terms) -> Decision:
+    from swarmlore.rules.upsert import Decision, decide
+    from swarmlore.text.similarity import jaccard_bigram
+
+    decision = decide(
         memory.text,
         memory.trust,
         [as_neighbour(memory, other, jaccard_bigram(memory.text, other.text)) for other in near],
@@ -84,6 +98,7 @@ def _decide(memory: Memory, near: Sequence[Memory], terms: Terms) -> Decision:
         lesson=not memory.raw,
         dedup_threshold=terms.dedup_threshold,
     )
+    return Decision("ADD") if decision.operation == "REJECT" and not terms.judge_meaning else decision
 
 
 def as_neighbour(memory: Memory, other: Memory, similarity: float) -> Neighbour:
@@ -122,11 +137,11 @@ def settle(
     from swarmlore.rules.upsert import decide
 
     similar = [as_neighbour(memory, other, cosine) for other, cosine in near]
-    decision = decide(
-        memory.text, memory.trust, similar, profile=terms.profile, measure="cosine", lesson=not memory.raw
-    )
+    decision = decide(memory.text, memory.trust, similar, profile=terms.profile, measure="cosine")
     target = next((other for other, _ in near if other.id == decision.target), None)
     if target is None or decision.operation in ("ADD", "REJECT"):
+        return Stored("added", memory)
+    if target.scope != memory.scope and decision.operation in ("NOOP", "UPDATE"):
         return Stored("added", memory)
     reason = f"by meaning: {decision.reason}"
     if decision.operation == "NOOP":
@@ -159,13 +174,23 @@ def _confirm(store: Store, operation: Operation, memory: Memory, target: Memory,
         return Stored(
             "confirmed", target, (target.id,), "already known; this session was shown it, so it does not count"
         )
-    confirmed = confirm(target, operation.caller, operation.at)
-    situations = _joined(target.situations, memory.situations)
-    if confirmed is None and situations == target.situations:
+    seen = confirm(target, operation.caller, memory.created_at) or target
+    after = replace(
+        seen,
+        situations=_joined(target.situations, memory.situations),
+        trust=max(target.trust, memory.trust),
+        expires_at=_later(target.expires_at, memory.expires_at),
+    )
+    if after == target:
         return Stored("confirmed", target, (target.id,), "already known")
-    after = replace(confirmed or target, situations=situations)
-    after = store.revise(operation, target, after, "confirmed", "seen again" if confirmed else "new situation")
+    reason = "seen again" if seen is not target else "said again"
+    after = store.revise(operation, target, after, "confirmed", reason)
     return Stored("confirmed", after, (target.id,), "already known")
+
+
+def _later(one: float | None, other: float | None) -> float | None:
+    """The later of two ends; None never ends."""
+    return None if one is None or other is None else max(one, other)
 
 
 def _update(store: Store, operation: Operation, memory: Memory, target: Memory, decision: Decision) -> Memory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from swarmlore.config import Settings
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected
@@ -11,13 +11,14 @@ from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.meanwhile import Meanwhile
 from swarmlore.records import Caller, Draft, Memory, Rejection, Remembered
 from swarmlore.remember import Stored, Terms, as_neighbour, neighbours_of, settle, store_new
-from swarmlore.rules.birth import birth
+from swarmlore.rules.birth import birth, in_force
 from swarmlore.rules.gate import GateRejection, Passed, pass_gate
 from swarmlore.store.base import Operation
 from swarmlore.store.search import embedded_text
 from swarmlore.store.store import Store
 from swarmlore.text.entities import entities_from_text, resolve_entities
 from swarmlore.text.ids import is_id
+from swarmlore.text.slug import learned_key
 
 if TYPE_CHECKING:
     from typing import Any
@@ -172,7 +173,18 @@ class Writing:
 
     def _born(self, draft: Draft, operation: Operation) -> Memory:
         named = replace(draft, entities=(*draft.entities, *entities_from_text(draft.text)))
+        if draft.source == "learned_comment" and not draft.key:
+            named = replace(named, key=learned_key(draft.text))
+        if origins := draft.source_ref.get("derived_from"):
+            named = replace(named, trust=self._trust_of_origins(origins, draft.trust))
         return birth(named, self._caller, draft.id or self._new_id(), operation.at, self._life_days)
+
+    def _trust_of_origins(self, ids: Any, claimed: int | None) -> int:
+        """What is derived from several has the lowest trust of them; unknown origins count as none."""
+        listed = ids if isinstance(ids, (list, tuple)) else [ids]
+        found = [self._store.get(self._caller, str(id)) for id in listed]
+        lowest = min((memory.trust if memory else 0 for memory in found), default=self._caller.trust)
+        return lowest if claimed is None else min(lowest, claimed)
 
     def _vectors(self, memory: Memory) -> dict[str, dict[str, Any]]:
         """Vector rows of the text and its situations, by their texts; none if the embedder fails."""
@@ -180,12 +192,15 @@ class Writing:
         rows = self._embedding.rows(list(dict.fromkeys(texts)))
         return {row["text"]: row for row in rows or ()}
 
+    def _plain_terms(self) -> Terms:
+        """The limits of [knowledge] act in its own profile only."""
+        knowledge = self._settings.knowledge
+        if self._profile != "knowledge":
+            return Terms(self._profile)
+        return Terms(self._profile, knowledge.dedup_threshold, judge_meaning=knowledge.validation_enabled)
+
     def _terms(self, memory: Memory, session: str, *, ask: bool = True) -> Terms:
-        terms = Terms(
-            self._profile,
-            self._settings.knowledge.dedup_threshold,
-            self._store.shown_in(self._caller, session),
-        )
+        terms = replace(self._plain_terms(), shown=self._store.shown_in(self._caller, session))
         if not ask or self._settings.writer.kind == "none" or self._profile == "knowledge" or memory.raw:
             return terms
         return self._advised(memory, terms)
@@ -194,7 +209,7 @@ class Writing:
         """Ask the language model before the transaction; its advice counts only if nothing changed meanwhile."""
         from swarmlore.text.similarity import jaccard_bigram
 
-        near = neighbours_of(self._store, memory)
+        near = neighbours_of(self._store, memory, memory.created_at)
         alike = [as_neighbour(memory, other, jaccard_bigram(memory.text, other.text)) for other in near]
         if not alike:
             return terms
@@ -234,8 +249,7 @@ class Writing:
         waiting = self._store.count_pending().get("settle", (0, 0))[0]
         if index is None or (len(index) > SETTLE_AT_ONCE_ROWS and waiting < SETTLE_BATCH):
             return told
-        results = self._settle(operation, terms)
-        stored = results.get(told.memory.id)
+        stored = self._settle(terms, {told.memory.id: operation}).get(told.memory.id)
         if stored is None or stored.outcome == "added":
             return told
         return replace(told, outcome=stored.outcome, memory=stored.memory, related=stored.related, reason=stored.reason)
@@ -243,41 +257,49 @@ class Writing:
     def settle(self) -> int:
         """Compare every fresh vector that still waits; returns how many did."""
         total = 0
-        terms = Terms(self._profile, self._settings.knowledge.dedup_threshold)
-        while count := len(self._settle(self._operation("settle"), terms)):
+        while count := len(self._settle(self._plain_terms(), {})):
             total += count
         return total
 
-    def _settle(self, operation: Operation, terms: Terms) -> dict[str, Stored]:
+    def _settle(self, terms: Terms, own: Mapping[str, Operation]) -> dict[str, Stored]:
+        """Settle a batch. What is not part of the caller's own operation is done in the author's name, on its own."""
         index = self._embedding.index()
         seqs = [row[0] for row in self._store.pending("settle", SETTLE_BATCH)]
         if index is None or not seqs:
             return {}
         near = self._nearest(seqs)
         results: dict[str, Stored] = {}
-        with self._store.operation(operation):
+        with self._store.engine.writing():
             for seq in seqs:
                 self._store.settled(seq)
-                memories = self._store.by_seqs([seq, *(other for other, _ in near.get(seq, ()))])
-                memory = memories.get(seq)
-                if memory is None:
-                    continue
-                results[memory.id] = self._settle_one(operation, memory, near.get(seq, ()), memories, terms)
+                memory = self._store.by_seqs([seq]).get(seq)
+                if memory is not None:
+                    with self._store.operation(own.get(memory.id) or self._settling(memory)) as operation:
+                        results[memory.id] = self._settle_one(operation, seq, memory, near.get(seq, ()), terms)
         return results
 
+    def _settling(self, memory: Memory) -> Operation:
+        author = Caller(memory.project, memory.owner, "worker", memory.trust)
+        return replace(self._operation("settle"), caller=author)
+
     def _settle_one(
-        self,
-        operation: Operation,
-        memory: Memory,
-        near: Sequence[tuple[int, float]],
-        memories: dict[int, Memory],
-        terms: Terms,
+        self, operation: Operation, seq: int, memory: Memory, near: Sequence[tuple[int, float]], terms: Terms
     ) -> Stored:
+        """The newer of two texts is the one that corrects: older neighbours are judged by this one, and this one by
+        newer neighbours that were settled before it had its vector."""
         if memory.raw or not memory.live or terms.profile == "knowledge":
             return Stored("added", memory)
-        alike = [(memories[seq], cosine) for seq, cosine in near if seq in memories]
-        alike = [(other, cosine) for other, cosine in alike if other.live and not other.raw and other.id != memory.id]
-        return settle(self._store, operation, memory, alike, terms)
+        memories = self._store.by_seqs([other for other, _ in near])
+        alike = [(place, memories[place], cosine) for place, cosine in near if place in memories]
+        alike = [item for item in alike if item[1].live and not item[1].raw and in_force(item[1], operation.at)]
+        older = [(other, cosine) for place, other, cosine in alike if place < seq]
+        stored = settle(self._store, operation, memory, older, terms)
+        waiting = {row[0] for row in self._store.pending("settle", 10 * SETTLE_BATCH)}
+        for place, newer, cosine in alike:
+            now = self._store.by_seqs([seq]).get(seq)
+            if place > seq and place not in waiting and now is not None and now.live:
+                settle(self._store, operation, newer, [(now, cosine)], terms)
+        return stored
 
     def _nearest(self, seqs: Sequence[int]) -> dict[int, list[tuple[int, float]]]:
         """The most similar rows of each row's own partition, in one product per partition."""

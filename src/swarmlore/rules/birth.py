@@ -60,6 +60,13 @@ def _expiry(draft: Draft, created_at: float, life_days: Mapping[str, float]) -> 
     return None if days is None else created_at + days * DAY_S
 
 
+def in_force(memory: Memory, now: float) -> bool:
+    """Whether a memory is neither expired nor outside of its time of validity."""
+    if memory.expires_at is not None and memory.expires_at <= now:
+        return False
+    return (memory.valid_from or now) <= now and (memory.valid_until is None or memory.valid_until > now)
+
+
 def sighting_place(memory: Memory, project: str, at: float) -> str:
     """Where a sighting counts once: a project for the hive, else a phase; unannounced phases are days."""
     if memory.tier == "hive":

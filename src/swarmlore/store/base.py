@@ -41,6 +41,7 @@ class StoreBase:
         self._partitions: dict[tuple[str, str, str], int] = {}
         self._data_version = -1
         self._told = ""
+        self.hive = True  # false: the hive is neither read nor written
 
     def ask(self, statement: str, /, **params: Any) -> list[Row]:
         """Run a named statement; a list given for `(:list:x)` becomes one parameter."""
@@ -77,7 +78,8 @@ class StoreBase:
         wide = all_projects and caller.role == "person"
         name = "every_shared_partition" if wide else "visible_partitions"
         params = {"agent": caller.agent} if wide else {"agent": caller.agent, "project": caller.project}
-        return [int(id) for id, tier in self.ask(name, **params) if not tiers or tier in tiers]
+        found = [(int(id), tier) for id, tier in self.ask(name, **params) if self.hive or tier != "hive"]
+        return [id for id, tier in found if not tiers or tier in tiers]
 
     @contextmanager
     def operation(self, operation: Operation) -> Iterator[Operation]:

@@ -17,9 +17,10 @@ MIN_PREFIX = 4
 SITUATIONS_KEPT = 8
 NEIGHBOURS = 12
 PAGE = 500
+THOROUGH = 1_000
 FEW_SHINGLES = 5
 STEMS_KEPT = 4_000  # characters of a long text's words that scoring looks at
-SHINGLE_LOOK = 24  # newest rows looked at per shared shingle: a phrase in more of them says little
+SHINGLE_LOOK = 32  # newest rows looked at per shared shingle: a phrase in more of them says little
 
 
 @frozen
@@ -172,13 +173,15 @@ class Memories(StoreBase):
     def neighbours(self, partition: int, text: str, key: str = "", *, thorough: bool = False) -> dict[int, Memory]:
         """Live memories of one partition that share a key, the text or enough of its words, best first.
 
-        Not thorough, those that share less than half of their content words are left out without being loaded.
+        Thorough, all of the newest ones; else those that share less than half of their content words are left out.
         """
         equal = self._equal_rows(partition, text, key)
-        alike = [seq for seq in self._rows_by_shingles(partition, text) if seq not in equal]
-        if alike and not thorough:
-            alike = self._of_the_same_words(text, alike)
-        best = [*equal, *alike][:NEIGHBOURS]
+        if thorough:  # profile knowledge keeps a few hundred lessons and may refuse a text for any of them
+            alike = [int(row[0]) for row in self.ask("newest_of", partition=partition, limit=THOROUGH)]
+            best = list(dict.fromkeys((*equal, *alike)))
+        else:
+            found_by_words = [seq for seq in self._rows_by_shingles(partition, text) if seq not in equal]
+            best = [*equal, *self._of_the_same_words(text, found_by_words)][:NEIGHBOURS]
         found = self.by_seqs(best)
         return {seq: found[seq] for seq in best if seq in found and found[seq].live}
 
@@ -200,6 +203,8 @@ class Memories(StoreBase):
     def _of_the_same_words(self, text: str, seqs: Sequence[int]) -> list[int]:
         from swarmlore.text.similarity import content_words
 
+        if not seqs:
+            return []
         mine = content_words(text)
         texts = {int(seq): str(other) for seq, other in self.ask("texts_of", seqs=list(seqs))}
         words = {seq: content_words(texts[seq]) for seq in seqs if seq in texts}

@@ -79,6 +79,9 @@ SELECT seq, stems FROM memory WHERE seq IN (:list:seqs)
 -- name: set_stems
 UPDATE memory SET stems = :stems WHERE seq = :seq
 
+-- name: newest_of
+SELECT seq FROM memory WHERE partition = :partition ORDER BY seq DESC LIMIT :limit
+
 -- name: texts_of
 SELECT seq, text FROM memory WHERE seq IN (:list:seqs)
 
