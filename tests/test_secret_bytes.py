@@ -134,7 +134,7 @@ DOORS: dict[str, Callable[[Lore, str], object]] = {
     "wrong kind": lambda lore, it: refused(lambda: lore.remember(LESSON, kind=it)),
     "wrong tier": lambda lore, it: refused(lambda: lore.remember(LESSON, tier=it)),
     "wrong id": lambda lore, it: refused(lambda: lore.remember(LESSON, id=f"{it}\n")),
-    "import": lambda lore, it: lore.remember_many([Draft(f"Line with {it} inside"), Draft(it), Draft("x" * 300 + it)]),
+    "import": lambda lore, it: lore.remember_many([Draft(f"Line with {it} inside"), Draft(it), Draft("word " * 60 + it)]),
     "update": lambda lore, it: (
         lore.remember("Always run make migrate before the tests of the billing service"),
         lore.remember(f"Always run make migrate before the tests of the billing service, with {it}"),
@@ -176,13 +176,13 @@ def test_the_search_for_leaks_finds_what_is_there(home: Path, lore: Lore) -> Non
     assert leaks(harmless, (home / "lore.db-wal").read_bytes())
 
 
-@pytest.mark.parametrize("spaces", [1, 500, 1_500, 1_560, 1_580, 1_590, 1_600, 3_000])
+@pytest.mark.parametrize("spaces", [1, 500, 1_560, 1_580, 1_600, 19_970, 19_980, 19_990, 99_990])
 @pytest.mark.parametrize("filler", [" ", "\n", "- "])
 def test_a_cue_is_cut_only_after_its_secrets_are_gone(home: Path, lore: Lore, spaces: int, filler: str) -> None:
     """Half a secret is not recognised any more, and white space is squeezed before the cue is cut."""
     secret = github(random.Random(spaces))
     lore.remember(LESSON)
-    lore.block("a" + filler * (spaces // len(filler)) + secret[0])
+    lore.block("a " + filler * (spaces // len(filler)) + secret[0])
     assert_clean(secret, home, log=True)
 
 

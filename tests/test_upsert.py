@@ -55,7 +55,20 @@ def test_a_correction_of_lower_trust_replaces_nothing(pair):
 
 def test_most_corrections_supersede_what_they_correct():
     superseded = [pair for pair in CORRECTIONS if judge(pair["new"], pair["old"], 0.96).operation == "DELETE"]
-    assert len(superseded) >= 0.95 * len(CORRECTIONS)
+    assert len(superseded) >= 0.88 * len(CORRECTIONS)
+
+
+def test_independent_facts_of_the_same_form_never_replace_each_other():
+    """Losing a fact is worse than keeping an outdated one beside its correction."""
+    lines = (Path(__file__).parent / "data" / "independent.jsonl").read_text(encoding="utf-8").splitlines()
+    lost = []
+    for pair in map(json.loads, lines):
+        one, other = pair["one"], pair["other"]
+        for measure, similarity in (("jaccard", jaccard_bigram(one, other)), ("cosine", 0.9), ("cosine", 0.97)):
+            near = [Neighbour("x", one, similarity, 2)]
+            decision = decide(other, 2, near, profile="default", measure=measure)
+            lost += [pair] if decision.operation in ("DELETE", "NOOP") else []
+    assert not lost
 
 
 def test_most_paraphrases_confirm():

@@ -10,7 +10,7 @@ from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import replace
 from swarmlore.providers.base import Writer
 from swarmlore.records import Draft
-from swarmlore.rules.gate import pass_gate
+from swarmlore.rules.gate import pass_gate, scrub_value
 from swarmlore.rules.upsert import Decision, Neighbour, parse_decision
 
 SYSTEM = (
@@ -43,7 +43,8 @@ def ask(writer: Writer, text: str, trust: int, known: Sequence[Neighbour]) -> De
 
     lessons = [{"id": item.id, "text": item.text} for item in known]
     user = json.dumps({"new": text, "known": lessons}, ensure_ascii=False)
-    decision = parse_decision(ask_json(writer, SYSTEM, user, KEYS), known, text=text, trust=trust)
+    answer = scrub_value(ask_json(writer, SYSTEM, user, KEYS))
+    decision = parse_decision(answer, known, text=text, trust=trust)
     if decision is not None and decision.operation == "UPDATE":
         passed = pass_gate(Draft(decision.text))
         return None if passed.quarantine else replace(decision, text=passed.draft.text)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 USER_FILE = "config.toml"
 PROJECT_FILE = ".swarmlore.toml"
+# What a project's file mostly says may be said without a section.
+SHORT = {"profile": "recall.profile", "enabled": "knowledge.enabled", "hive": "life.hive"}
 
 
 def _setting(default: Any, help: str, **facts: Any) -> Any:
@@ -239,7 +241,7 @@ def read_file(path: str) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path} cannot be read: {error}", f"mend or remove {path}") from error
     return {
-        (f"{section}.{key}" if key else section): value
+        (f"{section}.{key}" if key else SHORT.get(section, section)): value
         for section, table in data.items()
         for key, value in (table.items() if isinstance(table, dict) else (("", table),))
     }

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 CUE_CHARS = 400
+READ_CHARS = 20_000  # of a cue; redacted before it is cut, so that no half of a secret stays
+COMPACTION = "compaction"
+FLOOR_CHARS = 300
 SPARE = 3  # hits per place in the block: trust, authors and what was shown before cut some
 
 
@@ -55,7 +58,8 @@ class Injector:
         if reason := self._reason_to_skip(request, room):
             return self._recorded(request, Composed(""), reason, now)
         hits, silence = self._recaller.relevant(self._query(request, room), now)
-        shown_before = self._store.shown_in(self._caller, request.session)
+        compacted = request.trigger == COMPACTION  # what was shown before is out of the context
+        shown_before = frozenset() if compacted else self._store.shown_in(self._caller, request.session)
         fresh = [hit for hit in hits if hit.memory.id not in shown_before]
         again = tuple((hit, "shown earlier in this session") for hit in hits if hit.memory.id in shown_before)
         composed = self._compose(fresh, room, request, now)
@@ -70,7 +74,7 @@ class Injector:
             request.chars_left,
             max_count=knowledge.max_inject_count if seeds else own.max_count,
             char_budget=knowledge.inject_char_budget if seeds else own.char_budget,
-            floor_chars=knowledge.context_budget_threshold,
+            floor_chars=knowledge.context_budget_threshold if seeds else FLOOR_CHARS,
         )
 
     def _reason_to_skip(self, request: BlockRequest, room: Allowance) -> str:
@@ -117,7 +121,7 @@ class Injector:
             agent=self._caller.agent,
             session=request.session,
             trigger=request.trigger,
-            cue=" ".join(scrub_text(request.cue[: 4 * CUE_CHARS]).split())[:CUE_CHARS],
+            cue=" ".join(scrub_text(request.cue[:READ_CHARS]).split())[:CUE_CHARS],
             shown=tuple(_shown(hit, "") for hit in composed.shown),
             cut=tuple(_shown(hit, why) for hit, why in composed.cut),
             chars=composed.chars,
@@ -136,7 +140,7 @@ def _request(cue: str, facts: Mapping[str, Any]) -> BlockRequest:
     if not isinstance(cue, str):
         raise InvalidInput("a cue is a text", "give the prompt, the error output or the path")
     request: BlockRequest = make(BlockRequest, {**facts, "cue": strip_blocks(cue).strip()}, "block")
-    return request
+    return replace(request, trigger=scrub_text(request.trigger), session=scrub_text(request.session))
 
 
 def _shown(hit: Hit, why: str) -> Shown:

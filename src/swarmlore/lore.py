@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from swarmlore.writing import Imported, Writing
 
 MOST_LISTED = 10_000_000
-CATCH_UP_AT_CLOSE = 256  # texts that a process with a loaded model embeds before it leaves
+CATCH_UP_AT_CLOSE = 64  # texts that a process with a loaded model embeds before it leaves
 
 
 class Lore:
@@ -65,6 +65,7 @@ class Lore:
         store.hive = settings.knowledge.hive_enabled
         self._clock = clock
         self._guard = threading.RLock()
+        self._closed = False
 
     @classmethod
     def open(
@@ -99,6 +100,9 @@ class Lore:
     def close(self) -> None:
         """Finish what a loaded model can finish quickly, then let go of the file."""
         with self._guard:
+            if self._closed:
+                return
+            self._closed = True
             try:
                 if "embedding" in self.__dict__ and self.embedding.loaded and not self.store.engine.readonly:
                     self.embedding.catch_up(CATCH_UP_AT_CLOSE)
@@ -179,7 +183,7 @@ class Lore:
         if bool(session) == bool(source):
             raise InvalidInput("name one origin", "swarmlore forget --session ID or --source NAME")
         with self._guard:
-            memories = [m for m in self._from_origin(session, source) if may_change(self.caller, m)]
+            memories = [m for m in self._from_origin(session, source, erase) if may_change(self.caller, m)]
             if erase:
                 self._erase(memories)
                 return tuple(replace(memory, text="", title="") for memory in memories)
@@ -210,15 +214,15 @@ class Lore:
 
     def start_session(self, id: str, *, client: str = "", cwd: str = "", **extra: Any) -> Session:
         """Note that a session began; the same id again keeps its start."""
-        from swarmlore.rules.gate import scrub_text
+        from swarmlore.rules.gate import scrub_value
 
         given = {"id": id, "client": client, "cwd": cwd, "extra": json_values(extra)}
-        asked: Session = make(Session, given, "start_session")
+        asked: Session = make(Session, {name: scrub_value(value) for name, value in given.items()}, "start_session")
         with self._guard:
-            known = self.store.session(self.caller, id)
+            known = self.store.session(self.caller, asked.id)
             began = known.started_at if known else self.now()
             who = {"project": self.caller.project, "agent": self.caller.agent}
-            session = replace(asked, **who, started_at=began, cwd=scrub_text(cwd))
+            session = replace(asked, **who, started_at=began)
             self.store.put_session(self.caller, session)
             return session
 
@@ -354,17 +358,26 @@ class Lore:
                 "only its author, a lead or a person can remove it",
             )
 
-    def _from_origin(self, session: str, source: str) -> Sequence[Memory]:
-        store, caller = self.store, self.caller
-        ids = store.ids_of_session(caller, session) if session else store.ids_of_source(caller, source)
+    def _from_origin(self, session: str, source: str, hidden: bool) -> Sequence[Memory]:
+        """What came from an origin, with what was derived from it; erasing reaches what was only hidden before."""
+        store, who = self.store, self.caller
+        listed = (
+            store.ids_of_session(who, session, hidden=hidden)
+            if session
+            else store.ids_of_source(who, source, hidden=hidden)
+        )
+        ids = list(listed)
         fresh = ids
-        while fresh := [id for id in store.ids_derived_from(caller, fresh) if id not in ids]:
+        while fresh := [id for id in store.ids_derived_from(who, fresh, hidden=hidden) if id not in ids]:
             ids += fresh
-        return [memory for id in ids if (memory := store.get(caller, id)) is not None]
+        return [memory for id in ids if (memory := store.get(who, id)) is not None]
 
     def _erase(self, memories: Sequence[Memory]) -> None:
+        """Erase memories with what they superseded: former wordings are the same text in another row."""
         with self.store.operation(self._operation("erase")) as operation:
             for memory in memories:
+                for former in self.store.superseded_by(self.caller, memory.id):
+                    self.store.erase(operation, former)
                 self.store.erase(operation, memory)
         self.store.engine.scrub()
 

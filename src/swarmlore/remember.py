@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from swarmlore.rules.upsert import Decision, Neighbour
 
 
+DEFAULT = Memory(id="", text="")
+
+
 @frozen
 class Terms:
     """How to judge sameness: whose rules, how alike, what this session was shown, and a model's advice if asked."""
@@ -154,7 +157,8 @@ def settle(
         return Stored("updated", updated, (target.id,), reason)
     if decision.operation == "DELETE" and _may_replace(memory, target):
         _hide(store, operation, target, memory, reason)
-        newer = replace(memory, supersedes=(*memory.supersedes, target.id), updated_at=operation.at)
+        heir = _inherited(memory, target)
+        newer = replace(heir, supersedes=(*memory.supersedes, target.id), updated_at=operation.at)
         newer = store.revise(operation, memory, newer, "superseded another", reason)
         add_link(store, operation, Link(memory.id, target.id, "supersedes", operation.at))
         return Stored("superseded", newer, (target.id,), reason)
@@ -208,10 +212,22 @@ def _update(store: Store, operation: Operation, memory: Memory, target: Memory, 
 
 
 def _supersede(store: Store, operation: Operation, memory: Memory, target: Memory, reason: str) -> Stored:
-    fresh = store.put(operation, replace(memory, supersedes=(target.id,)), reason=reason)
+    fresh = store.put(operation, replace(_inherited(memory, target), supersedes=(target.id,)), reason=reason)
     _hide(store, operation, target, fresh, reason)
     add_link(store, operation, Link(fresh.id, target.id, "supersedes", operation.at))
     return Stored("superseded", fresh, (target.id,), reason)
+
+
+def _inherited(memory: Memory, target: Memory) -> Memory:
+    """A correction is about the same thing: what was known about that and not said anew is kept."""
+    return replace(
+        memory,
+        kind=target.kind if memory.kind == DEFAULT.kind else memory.kind,
+        category=target.category if memory.category == DEFAULT.category else memory.category,
+        tags=tuple(dict.fromkeys((*memory.tags, *target.tags))),
+        entities=tuple(dict.fromkeys((*memory.entities, *target.entities))),
+        situations=_joined(target.situations, memory.situations),
+    )
 
 
 def _hide(store: Store, operation: Operation, loser: Memory, winner: Memory, reason: str) -> None:

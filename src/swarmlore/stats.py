@@ -22,7 +22,7 @@ def count(store: Store, caller: Caller) -> dict[str, Any]:
             groups[name][value] = groups[name].get(value, 0) + rows - hidden
         live += rows - hidden if names[1] in LIVE_STATUSES else 0
         forgotten += hidden
-    pending = {work: waiting for work, (waiting, _) in store.count_pending().items()}
+    pending = store.count_waiting(caller)
     facts = store.engine.facts()
     return {
         "live": live,

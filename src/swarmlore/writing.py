@@ -148,9 +148,10 @@ class Writing:
         if not isinstance(draft, Draft):
             raise InvalidInput(f"expected a Draft, got {type(draft).__name__}", "from swarmlore.records import Draft")
         self._check_allowed(draft)
-        if any(":" not in word for word in draft.entities):
-            known = self._store.known_entities(self._caller)
-            draft = replace(draft, entities=resolve_entities(draft.entities, known))
+        entities = tuple(word.strip().lower() for word in draft.entities if isinstance(word, str))
+        if any(":" not in word for word in entities):
+            entities = resolve_entities(entities, self._store.known_entities(self._caller))
+        draft = replace(draft, entities=entities)
         knowledge = self._settings.knowledge
         try:
             return pass_gate(draft, profile=self._profile, validate=knowledge.validation_enabled)

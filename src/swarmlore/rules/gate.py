@@ -12,7 +12,7 @@ from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import LESSON_SOURCES, Draft
 from swarmlore.rules.safety import inspect_safety
-from swarmlore.rules.structure import check_structure
+from swarmlore.rules.structure import check_sanity, check_structure
 from swarmlore.rules.vague import is_vague
 from swarmlore.text.clean import clean
 from swarmlore.text.secrets import redact
@@ -53,6 +53,7 @@ def pass_gate(draft: Draft, *, profile: str = "default", validate: bool = True) 
     if not draft.text:
         raise InvalidInput("there is no text to remember", 'say it: swarmlore remember "TEXT"')
     if not validate:
+        check_sanity(draft, max_chars=MAX_CHARS)
         return Passed(draft, redacted, stripped)
     try:
         check_structure(draft, lesson=is_short_lesson(draft, profile), max_chars=MAX_CHARS)
@@ -93,17 +94,34 @@ def scrub(draft: Draft) -> tuple[Draft, tuple[str, ...], int]:
     scrubber = _Scrubber()
     clean_draft = replace(
         draft,
-        text=scrubber.text(draft.text).strip(),
-        title=scrubber.text(draft.title).strip(),
+        text=_without_our_blocks(scrubber.text(draft.text)).strip(),
+        title=_without_our_blocks(scrubber.text(draft.title)).strip(),
         tags=tuple(scrubber.text(tag).strip() for tag in draft.tags),
         entities=tuple(scrubber.text(entity).strip() for entity in draft.entities),
         category=None if draft.category is None else scrubber.text(draft.category).strip(),
         key=scrubber.text(draft.key),
-        situation=" ".join(scrubber.text(draft.situation).split())[:SITUATION_CHARS],
+        situation=" ".join(_without_our_blocks(scrubber.text(draft.situation)).split())[:SITUATION_CHARS],
+        situation_via=scrubber.text(draft.situation_via)[:SITUATION_CHARS],
+        scope=None if draft.scope is None else scrubber.text(draft.scope),
+        id=scrubber.text(draft.id),
         source_ref=scrubber.value(draft.source_ref),
         extra=scrubber.value(draft.extra),
     )
     return clean_draft, tuple(scrubber.redacted), scrubber.stripped
+
+
+def _without_our_blocks(text: str) -> str:
+    """What an agent was shown is not learnt again from it."""
+    if "=== swarmlore notes" not in text:
+        return text
+    from swarmlore.rules.block import strip_blocks
+
+    return strip_blocks(text)
+
+
+def scrub_value(value: Any) -> Any:
+    """JSON values with every text in them cleaned and redacted."""
+    return _Scrubber().value(value)
 
 
 def scrub_text(text: str) -> str:

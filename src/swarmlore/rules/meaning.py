@@ -34,7 +34,8 @@ _SAME_WORDS = 0.9
 """[N]: above this share of equal words, one negation makes a contradiction."""
 _WINDOW = 3
 _SAME_SUBJECT = 0.6
-_CORRECTED = 4  # replaced words up to which two statements are compared by what they share alone
+_NEWS = frozenset("now currently today already instead anymore again since".split())
+"""Words that say that something is new, not what."""
 
 _PAIRS = (
     ("always", "never"),
@@ -228,10 +229,20 @@ def same_subject(new: str, old: str) -> bool:
     words = _words_without(here, {token.key for slot in values for token in slot.new})
     others = _words_without(there, {token.key for slot in values for token in slot.old})
     shared = len(words & others)
-    replaced = max(sum(len(slot.new) for slot in difference.slots), sum(len(slot.old) for slot in difference.slots))
-    if not swap and replaced > _CORRECTED and replaced * 2 > shared:
-        return False  # a correction changes a word or two; where most words changed it is another statement
+    if not swap and _changes(difference) > 1:
+        return False  # "staging is on" and "production is off" both hold: a correction changes one thing
     return shared > 0 and shared >= _SAME_SUBJECT * min(len(words), len(others))
+
+
+def _changes(difference: Difference) -> int:
+    """How many things are different: each replaced word, each word that turned into its opposite, always or never."""
+    count = int(bool(difference.modality))
+    for slot in difference.slots:
+        sides = [[token for token in side if token.word not in _NEWS] for side in (slot.old, slot.new)]
+        old, new = ({token.word: token.key for token in side} for side in sides)
+        replaced = max(len(old.keys() - new.keys()), len(new.keys() - old.keys()))
+        count += replaced + sum(old[word] != new[word] for word in old.keys() & new.keys())
+    return count
 
 
 def _is_swap(difference: Difference) -> bool:

@@ -29,6 +29,12 @@ def check_structure(draft: Draft, *, lesson: bool, max_chars: int = MAX_CHARS) -
     """Raise Rejected for the first rule of layer 1 that the draft breaks, InvalidInput for a field nobody can read."""
     _check_length(draft.text, lesson, max_chars)
     _check_category(draft)
+    check_sanity(draft, max_chars=max_chars)
+
+
+def check_sanity(draft: Draft, *, max_chars: int = MAX_CHARS) -> None:
+    """What has to hold even where validation is switched off: sizes, known words, ranges."""
+    _check_length(draft.text, lesson=False, max_chars=max_chars)
     if draft.scope is not None and not _matches(_SCOPE, draft.scope):
         raise Rejected("invalid scope: must be 'global' or 'stack:<name>'", 1, "for example: --scope stack:python")
     _check_confidence(draft.confidence)

@@ -50,9 +50,28 @@ class History(Memories):
         self.ask("delete_vectors_of", memory_seq=seq)
         self.ask("delete_pieces", memory_seq=seq)
         self.ask("drop_pending_of", memory_seq=seq)
-        for name in ("erase_audit", "erase_receipt_items", "erase_receipt_cues", "delete_links_of", "delete_memory"):
+        for name in (
+            "erase_reasons",
+            "erase_audit",
+            "erase_receipt_items",
+            "erase_receipt_cues",
+            "delete_links_of",
+            "delete_memory",
+        ):
             self.ask(name, id=memory.id)
         self.audit(operation, replace(memory, text="", title=""), "erased", None)
+
+    def superseded_by(self, caller: Caller, id: str) -> list[Memory]:
+        """Every memory whose place this one took, directly or through another."""
+        found: dict[str, Memory] = {}
+        queue = [id]
+        while queue:
+            for (former,) in self.ask("ids_superseded_by", id=queue.pop()):
+                memory = self.get(caller, str(former))
+                if memory is not None and memory.id not in found:
+                    found[memory.id] = memory
+                    queue.append(memory.id)
+        return list(found.values())
 
     def last_operation(self, caller: Caller) -> str:
         """The caller's newest act that can still be undone, or ''."""
@@ -60,39 +79,42 @@ class History(Memories):
         return str(rows[0][0]) if rows else ""
 
     def undo(self, operation: Operation, target: str) -> list[Memory]:
-        """Take back one operation, whole, or refuse and change nothing."""
-        caller = operation.caller
-        self._check_undoable(caller, target)
+        """Take back one operation, whole, or refuse and change nothing. An undo can be undone too."""
+        undoes = self._check_undoable(operation.caller, target)
         reverted = [self._revert(operation, *change) for change in self._changes_of(target)]
         self.ask("delete_links_of_operation", operation=target)
         self.ask("mark_undone", id=target, undone_by=operation.id)
+        if undoes:  # what had been taken back counts again
+            self.ask("mark_undone", id=undoes, undone_by="")
         return reverted
 
     def _changes_of(self, target: str) -> list[tuple[str, str, int, str | None]]:
-        """Each memory an operation touched, once: its last action and version there, and what it was before."""
+        """Each memory an operation touched, once: its last action and audit row there, and what it was before."""
         changes: dict[str, tuple[str, str, int, str | None]] = {}
-        for id, action, version, before in self.ask("audit_of_operation", operation=target):  # newest first
-            last = changes.get(id, (id, action, version, before))
+        for id, action, seq, before in self.ask("audit_of_operation", operation=target):  # newest first
+            last = changes.get(id, (id, action, seq, before))
             changes[id] = (id, last[1], last[2], before)
         return list(changes.values())
 
-    def _check_undoable(self, caller: Caller, target: str) -> None:
+    def _check_undoable(self, caller: Caller, target: str) -> str:
+        """Whose undo the target is, or ''; raises where it cannot be undone."""
         rows = self.ask("get_operation", id=target)
         if not rows or rows[0][4] != caller.project:
             raise NotFound(f"no operation {target!r}", "swarmlore history ID shows the operations on a memory")
-        _, _, verb, by, _, _, _, undone_by = rows[0]
+        _, _, verb, by, _, _, undoes, undone_by = rows[0]
         if by != caller.agent and not caller.leads:
             raise NotAllowed("this operation is another agent's", "only its author, a lead or a person can undo it")
         if undone_by:
             raise Conflict(f"operation {target} was undone already", f"to bring it back: swarmlore undo {undone_by}")
         if verb == "erase":
             raise Conflict("an erased memory cannot be brought back", "restore a backup if you have one")
+        return str(undoes)
 
-    def _revert(self, operation: Operation, id: str, action: str, version: int, before: str | None) -> Memory:
+    def _revert(self, operation: Operation, id: str, action: str, seq: int, before: str | None) -> Memory:
         now = self.get(operation.caller, id)
         if now is None:
             raise NotFound(f"memory {id} is not there any more", "it was erased, or it is not yours to see")
-        if now.version != version:
+        if self.ask("changes_since", id=id, seq=seq)[0][0]:
             raise Conflict(
                 f"memory {now.handle} was changed after this operation",
                 f"see what happened: swarmlore history {now.handle}",

@@ -75,7 +75,9 @@ class Journal(Search):
         who = {"project": caller.project, "agent": caller.agent, "every": int(caller.leads)}
         found = self.ask("list_receipts", **who, session=session, limit=limit)
         items: dict[tuple[int, int], list[Shown]] = {}
-        for seq, memory, handle, score, cut, why in self.ask("receipt_items", seqs=[row[0] for row in found]):
+        for seq, memory, handle, score, cut, why in self.ask(
+            "receipt_items", seqs=[row[0] for row in found], partitions=self.visible(caller)
+        ):
             items.setdefault((seq, cut), []).append(Shown(memory, handle, score, why))
         return [_receipt(row, tuple(items.get((row[0], 0), ())), tuple(items.get((row[0], 1), ()))) for row in found]
 

@@ -114,19 +114,19 @@ class Memories(StoreBase):
         """The one visible memory that an id, a handle or a unique prefix names."""
         memory = self.get(caller, ref)
         if memory is None:
-            memory = self.get(caller, self._expand(caller, ref.strip().lower()))
+            memory = self.get(caller, self._expand(caller, ref.strip()))
         if memory is None:
             raise NotFound(f"no memory {ref!r}", "look it up with: swarmlore list")
         return memory
 
     def _expand(self, caller: Caller, ref: str) -> str:
         partitions = self.visible(caller)
-        exact = self.ask("id_of_handle", handle=ref, partitions=partitions)
+        exact = self.ask("id_of_handle", handle=ref.lower(), partitions=partitions)
         if exact:
             return str(exact[0][0])
         if len(ref) < MIN_PREFIX:
             return ""
-        span = {"low": ref, "high": ref + "\U0010ffff"}
+        span = {"low": ref, "high": ref + "\U0010ffff", "low_handle": ref.lower(), "high_handle": ref.lower() + "g"}
         found = [str(row[0]) for row in self.ask("ids_with_prefix", **span, partitions=partitions, limit=6)]
         if len(found) > 1:
             raise Ambiguous(f"{ref!r} fits {len(found)} memories or more", "give more characters", tuple(found))
@@ -210,14 +210,17 @@ class Memories(StoreBase):
         words = {seq: content_words(texts[seq]) for seq in seqs if seq in texts}
         return [seq for seq, others in words.items() if 2 * len(mine & others) >= min(len(mine), len(others))]
 
-    def ids_of_session(self, caller: Caller, session: str) -> list[str]:
-        return [str(row[0]) for row in self.ask("ids_of_session", session=session, partitions=self.visible(caller))]
+    def ids_of_session(self, caller: Caller, session: str, *, hidden: bool = False) -> list[str]:
+        found = self.ask("ids_of_session", session=session, hidden=int(hidden), partitions=self.visible(caller))
+        return [str(row[0]) for row in found]
 
-    def ids_of_source(self, caller: Caller, source: str) -> list[str]:
-        return [str(row[0]) for row in self.ask("ids_of_source", source=source, partitions=self.visible(caller))]
+    def ids_of_source(self, caller: Caller, source: str, *, hidden: bool = False) -> list[str]:
+        found = self.ask("ids_of_source", source=source, hidden=int(hidden), partitions=self.visible(caller))
+        return [str(row[0]) for row in found]
 
-    def ids_derived_from(self, caller: Caller, ids: Sequence[str]) -> list[str]:
-        return [str(row[0]) for row in self.ask("ids_derived_from", ids=list(ids), partitions=self.visible(caller))]
+    def ids_derived_from(self, caller: Caller, ids: Sequence[str], *, hidden: bool = False) -> list[str]:
+        found = self.ask("ids_derived_from", ids=list(ids), hidden=int(hidden), partitions=self.visible(caller))
+        return [str(row[0]) for row in found]
 
     def known_entities(self, caller: Caller) -> list[str]:
         return [str(row[0]) for row in self.ask("entities_known", partitions=self.visible(caller))]

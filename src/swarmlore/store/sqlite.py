@@ -168,7 +168,18 @@ class SqliteEngine:
             for table in ("words", "cue_words"):
                 self.script(f"INSERT INTO {table}({table}) VALUES ('optimize')")
             self.script("VACUUM")
-            self.script("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._empty_wal()
+
+    def _empty_wal(self) -> None:
+        """Copy the log into the file and cut it; a reader of an older state keeps that from happening for a while."""
+        deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+        while self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]:
+            if time.monotonic() > deadline:
+                raise errors.StoreBusy(
+                    "it is erased, but another process still reads an older state, so the log file holds it",
+                    "end the other process, then run: swarmlore forget --erase again, or swarmlore reindex",
+                )
+            time.sleep(0.05)
 
     def check(self) -> list[str]:
         problems = [row[0] for row in self.run("PRAGMA integrity_check(20)") if row[0] != "ok"]

@@ -143,6 +143,10 @@ DELETE FROM pending WHERE memory_seq = :memory_seq
 UPDATE pending SET attempts = attempts + 1, error = :error
 WHERE work = :work AND memory_seq = :memory_seq AND situation_seq = :situation_seq
 
+-- name: count_visible_pending
+SELECT work, count(*) FROM pending JOIN memory ON memory.seq = pending.memory_seq
+WHERE memory.partition IN (:list:partitions) GROUP BY work
+
 -- name: list_pending
 SELECT memory_seq, situation_seq, attempts, error FROM pending WHERE work = :work ORDER BY memory_seq LIMIT :limit
 
@@ -187,7 +191,11 @@ VALUES (:id, :at, :verb, :by, :project, :reason, :undoes, '')
 SELECT id, at, verb, by, project, reason, undoes, undone_by FROM operation WHERE id = :id
 
 -- name: last_operation
-SELECT id FROM operation WHERE by = :by AND project = :project AND undone_by = '' AND undoes = '' AND verb <> 'erase'
+SELECT id FROM operation WHERE by = :by AND project = :project AND undone_by = '' AND undoes = ''
+  AND verb NOT IN ('erase', 'settle') AND NOT EXISTS (
+    SELECT 1 FROM audit LEFT JOIN memory ON memory.id = audit.memory
+    WHERE audit.operation = operation.id AND memory.id IS NULL
+  )
 ORDER BY at DESC, id DESC LIMIT 1
 
 -- name: mark_undone
@@ -203,10 +211,20 @@ FROM audit JOIN operation ON operation.id = audit.operation
 WHERE audit.memory = :id ORDER BY audit.seq
 
 -- name: audit_of_operation
-SELECT memory, action, version, before FROM audit WHERE operation = :operation ORDER BY seq DESC
+SELECT memory, action, seq, before FROM audit WHERE operation = :operation ORDER BY seq DESC
+
+-- name: changes_since
+SELECT count(*) FROM audit JOIN operation ON operation.id = audit.operation
+WHERE audit.memory = :id AND audit.seq > :seq AND operation.undone_by = '' AND operation.undoes = ''
 
 -- name: erase_audit
-UPDATE audit SET before = NULL WHERE memory = :id
+UPDATE audit SET before = NULL, reason = '' WHERE memory = :id
+
+-- name: erase_reasons
+UPDATE audit SET reason = '' WHERE operation IN (SELECT operation FROM audit WHERE memory = :id)
+
+-- name: ids_superseded_by
+SELECT id FROM memory WHERE superseded_by = :id
 
 -- name: add_rejection
 INSERT INTO rejection (id, partition, text, reason, layer, at) VALUES (:id, :partition, :text, :reason, :layer, :at)
@@ -249,13 +267,15 @@ WHERE project = :project AND (agent = :agent OR :every = 1) AND (session = :sess
 ORDER BY seq DESC LIMIT :limit
 
 -- name: receipt_items
-SELECT receipt_seq, memory, handle, score, cut, why FROM receipt_item
-WHERE receipt_seq IN (:list:seqs) ORDER BY receipt_seq, place
+SELECT receipt_seq, memory, receipt_item.handle, score, cut, why FROM receipt_item
+LEFT JOIN memory ON memory.id = receipt_item.memory
+WHERE receipt_seq IN (:list:seqs) AND (memory.seq IS NULL OR memory.partition IN (:list:partitions))
+ORDER BY receipt_seq, place
 
 -- name: shown_in_session
 SELECT DISTINCT receipt_item.memory FROM receipt_item JOIN receipt ON receipt.seq = receipt_item.receipt_seq
 WHERE receipt.project = :project AND receipt.session = :session AND receipt_item.cut = 0
-  AND receipt.seq > coalesce((
+  AND receipt.seq >= coalesce((
     SELECT max(seq) FROM receipt WHERE project = :project AND session = :session AND trigger = 'compaction'
   ), 0)
 
@@ -295,14 +315,15 @@ SELECT DISTINCT memory_seq FROM entity WHERE partition IN (:list:partitions) AND
 
 -- name: ids_with_prefix
 SELECT id FROM memory
-WHERE partition IN (:list:partitions) AND (id >= :low AND id < :high OR handle >= :low AND handle < :high)
+WHERE partition IN (:list:partitions) AND (id >= :low AND id < :high OR handle >= :low_handle AND handle < :high_handle)
 ORDER BY seq DESC LIMIT :limit
 
 -- name: id_of_handle
 SELECT id FROM memory WHERE handle = :handle AND partition IN (:list:partitions)
 
 -- name: ids_of_session
-SELECT id FROM memory WHERE session = :session AND partition IN (:list:partitions) AND forgotten_at IS NULL
+SELECT id FROM memory WHERE session = :session AND partition IN (:list:partitions)
+  AND (forgotten_at IS NULL OR :hidden)
 
 -- name: queue_foreign
 INSERT INTO pending (memory_seq, situation_seq, work)

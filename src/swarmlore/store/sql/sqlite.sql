@@ -40,12 +40,12 @@ SELECT count(*) FROM words WHERE words MATCH :match
 SELECT count(*) FROM words
 
 -- name: ids_of_source
-SELECT id FROM memory WHERE partition IN (:list:partitions) AND forgotten_at IS NULL AND (
+SELECT id FROM memory WHERE partition IN (:list:partitions) AND (forgotten_at IS NULL OR :hidden) AND (
     source = :source OR EXISTS (SELECT 1 FROM json_each(more, '$.source_ref') WHERE json_each.value = :source)
 )
 
 -- name: ids_derived_from
-SELECT id FROM memory WHERE partition IN (:list:partitions) AND forgotten_at IS NULL AND EXISTS (
+SELECT id FROM memory WHERE partition IN (:list:partitions) AND (forgotten_at IS NULL OR :hidden) AND EXISTS (
     SELECT 1 FROM json_each(more, '$.source_ref.derived_from') WHERE json_each.value IN (:list:ids)
 )
 

@@ -72,7 +72,7 @@ class Desk:
             self.home,
             cwd=self.folder,
             flags={"recall.profile": profile} if profile else None,
-            interactive=self.interactive,
+            interactive=_is_terminal(sys.stdin) or _is_terminal(sys.stdout),  # `list | less` is still a person
             client="cli",
         )
 
@@ -93,11 +93,6 @@ class Desk:
             return os.getcwd()
         except OSError:
             raise InvalidInput("the current folder is gone", "cd to one that exists, or use --project PATH") from None
-
-    @property
-    def interactive(self) -> bool:
-        """Whether a person sits at both ends."""
-        return _is_terminal(sys.stdin) and _is_terminal(sys.stdout)
 
     # Answers
 
