@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from swarmlore import Lore
 from swarmlore.records import Caller, Memory
@@ -75,5 +75,7 @@ def shared() -> Path:
     return SHARED
 
 
-# `make torture` runs the state machine long; the suite runs it short.
-settings.register_profile("torture", max_examples=500, stateful_step_count=50)
+# No deadlines: a busy machine is no bug. `make torture` runs the state machine long; the suite runs it short.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("torture", deadline=None, max_examples=500, stateful_step_count=50)
+settings.load_profile("suite")

@@ -86,10 +86,11 @@ def attempt(call: Callable[[], Any]) -> Any:
     return refusal
 
 
-def state(lore: Lore) -> list[int]:
-    """How much is stored; refused texts are listed apart and do not count."""
-    tables = ("memory", "audit", "operation", "session", "receipt")
-    return [int(lore.store.engine.run(f"SELECT count(*) FROM {table}")[0][0]) for table in tables]
+def state(lore: Lore) -> tuple[int, ...]:
+    """The last row numbers: every change adds an audit row. Refused texts are listed apart and do not count."""
+    last = ", ".join(f"(SELECT coalesce(max(seq), 0) FROM {table})" for table in ("memory", "audit", "receipt"))
+    [row] = lore.store.engine.run(f"SELECT {last}, (SELECT count(*) FROM session)")
+    return row
 
 
 def left_alone(lore: Lore, call: Callable[[], Any]) -> Any:
@@ -136,7 +137,7 @@ def test_any_text_can_be_looked_for(small: Lore, text: str, profile: str) -> Non
 @batches(5)
 def test_any_text_is_a_cue(small: Lore, cues: list[str]) -> None:
     for cue in cues:
-        block = small.block(cue, session=f"session {cues.index(cue)}", trigger="error")
+        block = small.block(cue, trigger="error")
         assert block.text or block.receipt.reason
         assert small.receipts(limit=1) == (block.receipt,)
 
@@ -161,9 +162,9 @@ def test_any_text_as_a_tag_comes_back_or_is_refused(lore: Lore, small: Lore, tag
             assert len(told.memory.tags) == 1
             assert is_storable(told.memory.tags[0])
             assert lore.store.get(ALICE, told.memory.id) == told.memory
-        attempt(lambda tag=tag: small.recall("release build", tags=[tag], phase=tag))  # type: ignore[misc]
-        attempt(lambda tag=tag: small.recall("release build", entities=[tag]))  # type: ignore[misc]
         attempt(lambda tag=tag: small.list(tags=[tag], session=tag, owner=tag))  # type: ignore[misc]
+    attempt(lambda: small.recall("release build", tags=tags, phase=tags[0], mode="keyword"))
+    attempt(lambda: small.recall("release build", entities=tags, mode="keyword"))
 
 
 @pytest.mark.parametrize("field", ["title", "situation", "key", "category", "source_ref", "extra"])
@@ -436,7 +437,7 @@ WAYS: tuple[tuple[str, ...], ...] = (
 
 
 @given(words=st.sampled_from(WAYS), text=any_text.map(lambda text: text.replace("\0", "")))
-@settings(max_examples=2_000, deadline=None, database=None)
+@settings(max_examples=1_200, deadline=None, database=None)
 def test_any_word_on_the_command_line_is_answered(run: Run, words: tuple[str, ...], text: str) -> None:
     reply = run(*(word.replace("{}", text) for word in words))
     assert_told(reply)
@@ -459,7 +460,7 @@ def test_odd_strings_on_the_command_line(run: Run, fast_home: Path, shared: Path
 
 
 @given(st.binary(max_size=200) | any_text.map(lambda text: text.encode("utf-8", "surrogatepass")))
-@settings(max_examples=600, deadline=None, database=None)
+@settings(max_examples=400, deadline=None, database=None)
 def test_any_bytes_in_a_file_or_on_standard_input_are_answered(run: Run, fast_home: Path, content: bytes) -> None:
     path = fast_home / "bytes.txt"
     path.write_bytes(content)

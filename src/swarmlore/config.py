@@ -238,7 +238,7 @@ def read_file(path: str) -> dict[str, Any]:
     try:
         with open(path, "rb") as file:
             data = tomllib.load(file)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} cannot be read: {error}", f"mend or remove {path}") from error
     return {
         (f"{section}.{key}" if key else SHORT.get(section, section)): value

@@ -121,7 +121,7 @@ class Injector:
             agent=self._caller.agent,
             session=request.session,
             trigger=request.trigger,
-            cue=" ".join(scrub_text(request.cue[:READ_CHARS]).split())[:CUE_CHARS],
+            cue=" ".join(scrub_text(_beginning(request.cue)).split())[:CUE_CHARS],
             shown=tuple(_shown(hit, "") for hit in composed.shown),
             cut=tuple(_shown(hit, why) for hit, why in composed.cut),
             chars=composed.chars,
@@ -141,6 +141,14 @@ def _request(cue: str, facts: Mapping[str, Any]) -> BlockRequest:
         raise InvalidInput("a cue is a text", "give the prompt, the error output or the path")
     request: BlockRequest = make(BlockRequest, {**facts, "cue": strip_blocks(cue).strip()}, "block")
     return replace(request, trigger=scrub_text(request.trigger), session=scrub_text(request.session))
+
+
+def _beginning(cue: str) -> str:
+    """The first part of a long cue, cut between words: half a secret would not be recognised as one."""
+    if len(cue) <= READ_CHARS:
+        return cue
+    kept = cue[:READ_CHARS]
+    return kept[: len(kept) - len(kept.split()[-1])] if kept.split() and not cue[READ_CHARS].isspace() else kept
 
 
 def _shown(hit: Hit, why: str) -> Shown:
