@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import ALICE, BOB, PERSON, quick_env
-from swarmlore import Lore
+from swarmlore import Lore, config
 from swarmlore.errors import InvalidInput, NotFound, Rejected, SwarmloreError
 from swarmlore.main import main
 from swarmlore.records import PROFILES, Draft
@@ -136,10 +136,9 @@ def test_any_text_can_be_looked_for(small: Lore, text: str, profile: str) -> Non
 @given(texts(5))
 @batches(5)
 def test_any_text_is_a_cue(small: Lore, cues: list[str]) -> None:
-    for cue in cues:
-        block = small.block(cue, trigger="error")
-        assert block.text or block.receipt.reason
-        assert small.receipts(limit=1) == (block.receipt,)
+    blocks = [small.block(cue, trigger="error") for cue in cues]
+    assert all(block.text or block.receipt.reason for block in blocks)
+    assert small.receipts(limit=len(cues)) == tuple(block.receipt for block in reversed(blocks))
 
 
 @given(any_text)
@@ -354,6 +353,38 @@ def test_a_value_of_the_wrong_type_is_refused_or_harmless(name: str, fast_home: 
     assert unforeseen == []
 
 
+def test_a_taken_id_in_an_import_is_counted_as_refused(lore: Lore) -> None:
+    lore.remember("The first lesson under this name stays as it is", id="import:1")
+    told = lore.remember_many(
+        [
+            Draft("Wheels are cached in the folder called wheelhouse"),
+            Draft("Quite another lesson comes under the same name", id="import:1"),
+            Draft("The linter is run by a hook before each commit"),
+        ]
+    )
+    assert (told.stored, [place for place, _ in told.rejected]) == (2, [2])
+    assert lore.get("import:1").text == "The first lesson under this name stays as it is"
+
+
+@pytest.mark.parametrize("home", ["a\0b", "/tmp/\ud800", "/dev/null/x"])
+def test_a_home_that_can_be_none_is_refused(fast_home: Path, home: str) -> None:
+    found = attempt(lambda: Lore.open(home, cwd=fast_home, caller=ALICE, env=quick_env()))
+    assert isinstance(found, SwarmloreError)
+
+
+@given(any_text.map(lambda text: text.replace("\0", "")))
+@settings(max_examples=300, deadline=None, database=None)
+def test_a_setting_that_was_written_comes_back(fast_home: Path, text: str) -> None:
+    """Whatever its value is; and what was written before it is still there."""
+    home = str(fast_home / "settings")
+    os.makedirs(home, exist_ok=True)
+    config.write_value(home, "recall.limit", "7")
+    written = attempt(lambda: config.write_value(home, "writer.model", text))
+    loaded = config.load(home, "", {})
+    assert loaded.recall.limit == 7
+    assert isinstance(written, SwarmloreError) or loaded.writer.model == text
+
+
 @pytest.mark.parametrize("path", ["a\0b", "\ud800", "/dev/null", "/", "."])
 def test_a_backup_has_a_name_that_can_be_one(lore: Lore, path: str) -> None:
     assert isinstance(left_alone(lore, lambda: lore.backup(path)), SwarmloreError)
@@ -525,9 +556,7 @@ def test_values_that_are_none_are_refused_on_the_command_line(run: Run, words: l
 
 @pytest.mark.skipif(os.name != "posix", reason="only there arguments are bytes")
 def test_a_process_given_bytes_that_are_no_text(fast_home: Path) -> None:
-    """Arguments, environment and folder names of Unix are bytes; those of an old encoding are no UTF-8."""
-    folder = os.fsencode(fast_home / "project") + b"-f\xfc\xdfe"
-    os.makedirs(folder, exist_ok=True)
+    """Arguments and names of files are bytes there; those of an old encoding are no UTF-8."""
     home = os.fsencode(fast_home / "bytes")
     program = [os.fsencode(sys.executable), b"-c", b"import sys; from swarmlore.main import main; sys.exit(main())"]
     env = {**os.environb, b"SWARMLORE_EMBEDDER_KIND": b"none", b"SWARMLORE_HOME": home}
@@ -542,6 +571,15 @@ def test_a_process_given_bytes_that_are_no_text(fast_home: Path) -> None:
     assert process(b"remember", LESSON.encode(), b"--session", b"\xff")[0] == 2
     assert process(b"list", b"--home", home + b"-\xff")[0] == 8
     assert process(b"remember", b"--file", b"/nowhere/\xff")[0] == 4
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only there names are bytes")
+def test_a_folder_whose_name_is_no_text_has_a_memory_too(fast_home: Path) -> None:
+    folder = os.fsdecode(os.fsencode(fast_home / "project") + b"-f\xfc\xdfe")
+    os.makedirs(folder, exist_ok=True)
+    with Lore.open(fast_home / "bytes", cwd=folder, env=quick_env()) as lore:
+        lore.remember("Fonts of the old site are in this folder")
+        assert [memory.text for memory in lore.list()] == ["Fonts of the old site are in this folder"]
 
 
 def test_a_person_is_not_spared(fast_home: Path) -> None:

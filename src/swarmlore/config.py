@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 USER_FILE = "config.toml"
+MAX_BYTES = 1_000_000
 PROJECT_FILE = ".swarmlore.toml"
 # What a project's file mostly says may be said without a section.
 SHORT = {"profile": "recall.profile", "enabled": "knowledge.enabled", "hive": "life.hive"}
@@ -231,8 +232,10 @@ def _take_file(path: str, found: dict[str, tuple[Any, str]], warnings: list[str]
 
 def read_file(path: str) -> dict[str, Any]:
     """`section.key` → value of a TOML file; nothing if it is not there."""
-    if not os.path.exists(path):
+    if not os.path.isfile(path):  # nor a pipe or a device that a repository may hold in its place
         return {}
+    if os.path.getsize(path) > MAX_BYTES:
+        raise ConfigError(f"{path} is larger than {MAX_BYTES} bytes", f"mend or remove {path}")
     import tomllib  # only where a file exists: it doubles the start of a small command
 
     try:

@@ -107,6 +107,8 @@ class Lore:
                 if "embedding" in self.__dict__ and self.embedding.loaded and not self.store.engine.readonly:
                     self.embedding.catch_up(CATCH_UP_AT_CLOSE)
                     self.writing.settle()
+            except StoreError:
+                pass  # what waits goes on waiting; nobody asked for it now
             finally:
                 self.store.close()
 

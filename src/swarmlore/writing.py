@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from swarmlore.config import Settings
-from swarmlore.errors import InvalidInput, NotAllowed, Rejected
+from swarmlore.errors import InvalidInput, NotAllowed, Rejected, StoreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.meanwhile import Meanwhile
 from swarmlore.records import Caller, Draft, Memory, Rejection, Remembered
@@ -85,8 +85,11 @@ class Writing:
         except Rejected as refusal:
             self._list_rejected(passed.draft, refusal, operation.at)
             raise
-        if vectors is not None and self._keep_vectors(told.memory, vectors.result()):
-            return self._settle_now(told, operation, terms)
+        try:
+            if vectors is not None and self._keep_vectors(told.memory, vectors.result()):
+                return self._settle_now(told, operation, terms)
+        except StoreError as error:  # the text is stored; its vector is on the list of those to make
+            return replace(told, warnings=(*told.warnings, f"its vector is not stored yet: {error.message}"))
         return told
 
     def remember_many(self, drafts: Iterable[Draft], progress: Progress | None = None) -> Imported:

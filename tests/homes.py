@@ -1,0 +1,101 @@
+"""Homes of stores for tests that break, fill or lock them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from conftest import ALICE, quick_env
+from swarmlore import Lore
+
+LESSON = "The release build runs with make release in the tools folder"
+COUNT = 25
+IN_LOG = 6
+PAGE = 4096
+# Without writing compiled modules: under a limit on file sizes Python would store half of them.
+PROGRAM = [sys.executable, "-B", "-c", "import sys; from swarmlore.main import main; sys.exit(main())"]
+
+
+@contextmanager
+def in_memory(otherwise: Path) -> Iterator[Path]:
+    """A folder in memory, where the system has one: no test has to wait for a disk."""
+    if not (os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK)):
+        yield otherwise
+        return
+    made = Path(tempfile.mkdtemp(dir="/dev/shm"))
+    try:
+        yield made
+    finally:
+        for folder in (made, *(path for path in made.rglob("*") if path.is_dir())):
+            folder.chmod(0o700)
+        shutil.rmtree(made)
+
+
+def open_lore(home: Path, **env: str) -> Lore:
+    return Lore.open(home, cwd=home.parent, caller=ALICE, env=quick_env(**env))
+
+
+def fill(home: Path, count: int = COUNT) -> None:
+    with open_lore(home) as lore:
+        for number in range(count):
+            lore.remember(
+                f"Service s{number * 31} listens on port {2000 + number * 13}, see {number * 7919}.md",
+                tags=[f"tag{number}", "é"],
+                situation=f"connection to s{number * 31} was refused",
+                extra={"number": number},
+            )
+        lore.start_session("s", cwd="/x")
+        lore.block("connection to s31 was refused", session="s")
+
+
+def healthy_home(folder: Path) -> Path:
+    """A home with a closed store and one backup."""
+    home = folder / "home"
+    fill(home)
+    with open_lore(home) as lore:
+        lore.backup()
+    return home
+
+
+def unsettled_home(folder: Path) -> Path:
+    """The same as a killed process leaves it: its last memories are in the WAL only."""
+    opened = healthy_home(folder / "open")
+    home = folder / "home"
+    with open_lore(opened) as lore:
+        for number in range(IN_LOG):
+            lore.remember(f"Lesson {number * 7919} was said last and is in the log of {number * 31} only")
+        shutil.copytree(opened, home)
+    assert (home / "lore.db-wal").stat().st_size
+    return home
+
+
+def prints(home: Path) -> dict[str, str]:
+    """The content of every file of the store; an empty WAL is none, and locks and shared memory hold nothing."""
+    found = {}
+    for path in sorted(home.glob("lore.db*")):
+        content = path.read_bytes()
+        if content and not path.name.endswith((".lock", ".lock-waiting", "-shm")):
+            found[path.name] = hashlib.sha256(content).hexdigest()
+    return found
+
+
+def use_all(home: Path) -> set[str]:
+    with open_lore(home) as lore:
+        assert lore.store.engine.check() == []
+        return {memory.id for memory in lore.list(limit=1000)}
+
+
+def process(home: Path, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "SWARMLORE_EMBEDDER_KIND": "none", "SWARMLORE_HOME": str(home), "SWARMLORE_AGENT": "alice"}
+    env["SWARMLORE_PROJECT"] = ALICE.project
+    return subprocess.run(
+        [*PROGRAM, *words], capture_output=True, text=True, timeout=60, check=False, env=env, cwd=home.parent, **options
+    )
