@@ -232,7 +232,9 @@ def _take_file(path: str, found: dict[str, tuple[Any, str]], warnings: list[str]
 
 def read_file(path: str) -> dict[str, Any]:
     """`section.key` → value of a TOML file; nothing if it is not there."""
-    if not os.path.isfile(path):  # nor a pipe or a device that a repository may hold in its place
+    if os.path.isdir(path):
+        raise ConfigError(f"{path} is a folder", f"remove {path}, or put a file in its place")
+    if not os.path.isfile(path):  # a pipe or a device in its place would be waited for
         return {}
     if os.path.getsize(path) > MAX_BYTES:
         raise ConfigError(f"{path} is larger than {MAX_BYTES} bytes", f"mend or remove {path}")
