@@ -7,10 +7,8 @@ import io
 import json
 import math
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import ALICE, BOB, PERSON, quick_env
+from homes import LESSON, in_memory
 from swarmlore import Lore, config
 from swarmlore.errors import InvalidInput, NotFound, Rejected, SwarmloreError
 from swarmlore.main import main
 from swarmlore.records import PROFILES, Draft
 
-LESSON = "The release build runs with make release in the tools folder"
 TEXTS = 5_000
 EXIT_CODES = range(2, 10)  # those of our classes; 1 would be an error nobody foresaw
 BEGINNINGS = ("", "Always run ", "Use pnpm for everything in the workspace called ")
@@ -47,13 +45,8 @@ def texts(size: int) -> st.SearchStrategy[list[str]]:
 
 @pytest.fixture(scope="module")
 def fast_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder in memory, where the system has one: thousands of writes would otherwise wait for the disk."""
-    if os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK):
-        made = Path(tempfile.mkdtemp(dir="/dev/shm"))
-    else:
-        made = tmp_path_factory.mktemp("fast")
-    yield made
-    shutil.rmtree(made)
+    with in_memory(tmp_path_factory.mktemp("fast")) as folder:
+        yield folder
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import random
-import resource
 import shutil
 import subprocess
 import sys
@@ -393,6 +392,8 @@ def test_a_settings_file_of_a_project_that_is_none_is_not_read(fast_path: Path, 
     """A repository can hold a link to anything; a file that never ends or never begins must not stop us."""
     path = fast_path / ".swarmlore.toml"
     {"endless": lambda: path.symlink_to("/dev/zero"), "waiting": lambda: os.mkfifo(path), "folder": path.mkdir}[kind]()
+    import resource
+
     limit = (2**31, resource.getrlimit(resource.RLIMIT_AS)[1])
     try:
         done = subprocess.run(

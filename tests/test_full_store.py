@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -234,7 +233,10 @@ def test_a_limit_on_file_sizes_is_a_full_disk(fast_path: Path, limit: int) -> No
     assert use_all(home) >= acknowledged
 
 
+@linux
 def test_a_command_under_a_limit_on_file_sizes(healthy: Path, fast_path: Path) -> None:
+    import resource
+
     home = fast_path / "home"
     shutil.copytree(healthy, home)
     limit = (20_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1])

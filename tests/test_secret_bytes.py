@@ -7,7 +7,6 @@ import random
 import string
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ALICE, quick_env
+from homes import in_memory
 from swarmlore import Lore
 from swarmlore.errors import SwarmloreError
 from swarmlore.records import Draft
@@ -71,12 +71,8 @@ def secret(request: pytest.FixtureRequest) -> Secret:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Path]:
-    """A home in memory, where the system has a folder for that."""
-    if not (os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK)):
-        yield tmp_path / "home"
-        return
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-        yield Path(folder) / "home"
+    with in_memory(tmp_path) as folder:
+        yield folder / "home"
 
 
 @pytest.fixture

@@ -317,7 +317,7 @@ def write_value(home: str, name: str, text: str) -> str:
     if os.path.exists(path):
         read_file(path)  # a broken file is not written to
         with open(path, encoding="utf-8") as file:
-            lines = file.read().splitlines()
+            lines = file.read().rstrip("\n").split("\n")  # not splitlines: values may hold other line ends
     _set_line(lines, section, key, f"{key} = {_toml(value)}")
     fresh = path + ".new"
     with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
@@ -347,4 +347,5 @@ def _set_line(lines: list[str], section: str, key: str, line: str) -> None:
 def _toml(value: Any) -> str:
     import json  # TOML's basic strings, booleans and lists of strings are written like JSON's
 
-    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+    text = json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+    return text.replace("\x7f", "\\u007f")  # the one character that JSON leaves bare and TOML does not

@@ -388,9 +388,10 @@ def make_home(folder: str) -> None:
     """The home folder, private to its user."""
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a name that no file system can hold
+        why = error.strerror if isinstance(error, OSError) else "the name holds a character that no path can"
         raise StoreError(
-            f"{folder} cannot be made: {error.strerror}", "set SWARMLORE_HOME to a folder that you may write"
+            f"{folder!a} cannot be made: {why}", "set SWARMLORE_HOME to a folder that you may write"
         ) from error
 
 

@@ -53,11 +53,16 @@ def find_project(folder: str) -> Project:
     while True:
         git = os.path.join(root, ".git")
         if os.path.exists(git):
-            return Project(_identity(git, root), root)
+            return Project(_text(_identity(git, root)), root)
         parent = os.path.dirname(root)
         if parent == root:
-            return Project(folder, folder)
+            return Project(_text(folder), folder)
         root = parent
+
+
+def _text(path: str) -> str:
+    """A path as text that can be stored; bytes that are none are written as escapes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def normalise_remote(url: str) -> str:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from swarmlore.config import Settings
-from swarmlore.errors import InvalidInput, NotAllowed, Rejected, StoreError
+from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected, StoreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.meanwhile import Meanwhile
 from swarmlore.records import Caller, Draft, Memory, Rejection, Remembered
@@ -138,7 +138,9 @@ class Writing:
         except Rejected as refusal:
             rejected.append((number, refusal.reason))
             self._list_rejected(passed.draft, refusal, operation.at)
-            return "rejected"
+        except Conflict as taken:
+            rejected.append((number, taken.message))
+        return "rejected"
 
     @property
     def _embedding(self) -> Embedding:
