@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conftest import ALICE, BOB, PERSON, quick_env
@@ -367,6 +367,9 @@ def test_a_home_that_can_be_none_is_refused(fast_home: Path, home: str) -> None:
 
 @given(any_text.map(lambda text: text.replace("\0", "")))
 @settings(max_examples=300, deadline=None, database=None)
+@example("\ud800")
+@example("a\x7fb")
+@example("a\x85b")
 def test_a_setting_that_was_written_comes_back(fast_home: Path, text: str) -> None:
     """Whatever its value is; and what was written before it is still there."""
     home = str(fast_home / "settings")

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
 from conftest import ALICE
@@ -27,7 +28,8 @@ from homes import (
     use_all,
 )
 from swarmlore import Lore
-from swarmlore.errors import StoreFull, StoreReadOnly
+from swarmlore.errors import StoreBusy, StoreFull, StoreReadOnly
+from swarmlore.store import sqlite
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
 
@@ -317,3 +319,44 @@ def test_a_disk_too_small_for_a_store_leaves_none_that_looks_like_one(small_disk
     os.unlink(small_disk / "filler")
     fill(home, 2)
     assert len(use_all(home)) == 2
+
+
+# Erasing needs room and the file to itself; where it has neither, `reindex` finishes it later
+
+SECRETIVE = "The zebracrossing of the harbour is repainted every spring"
+
+
+def is_left(home: Path) -> bool:
+    return any(b"zebracross" in path.read_bytes() for path in home.glob("lore.db*"))
+
+
+def test_an_erasure_without_room_says_what_is_left_to_do(small_disk: Path) -> None:
+    home = small_disk / "home"
+    fill(home, 5)
+    with open_lore(home) as lore:
+        memory = lore.remember(SECRETIVE).memory
+        fill_disk(small_disk / "filler")
+        os.truncate(small_disk / "filler", os.path.getsize(small_disk / "filler") - 150_000)
+        with pytest.raises(StoreFull, match="what was erased may still be in it") as caught:
+            lore.forget(memory.id, erase=True)
+        assert "swarmlore reindex" in caught.value.hint
+        assert memory.id not in {found.id for found in lore.list()}
+        os.unlink(small_disk / "filler")
+        lore.reindex()
+        assert not is_left(home)
+
+
+def test_an_erasure_under_a_reader_says_what_is_left_to_do(fast_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT_MS", 50)
+    home = fast_path / "home"
+    with open_lore(home) as lore:
+        memory = lore.remember(SECRETIVE).memory
+        reader = apsw.Connection(str(home / "lore.db"))
+        reader.execute("BEGIN").fetchall()
+        reader.execute("SELECT count(*) FROM memory").fetchall()
+        with pytest.raises(StoreBusy, match="what was erased is still in the log"):
+            lore.forget(memory.id, erase=True)
+        assert is_left(home)
+        reader.close()
+        lore.reindex()
+        assert not is_left(home)

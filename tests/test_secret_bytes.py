@@ -159,7 +159,7 @@ def test_by_no_door_a_secret_reaches_a_byte_of_the_home(home: Path, secret: Secr
         assert_clean(secret, home, log=True)
         lore.reindex()
         lore.backup()
-        assert_clean(secret, home, log=True)
+        assert_clean(secret, home)
     assert_clean(secret, home)
 
 
@@ -206,7 +206,7 @@ def test_vectors_and_pieces_are_made_of_the_redacted_text(home: Path) -> None:
         same = lore.embedding.rows([told.memory.text])
         assert same is not None
         assert bytes(stored[0][0]) == same[0]["data"]
-        assert_clean(secret, home, log=True)
+        assert_clean(secret, home)
     assert_clean(secret, home)
 
 

@@ -281,6 +281,7 @@ def _checked(name: str, value: Any, origin: str) -> Any:
 def _typed(name: str, value: Any, kind: str, origin: str) -> Any:
     """The value in its setting's type; text (environment, flags) is read, other wrong types are errors."""
     try:
+        str(value).encode("utf-8")  # a lone surrogate cannot be written back
         if kind == "bool":
             return _truth(value)
         if kind.startswith("tuple"):

@@ -165,9 +165,15 @@ class SqliteEngine:
         """Merge the full-text segments (deleted words live on in old ones), rewrite the file, empty the WAL."""
         with _ours(self.path), self._lock:
             self._prepare()
-            for table in ("words", "cue_words"):
-                self.script(f"INSERT INTO {table}({table}) VALUES ('optimize')")
-            self.script("VACUUM")
+            try:
+                for table in ("words", "cue_words"):
+                    self.script(f"INSERT INTO {table}({table}) VALUES ('optimize')")
+                self.script("VACUUM")
+            except errors.StoreFull as error:
+                raise errors.StoreFull(
+                    "there is no room to rewrite the file, so what was erased may still be in it",
+                    "free some space, then run: swarmlore reindex",
+                ) from error
             self._empty_wal()
 
     def _empty_wal(self) -> None:
@@ -176,8 +182,8 @@ class SqliteEngine:
         while self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]:
             if time.monotonic() > deadline:
                 raise errors.StoreBusy(
-                    "it is erased, but another process still reads an older state, so the log file holds it",
-                    "end the other process, then run: swarmlore forget --erase again, or swarmlore reindex",
+                    "another process reads an older state, so what was erased is still in the log file",
+                    "end the other process, then run: swarmlore reindex",
                 )
             time.sleep(0.05)
 

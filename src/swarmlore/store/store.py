@@ -61,6 +61,7 @@ class Store(Journal):
                     self._reindex_cues(seq, partition, memory.live)
                 done, after = done + len(seqs), seqs[-1]
             self.ask("queue_missing")
+        self.engine.scrub()  # what could not be scrubbed when it was erased goes now
         return done
 
 
