@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,7 +68,13 @@ def test_every_hit_explains_itself(filled: Lore) -> None:
     hit = filled.recall("record the snapshot tests")[0]
     names = {part.name for part in hit.explanation}
     assert {"words", "meaning", "pieces"} <= names
-    assert hit.score > 0
+    added = [
+        part.value for part in hit.explanation if part.name in ("words", "meaning", "pieces", "situation", "chance")
+    ]
+    factors = [
+        part.value for part in hit.explanation if part.name not in ("words", "meaning", "pieces", "situation", "chance")
+    ]
+    assert hit.score == pytest.approx(sum(added) * math.prod(factors), rel=1e-3)
 
 
 def test_the_modes_look_where_they_say(filled: Lore) -> None:

@@ -215,6 +215,10 @@ def _explain(evidence: Evidence, code: float) -> tuple[Part, ...]:
         parts.append(Part("meaning", rules.meaning * evidence.cosine, f"cosine {evidence.cosine:.3f}"))
     if evidence.late is not None:
         parts.append(Part("pieces", evidence.late, "each piece of the question finds its best match"))
+    else:
+        guess = rules.late_base + rules.late_slope * (evidence.cosine or 0.0)
+        parts.append(Part("pieces", guess, "estimated: it has no pieces"))
+    parts.append(Part("chance", -rules.nothing, "what two unrelated texts get"))
     return tuple(part for part in parts if part.value)
 
 
