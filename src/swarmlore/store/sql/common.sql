@@ -123,9 +123,6 @@ WHERE change > :change AND provider = :provider ORDER BY change LIMIT :limit
 -- name: count_vectors
 SELECT count(*) FROM vector WHERE provider = :provider
 
--- name: count_foreign_vectors
-SELECT count(*) FROM vector WHERE provider <> :provider
-
 -- name: pieces_of
 SELECT memory_seq, data FROM piece WHERE provider = :provider AND memory_seq IN (:list:seqs)
 
