@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from swarmlore import __version__, errors
+from swarmlore import Lore, __version__, errors
 from swarmlore.main import main
 from swarmlore.surfaces.cli import commands, progress
 from swarmlore.surfaces.cli.parsing import duration, items, parser_of, share, split_command
@@ -282,6 +283,40 @@ def test_each_line_becomes_a_memory_and_refused_ones_keep_their_number(run: Run)
     assert "line 3: lesson too short" in run("remember", "-", "--each-line", stdin=lines).out
     assert run("undo", reply.json["operation"]).code == 0
     assert run("list", "--json").json["memories"] == []
+
+
+def test_a_line_that_replaces_a_memory_names_it(run: Run) -> None:
+    lines = b"The staging database listens on port 5432\nThe staging database listens on port 6432\n"
+    reply = run("remember", "-", "--each-line", "--json", stdin=lines)
+    (replaced,) = reply.json["replaced"]
+    assert (replaced["line"], replaced["text"]) == (2, "The staging database listens on port 5432")
+    again = run("remember", "-", "--each-line", stdin=b"The staging database listens on port 7432\n")
+    assert "line 1 replaces" in again.out
+    assert "port 6432" in again.out
+
+
+@posix
+def test_an_import_that_is_stopped_keeps_what_it_stored_and_says_so(world: Path) -> None:
+    path = world / "many.txt"
+    path.write_text("".join(f"Run make seed-{n} before the {n}th login test\n" for n in range(40_000)))
+    running = subprocess.Popen(
+        command(["remember", "--file", str(path), "--each-line"]),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while running.poll() is None and not _kept():
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "stopped; what was stored until now stays" in err
+    assert 0 < _kept() < 40_000
+
+
+def _kept() -> int:
+    with Lore.open(client="cli") as lore:
+        return lore.store.count_pending().get("embed", (0, 0))[0]
 
 
 def test_a_long_run_of_refused_lines_hides_nothing_that_comes_after_it(run: Run) -> None:

@@ -58,7 +58,7 @@ def renderings(page: Page) -> Iterator[str]:
     for outcome in ("added", "linked", "confirmed", "updated", "superseded", "quarantined"):
         told = Remembered(memory, outcome, HOSTILE, (HOSTILE,), (HOSTILE,), (HOSTILE,), 1, HOSTILE)
         yield render.remembered(told, [(HOSTILE, HOSTILE)], page)
-    yield render.remembered_lines({"added": 1}, [(1, HOSTILE)], page)
+    yield render.remembered_lines({"added": 1}, [(1, HOSTILE)], [(2, HOSTILE, HOSTILE)], page)
     yield render.hits([hit], page, explain=True)
     yield render.rows([memory], page)
     yield render.card(memory, page)

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from swarmlore.embedding import Embedding, Progress
     from swarmlore.rules.upsert import Decision
 
-CHUNK_ROWS = 400
-CHUNK_S = 0.25  # other writers wait for a chunk of an import at most about this long
+REPLACING = ("updated", "superseded")
+CHUNK_ROWS = 800
+CHUNK_S = 0.4  # other writers wait for a transaction of an import about this long at most
 SETTLE_AT_ONCE_ROWS = 10_000  # comparing with this many vectors costs less than a millisecond or two
 SETTLE_BATCH = 32
 LIKELY_SAME = 0.8  # below the lowest cosine that a rule acts on
@@ -35,15 +36,35 @@ LIKELY_SAME = 0.8  # below the lowest cosine that a rule acts on
 
 @frozen
 class Imported:
-    """What became of many drafts: how often each outcome, and what was refused and why."""
+    """What became of many drafts: how often each outcome; by number, what was refused and why, and which memories
+    were rewritten or superseded."""
 
     outcomes: dict[str, int]
     rejected: tuple[tuple[int, str], ...]
     operation: str
+    replaced: tuple[tuple[int, str], ...] = ()
 
     @property
     def stored(self) -> int:
         return sum(count for outcome, count in self.outcomes.items() if outcome != "rejected")
+
+
+class _Tally:
+    """Counts what becomes of the drafts of an import."""
+
+    def __init__(self) -> None:
+        self.outcomes: dict[str, int] = {}
+        self.rejected: list[tuple[int, str]] = []
+        self.replaced: list[tuple[int, str]] = []
+
+    def add(self, number: int, told: Remembered) -> None:
+        self.outcomes[told.outcome] = self.outcomes.get(told.outcome, 0) + 1
+        if told.outcome in REPLACING:
+            self.replaced += [(number, id) for id in told.related]
+
+    def imported(self, operation: Operation) -> Imported:
+        outcomes = {**self.outcomes, "rejected": len(self.rejected)}
+        return Imported(outcomes, tuple(sorted(self.rejected)), operation.id, tuple(self.replaced))
 
 
 class Writing:
@@ -96,51 +117,55 @@ class Writing:
         """Store many drafts in short transactions of one operation; vectors come later."""
         if not isinstance(drafts, Iterable):
             raise InvalidInput(f"expected drafts, got {type(drafts).__name__}", "give a list or generator of Draft")
-        operation = self._operation("import")
-        outcomes: dict[str, int] = {}
-        rejected: list[tuple[int, str]] = []
-        numbered = enumerate(drafts, start=1)
-        done = 0
-        while True:
-            before = done
-            chunk, done = self._chunk(numbered, operation, rejected, done)
-            if done == before:
-                break
-            with self._store.operation(operation):
-                for number, passed in chunk:
-                    outcome = self._store_one(passed, operation, rejected, number)
-                    outcomes[outcome] = outcomes.get(outcome, 0) + 1
+        operation, tally = self._operation("import"), _Tally()
+        chunks = self._chunks(drafts, operation, tally)
+        done, chunk = next(chunks, (0, []))
+        while done:
+            then, following = next(chunks, (0, []))
+            while chunk:  # the disk is waited for once, at the end; that makes the earlier transactions durable too
+                chunk = self._store_chunk(chunk, operation, tally, durable=not then)
             if progress:
                 progress(done, 0)
-        outcomes["rejected"] = len(rejected)
-        return Imported(outcomes, tuple(rejected), operation.id)
+            done, chunk = then, following
+        return tally.imported(operation)
 
-    def _chunk(
-        self, numbered: Iterator[tuple[int, Draft]], operation: Operation, rejected: list[tuple[int, str]], done: int
-    ) -> tuple[list[tuple[int, Passed]], int]:
-        """The next drafts that pass the gate, as many as one short transaction takes, and the last number seen."""
-        deadline = time.monotonic() + CHUNK_S
+    def _chunks(
+        self, drafts: Iterable[Draft], operation: Operation, tally: _Tally
+    ) -> Iterator[tuple[int, list[tuple[int, Passed]]]]:
+        """The number of the last draft seen, and those of the last few hundred that passed the gate."""
+        number = 0
         chunk: list[tuple[int, Passed]] = []
-        for number, draft in numbered:
-            done = number
+        for number, draft in enumerate(drafts, start=1):
             try:
                 chunk.append((number, self._pass(draft, operation)))
             except (Rejected, InvalidInput) as refusal:
-                rejected.append((number, refusal.message))
-            if len(chunk) >= CHUNK_ROWS or time.monotonic() > deadline:
-                break
-        return chunk, done
+                tally.rejected.append((number, refusal.message))
+            if len(chunk) >= CHUNK_ROWS:
+                yield number, chunk
+                chunk = []
+        if chunk:
+            yield number, chunk
 
-    def _store_one(self, passed: Passed, operation: Operation, rejected: list[tuple[int, str]], number: int) -> str:
-        memory = self._born(passed.draft, operation)
-        try:
-            return store_new(self._store, operation, memory, passed, self._terms(memory, "", ask=False)).outcome
-        except Rejected as refusal:
-            rejected.append((number, refusal.reason))
-            self._list_rejected(passed.draft, refusal, operation.at)
-        except Conflict as taken:
-            rejected.append((number, taken.message))
-        return "rejected"
+    def _store_chunk(
+        self, chunk: list[tuple[int, Passed]], operation: Operation, tally: _Tally, *, durable: bool
+    ) -> list[tuple[int, Passed]]:
+        """Store in one transaction what a short one takes; returns what is left."""
+        terms = self._plain_terms()
+        deadline = time.monotonic() + CHUNK_S
+        rest = iter(chunk)
+        with self._store.operation(operation, durable=durable):
+            for number, passed in rest:
+                try:
+                    told = store_new(self._store, operation, self._born(passed.draft, operation), passed, terms)
+                    tally.add(number, told)
+                except Rejected as refusal:
+                    tally.rejected.append((number, refusal.reason))
+                    self._list_rejected(passed.draft, refusal, operation.at)
+                except Conflict as taken:
+                    tally.rejected.append((number, taken.message))
+                if time.monotonic() > deadline:
+                    break
+        return list(rest)
 
     @property
     def _embedding(self) -> Embedding:
@@ -156,7 +181,8 @@ class Writing:
         entities = tuple(word.strip().lower() for word in draft.entities if isinstance(word, str))
         if any(":" not in word for word in entities):
             entities = resolve_entities(entities, self._store.known_entities(self._caller))
-        draft = replace(draft, entities=entities)
+        if entities != draft.entities:
+            draft = replace(draft, entities=entities)
         knowledge = self._settings.knowledge
         try:
             return pass_gate(draft, profile=self._profile, validate=knowledge.validation_enabled)
@@ -178,12 +204,13 @@ class Writing:
             raise InvalidInput("that id cannot be kept", "use up to 128 letters, digits, and _ . : -")
 
     def _born(self, draft: Draft, operation: Operation) -> Memory:
-        named = replace(draft, entities=(*draft.entities, *entities_from_text(draft.text)))
+        if named := entities_from_text(draft.text):
+            draft = replace(draft, entities=(*draft.entities, *named))
         if draft.source == "learned_comment" and not draft.key:
-            named = replace(named, key=learned_key(draft.text))
+            draft = replace(draft, key=learned_key(draft.text))
         if origins := draft.source_ref.get("derived_from"):
-            named = replace(named, trust=self._trust_of_origins(origins, draft.trust))
-        return birth(named, self._caller, draft.id or self._new_id(), operation.at, self._life_days)
+            draft = replace(draft, trust=self._trust_of_origins(origins, draft.trust))
+        return birth(draft, self._caller, draft.id or self._new_id(), operation.at, self._life_days)
 
     def _trust_of_origins(self, ids: Any, claimed: int | None) -> int:
         """What is derived from several has the lowest trust of them; unknown origins count as none."""
@@ -205,9 +232,9 @@ class Writing:
             return Terms(self._profile)
         return Terms(self._profile, knowledge.dedup_threshold, judge_meaning=knowledge.validation_enabled)
 
-    def _terms(self, memory: Memory, session: str, *, ask: bool = True) -> Terms:
+    def _terms(self, memory: Memory, session: str) -> Terms:
         terms = replace(self._plain_terms(), shown=self._store.shown_in(self._caller, session))
-        if not ask or self._settings.writer.kind == "none" or self._profile == "knowledge" or memory.raw:
+        if self._settings.writer.kind == "none" or self._profile == "knowledge" or memory.raw:
             return terms
         return self._advised(memory, terms)
 

@@ -101,7 +101,7 @@ def scrub(draft: Draft) -> tuple[Draft, tuple[str, ...], int]:
         category=None if draft.category is None else scrubber.text(draft.category).strip(),
         key=scrubber.text(draft.key),
         situation=" ".join(_without_our_blocks(scrubber.text(draft.situation)).split())[:SITUATION_CHARS],
-        situation_via=scrubber.text(draft.situation_via)[:SITUATION_CHARS],
+        situation_via=scrubber.text(draft.situation_via)[:SITUATION_CHARS] if draft.situation else "",
         scope=None if draft.scope is None else scrubber.text(draft.scope),
         id=scrubber.text(draft.id),
         source_ref=scrubber.value(draft.source_ref),

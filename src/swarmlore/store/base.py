@@ -82,11 +82,11 @@ class StoreBase:
         return [id for id, tier in found if not tiers or tier in tiers]
 
     @contextmanager
-    def operation(self, operation: Operation) -> Iterator[Operation]:
+    def operation(self, operation: Operation, *, durable: bool = True) -> Iterator[Operation]:
         """One write transaction for one act; nothing of it stays if it fails."""
         told = self._told
         try:
-            with self.engine.writing():
+            with self.engine.writing(durable=durable):
                 self._check_partitions()
                 yield operation
         except BaseException:

@@ -19,8 +19,9 @@ NEIGHBOURS = 12
 PAGE = 500
 THOROUGH = 1_000
 FEW_SHINGLES = 5
+MANY_SHINGLES = 12
 STEMS_KEPT = 4_000  # characters of a long text's words that scoring looks at
-SHINGLE_LOOK = 32  # newest rows looked at per shared shingle: a phrase in more of them says little
+SHINGLE_LOOK = 20  # newest rows looked at per shared shingle: a phrase in more of them says little
 
 
 @frozen
@@ -175,30 +176,29 @@ class Memories(StoreBase):
 
         Thorough, all of the newest ones; else those that share less than half of their content words are left out.
         """
-        equal = self._equal_rows(partition, text, key)
+        equal, alike = self._rows_by_shingles(partition, text)
+        if key:
+            equal += [int(row[0]) for row in self.ask("seqs_of_key", partition=partition, key=key)]
         if thorough:  # profile knowledge keeps a few hundred lessons and may refuse a text for any of them
-            alike = [int(row[0]) for row in self.ask("newest_of", partition=partition, limit=THOROUGH)]
-            best = list(dict.fromkeys((*equal, *alike)))
+            newest = [int(row[0]) for row in self.ask("newest_of", partition=partition, limit=THOROUGH)]
+            best = list(dict.fromkeys((*equal, *newest)))
         else:
-            found_by_words = [seq for seq in self._rows_by_shingles(partition, text) if seq not in equal]
-            best = [*equal, *self._of_the_same_words(text, found_by_words)][:NEIGHBOURS]
+            alike = self._of_the_same_words(text, [seq for seq in alike if seq not in equal])
+            best = list(dict.fromkeys((*equal, *alike)))[:NEIGHBOURS]
         found = self.by_seqs(best)
         return {seq: found[seq] for seq in best if seq in found and found[seq].live}
 
-    def _equal_rows(self, partition: int, text: str, key: str) -> list[int]:
-        rows_ = self.ask("seqs_of_text_hash", partition=partition, text_hash=rows.text_hash(text))
-        if key:
-            rows_ += self.ask("seqs_of_key", partition=partition, key=key)
-        return list(dict.fromkeys(int(row[0]) for row in rows_))
-
-    def _rows_by_shingles(self, partition: int, text: str) -> list[int]:
-        """Rows that share shingles with a text, most first; one alone says something only for a short text."""
+    def _rows_by_shingles(self, partition: int, text: str) -> tuple[list[int], list[int]]:
+        """Rows of the same text, oldest first, and rows that share shingles with it, most first; the longer the text,
+        the less one shingle alone says."""
         keys = shingles(text)
-        found = self.ask("memories_of_shingles", partition=partition, shingles=json.dumps(keys), look=SHINGLE_LOOK)
-        shared = Counter(",".join(listed for (listed,) in found if listed).split(","))
-        least = 2 if len(keys) > FEW_SHINGLES else 1
+        asked = json.dumps((rows.text_key(text), *keys))
+        found = self.ask("memories_of_shingles", partition=partition, shingles=asked, look=SHINGLE_LOOK)
+        equal = sorted(map(int, found[0][0].split(","))) if found[0][0] else []
+        shared = Counter(",".join(listed for (listed,) in found[1:] if listed).split(","))
+        least = 1 + (len(keys) > FEW_SHINGLES) + (len(keys) > MANY_SHINGLES)
         enough = [(count, int(seq)) for seq, count in shared.items() if count >= least and seq]
-        return [seq for _, seq in sorted(enough, reverse=True)[:NEIGHBOURS]]
+        return equal, [seq for _, seq in sorted(enough, reverse=True)[:NEIGHBOURS]]
 
     def _of_the_same_words(self, text: str, seqs: Sequence[int]) -> list[int]:
         from swarmlore.text.similarity import content_words
@@ -324,6 +324,5 @@ def _without_handle(row: dict[str, object]) -> dict[str, object]:
 
 
 def _shingle_rows(seq: int, partition: int, memory: Memory) -> list[dict[str, object]]:
-    if memory.raw:
-        return []
-    return [{"partition": partition, "shingle": shingle, "memory_seq": seq} for shingle in set(shingles(memory.text))]
+    keys = {rows.text_key(memory.text), *(() if memory.raw else shingles(memory.text))}
+    return [{"partition": partition, "shingle": key, "memory_seq": seq} for key in keys]

@@ -31,7 +31,6 @@ def to_row(memory: Memory, partition: int) -> dict[str, Any]:
     row["partition"] = partition
     row["session"] = str(memory.source_ref.get("session", ""))
     row["position"] = _position(memory)
-    row["text_hash"] = text_hash(memory.text)
     row["more"] = json.dumps(_more(memory), ensure_ascii=False, separators=(",", ":"))
     return row
 
@@ -64,11 +63,11 @@ def _memory(row: tuple[Any, ...], situations: tuple[Situation, ...]) -> Memory:
     return Memory(**values, **more, situations=situations)
 
 
-def text_hash(text: str) -> str:
+def text_key(text: str) -> int:
     """Equal for texts that differ only in case and white space. A checksum, not a proof: who finds a row by it compares
-    the texts."""
+    the texts. Above 32 bits, where no shingle is."""
     data = " ".join(text.lower().split()).encode("utf-8", "replace")
-    return f"{zlib.crc32(data):08x}{zlib.crc32(data[::-1]):08x}"
+    return (zlib.crc32(data) | 1 << 31) << 31 | zlib.crc32(data[::-1]) >> 1
 
 
 def handle_of(id: str, length: int) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from swarmlore.store.engine import Params, Row
 
 WAL_LIMIT_BYTES = 16 * 1024 * 1024
-CHECKPOINT_PAGES = 4_000  # an import writes the same pages again and again: copy them less often
+CHECKPOINT_PAGES = 16_000  # an import writes the same pages again and again: copy them less often
 BUSY_TIMEOUT_MS = 10_000
 SAFE_SQLITE = (3, 51, 3)  # the first release without the WAL-reset bug
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _STATES = {"ok": "green", "warn": "yellow", "fail": "red"}
 ROOM_FOR_TEXT = 24
+LISTED = 20
 _TRUST = ("unknown", "derived", "an agent", "a person")
 
 
@@ -117,13 +118,24 @@ def _gate_notes(told: Remembered, page: Page) -> list[str]:
     return lines + [page.paint("yellow", "warning: ") + clean(warning) for warning in told.warnings]
 
 
-def remembered_lines(outcomes: Mapping[str, int], refused: Sequence[tuple[int, str]], page: Page) -> str:
+def remembered_lines(
+    outcomes: Mapping[str, int],
+    refused: Sequence[tuple[int, str]],
+    replaced: Sequence[tuple[int, str, str]],
+    page: Page,
+) -> str:
+    """How many lines became what, and by their numbers those that were refused or took the place of something."""
     counts = [f"{count} {outcome}" for outcome, count in outcomes.items() if count]
     lines = [", ".join(counts) or "nothing was stored"]
-    lines += [f"  {page.paint('yellow', f'line {number}')}: {clean(why)}" for number, why in refused[:20]]
-    if len(refused) > 20:
-        lines.append(f"  and {len(refused) - 20} more; --json lists all")
+    lines += _some([f"{page.paint('yellow', f'line {number}')}: {clean(why)}" for number, why in refused])
+    said = [(f"line {number}", clean(handle), clean(text)) for number, handle, text in replaced]
+    lines += _some([f"{page.paint('yellow', line)} replaces {handle}: {text}" for line, handle, text in said])
     return "\n".join(lines)
+
+
+def _some(lines: Sequence[str]) -> list[str]:
+    more = [f"  and {len(lines) - LISTED} more; --json lists all"] if len(lines) > LISTED else []
+    return [f"  {line}" for line in lines[:LISTED]] + more
 
 
 def hits(found: Sequence[Hit], page: Page, *, explain: bool = False) -> str:

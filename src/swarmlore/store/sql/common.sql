@@ -23,12 +23,12 @@ SELECT count(*) FROM partition
 INSERT INTO memory (
     id, handle, partition, text, title, kind, category, tier, project, owner, scope, status, trust, source, key,
     session, position, confidence, created_at, updated_at, last_accessed_at, access_count, expires_at, valid_from,
-    valid_until, forgotten_at, superseded_by, feedback_score, feedback_count, version, text_hash, more, stems
+    valid_until, forgotten_at, superseded_by, feedback_score, feedback_count, version, more, stems
 ) VALUES (
     :id, :handle, :partition, :text, :title, :kind, :category, :tier, :project, :owner, :scope, :status, :trust,
     :source, :key, :session, :position, :confidence, :created_at, :updated_at, :last_accessed_at, :access_count,
     :expires_at, :valid_from, :valid_until, :forgotten_at, :superseded_by, :feedback_score, :feedback_count, :version,
-    :text_hash, :more, :stems
+    :more, :stems
 ) RETURNING seq
 
 -- name: replace_memory
@@ -39,7 +39,7 @@ UPDATE memory SET
     updated_at = :updated_at, last_accessed_at = :last_accessed_at, access_count = :access_count,
     expires_at = :expires_at, valid_from = :valid_from, valid_until = :valid_until, forgotten_at = :forgotten_at,
     superseded_by = :superseded_by, feedback_score = :feedback_score, feedback_count = :feedback_count,
-    version = :version, text_hash = :text_hash, more = :more, stems = :stems
+    version = :version, more = :more, stems = :stems
 WHERE id = :id RETURNING seq
 
 -- name: delete_memory
@@ -84,9 +84,6 @@ SELECT seq FROM memory WHERE partition = :partition ORDER BY seq DESC LIMIT :lim
 
 -- name: texts_of
 SELECT seq, text FROM memory WHERE seq IN (:list:seqs)
-
--- name: seqs_of_text_hash
-SELECT seq FROM memory WHERE partition = :partition AND text_hash = :text_hash ORDER BY seq
 
 -- name: seqs_of_key
 SELECT seq FROM memory WHERE partition = :partition AND key = :key ORDER BY seq

@@ -71,16 +71,23 @@ def _remember_lines(desk: Desk) -> int:
     facts = _facts(desk.args)
     drafts = (Draft(text=lines[number - 1], **facts) for number in numbers)
     with desk.open() as lore, desk.progress("remembering") as progress:
-        told = lore.remember_many(drafts, lambda done, _: progress(done, len(numbers)))
+        try:
+            told = lore.remember_many(drafts, lambda done, _: progress(done, len(numbers)))
+        except KeyboardInterrupt:
+            desk.note("stopped; what was stored until now stays. To take it back: swarmlore undo")
+            raise
+        former = {place: _before(lore, id) for place, id in told.replaced}
     refused = [(numbers[place - 1], why) for place, why in told.rejected]
+    replaced = [(numbers[place - 1], *before) for place, before in former.items() if before]
     return desk.show(
         lambda: {
             "stored": told.stored,
             "outcomes": told.outcomes,
             "rejected": [{"line": line, "reason": why} for line, why in refused],
+            "replaced": [{"line": line, "handle": handle, "text": text} for line, handle, text in replaced],
             "operation": told.operation,
         },
-        lambda page: render.remembered_lines(told.outcomes, refused, page),
+        lambda page: render.remembered_lines(told.outcomes, refused, replaced, page),
     )
 
 
@@ -108,5 +115,10 @@ def _former(lore: Lore, told: Remembered) -> list[tuple[str, str]]:
     """Handle and text of what this one took the place of; the history still has it."""
     if told.outcome not in ("updated", "superseded"):
         return []
-    newest = [lore.history(id)[-1].before for id in told.related]
-    return [(str(before["handle"]), str(before["text"])) for before in newest if before is not None]
+    return [before for id in told.related if (before := _before(lore, id))]
+
+
+def _before(lore: Lore, id: str) -> tuple[str, str] | None:
+    """Handle and text of a memory before its last change."""
+    before = lore.history(id)[-1].before
+    return (str(before["handle"]), str(before["text"])) if before else None

@@ -52,11 +52,9 @@ CREATE TABLE memory (
     feedback_score REAL NOT NULL,
     feedback_count INTEGER NOT NULL,
     version INTEGER NOT NULL,
-    text_hash TEXT NOT NULL,
     more TEXT NOT NULL,
     stems TEXT NOT NULL DEFAULT ''
 );
-CREATE INDEX memory_text_hash ON memory (partition, text_hash);
 CREATE INDEX memory_newest ON memory (partition);  -- with the row number behind it: newest first per partition
 CREATE INDEX memory_key ON memory (partition, key) WHERE key <> '';
 CREATE INDEX memory_place ON memory (session, position) WHERE session <> '';
@@ -71,7 +69,7 @@ CREATE TABLE situation (
 );
 CREATE INDEX situation_memory ON situation (memory_seq);
 
--- Keys under which near-duplicates and contradictions meet.
+-- Keys under which equal texts, near-duplicates and contradictions meet.
 CREATE TABLE shingle (
     partition INTEGER NOT NULL,
     shingle INTEGER NOT NULL,
