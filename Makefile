@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: setup demo test check bench bench-speed torture clean
+.PHONY: setup demo test check bench bench-large torture torture-long clean
 
 setup: $(STAMP)
 
@@ -30,10 +30,21 @@ check: setup
 bench: setup
 	$(BIN)/python bench/retrieval.py
 	$(BIN)/python bench/speed.py
+	$(BIN)/python bench/team.py
+	$(BIN)/python bench/freshness.py
+	$(BIN)/python bench/freshness.py --cost 1000
+
+bench-large: setup
+	$(BIN)/python bench/large.py
 
 torture: setup
 	$(BIN)/python torture/kill.py --writers 8 --kills 200
+	$(BIN)/python torture/kill.py --writers 8 --kills 60 --postgres
 	$(BIN)/python -m pytest -q -n 2 tests/test_store_machine.py --hypothesis-profile=torture
+
+torture-long: setup
+	$(BIN)/python torture/kill.py --writers 8 --kills 400 --postgres
+	$(BIN)/python -m pytest -q tests/test_store_machine.py --hypothesis-profile=torture-long
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

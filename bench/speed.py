@@ -92,7 +92,7 @@ def recall_ratio(lore: Lore, home: str, rows: int) -> dict[str, float]:
     raw = apsw.Connection(str(Path(home) / "lore.db"), flags=apsw.SQLITE_OPEN_READONLY)
     sql = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT 50"
     matrix = np.stack(
-        [np.frombuffer(row[0], np.float32) for row in raw.execute("SELECT data FROM vector LIMIT ?", (rows,))]
+        [np.frombuffer(row[0], np.float32) for row in raw.execute("SELECT data FROM embedding LIMIT ?", (rows,))]
     )
     embedder: Any = lore.embedding.embedder()
     vectors = {query: embedder.embed([query])[0] for query in asked}

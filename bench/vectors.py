@@ -18,7 +18,7 @@ import numpy as np
 
 import corpus
 from swarmlore.providers.registry import open_embedder
-from swarmlore.vectors import VectorIndex
+from swarmlore.vectors.local import VectorIndex
 
 PARTITION = 1
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
 from swarmlore.text.ids import uuid7
 
+pytest_plugins = ("homes", "command_line")  # fixtures of stores to break, fill or lock, and of commands
 SHARED = Path(__file__).parents[1].parent / "shared"
 NOW = 1_800_000_000.0
 ALICE = Caller("git.example/alpha", "alice", "worker", 2)
@@ -42,18 +43,40 @@ def a_memory(
     return Memory(id=str(values.pop("id", "") or new_id()), text=text, **values)  # type: ignore[arg-type]
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def engine_name(request: pytest.FixtureRequest) -> str:
-    """Every engine the contract suite runs on; a second one is one more parameter."""
+    """Every engine that the contract suite runs on."""
     return str(request.param)
 
 
 @pytest.fixture
-def store(engine_name: str, tmp_path: Path) -> Iterator[Store]:
-    assert engine_name == "sqlite"
-    opened = Store.open(str(tmp_path), NOW)
-    yield opened
-    opened.close()
+def open_store(engine_name: str, tmp_path: Path) -> Iterator[Callable[[], Store]]:
+    """Opens one and the same empty store as often as it is called."""
+    opened: list[Store] = []
+    if engine_name == "postgres":
+        from databases import server
+
+        server().empty()
+
+    def once_more() -> Store:
+        opened.append(connect() if engine_name == "postgres" else Store.open(str(tmp_path), NOW))
+        return opened[-1]
+
+    yield once_more
+    for store in opened:
+        store.close()
+
+
+def connect() -> Store:
+    """The store on the tests' server, as a role that is bound by row-level security."""
+    from databases import server
+
+    return Store.connect(server().url, NOW)
+
+
+@pytest.fixture
+def store(open_store: Callable[[], Store]) -> Store:
+    return open_store()
 
 
 def quick_env(**more: str) -> dict[str, str]:
@@ -77,5 +100,6 @@ def shared() -> Path:
 
 # No deadlines: a busy machine is no bug. `make torture` runs the state machine long; the suite runs it short.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("torture", deadline=None, max_examples=500, stateful_step_count=50)
+for name in ("torture", "torture-long"):
+    settings.register_profile(name, deadline=None, max_examples=500, stateful_step_count=50)
 settings.load_profile("suite")

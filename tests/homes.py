@@ -1,4 +1,4 @@
-"""Homes of stores for tests that break, fill or lock them."""
+"""Homes of stores for tests that break, fill or lock them; its fixtures are there for every test."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from conftest import ALICE, quick_env
 from swarmlore import Lore
 
@@ -23,10 +25,30 @@ PAGE = 4096
 # Without writing compiled modules: under a limit on file sizes Python would store half of them.
 PROGRAM = [sys.executable, "-B", "-c", "import sys; from swarmlore.main import main; sys.exit(main())"]
 
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+
+
+@pytest.fixture
+def fast_path(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory, where the system has one: no test has to wait for a disk."""
+    with in_memory(tmp_path) as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a closed store and one backup; to be copied, not used."""
+    return healthy_home(tmp_path_factory.mktemp("healthy"))
+
+
+@pytest.fixture(scope="module")
+def unsettled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same as a killed process leaves it: its last memories are in the WAL only."""
+    return unsettled_home(tmp_path_factory.mktemp("unsettled"))
+
 
 @contextmanager
 def in_memory(otherwise: Path) -> Iterator[Path]:
-    """A folder in memory, where the system has one: no test has to wait for a disk."""
     if not (os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK)):
         yield otherwise
         return
@@ -57,7 +79,6 @@ def fill(home: Path, count: int = COUNT) -> None:
 
 
 def healthy_home(folder: Path) -> Path:
-    """A home with a closed store and one backup."""
     home = folder / "home"
     fill(home)
     with open_lore(home) as lore:
@@ -66,7 +87,6 @@ def healthy_home(folder: Path) -> Path:
 
 
 def unsettled_home(folder: Path) -> Path:
-    """The same as a killed process leaves it: its last memories are in the WAL only."""
     opened = healthy_home(folder / "open")
     home = folder / "home"
     with open_lore(opened) as lore:

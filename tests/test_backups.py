@@ -8,7 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
@@ -160,15 +160,26 @@ def test_backups_of_one_second_have_names_of_their_own(home: Path) -> None:
 
 
 def test_a_backup_is_private_and_alone(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
     former = os.umask(0)
     try:
         with open_lore(home) as lore:
-            made = lore.backup(str(tmp_path / "new" / "folder" / "copy.db"))
+            made = lore.backup(str(tmp_path / "folder" / "copy.db"))
     finally:
         os.umask(former)
     assert stat.S_IMODE(os.stat(made.path).st_mode) == 0o600
-    assert os.listdir(tmp_path / "new" / "folder") == ["copy.db"]
+    assert os.listdir(tmp_path / "folder") == ["copy.db"]
     assert made.bytes == os.path.getsize(made.path)
+
+
+def test_a_backup_makes_no_folder_but_the_one_of_the_home(home: Path, tmp_path: Path) -> None:
+    with open_lore(home) as lore:
+        with pytest.raises(InvalidInput, match="there is no folder") as caught:
+            lore.backup(str(tmp_path / "mnt disk" / "copy.db"))
+        assert caught.value.hint == f"make it first: mkdir -p '{tmp_path}/mnt disk'"
+        assert not (tmp_path / "mnt disk").exists()
+        lore.backup(str(home / "backups" / "named.db"))
+    assert os.listdir(home / "backups") == ["named.db"]
 
 
 @pytest.mark.parametrize("place", ["file/below.db", "file"])
@@ -206,12 +217,11 @@ def test_a_backup_can_be_restored_into_a_new_home_which_then_notices_a_loss(home
         open_lore(fresh)
 
 
-@pytest.mark.parametrize("damage", ["text", "cut", "empty", "zeros"])
-def test_a_damaged_backup_is_refused_and_the_store_goes_on(home: Path, damage: str) -> None:
+@pytest.mark.parametrize("lost", [1, 4096, 30_000])
+def test_a_backup_that_was_cut_short_is_refused_and_the_store_goes_on(home: Path, lost: int) -> None:
     with open_lore(home) as lore:
         path = Path(lore.backup().path)
-    whole = path.read_bytes()
-    path.write_bytes({"text": b"no store\n" * 999, "cut": whole[:-4096], "empty": b"", "zeros": bytes(9999)}[damage])
+    path.write_bytes(path.read_bytes()[:-lost])
     with pytest.raises(StoreCorrupt):
         Lore.restore_backup(str(path), str(home))
     assert texts(home) == [LESSON]
@@ -230,16 +240,55 @@ def test_a_backup_with_a_damaged_page_is_refused(home: Path) -> None:
     assert texts(home) == [LESSON]
 
 
-def test_what_is_no_backup_is_refused(home: Path, tmp_path: Path) -> None:
-    other = apsw.Connection(str(tmp_path / "other.db"))
-    other.execute("CREATE TABLE recipe (name); PRAGMA user_version = 1").fetchall()
+def other_program(path: Path, version: int) -> None:
+    """A database that is none of ours, with a log as many programs keep one."""
+    other = apsw.Connection(str(path))
+    other.execute("PRAGMA journal_mode = WAL").fetchall()
+    other.execute(f"CREATE TABLE recipe (name); PRAGMA user_version = {version}").fetchall()
     other.close()
-    with pytest.raises(StoreCorrupt):
-        Lore.restore_backup(str(tmp_path / "other.db"), str(home))
+
+
+STRANGERS: dict[str, Callable[[Path], object]] = {
+    "a text": lambda path: path.write_text("no store\n" * 999),
+    "empty": lambda path: path.touch(),
+    "zeros": lambda path: path.write_bytes(bytes(9999)),
+    "a folder": lambda path: path.mkdir(),
+    "a database without a version": lambda path: other_program(path, 0),
+    "a database of the same version": lambda path: other_program(path, 1),
+    "a database of a high version": lambda path: other_program(path, 9999),
+}
+
+
+@pytest.mark.parametrize("kind", STRANGERS)
+def test_what_is_no_copy_of_a_store_is_called_that_and_nothing_is_changed(
+    home: Path, tmp_path: Path, kind: str
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    STRANGERS[kind](place / "other.db")
+    before = (place / "other.db").stat()
+    for target in (home, tmp_path / "new home"):
+        with pytest.raises(InvalidInput, match=r"other\.db is not a copy of a store$") as caught:
+            Lore.restore_backup(str(place / "other.db"), str(target))
+        assert "backup" in caught.value.hint
+    assert texts(home) == [LESSON]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "place"]
+    assert not (home / "backups").exists()
+    assert os.listdir(place) == ["other.db"]
+    assert (place / "other.db").stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_a_pipe_is_not_waited_for(home: Path, tmp_path: Path) -> None:
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("there are no pipes with a name here")
+    os.mkfifo(tmp_path / "pipe.db")
+    with pytest.raises(InvalidInput, match="is not a copy of a store"):
+        Lore.restore_backup(str(tmp_path / "pipe.db"), str(home))
+
+
+def test_a_missing_backup_and_the_store_itself_are_refused(home: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         Lore.restore_backup(str(tmp_path / "missing.db"), str(home))
-    with pytest.raises(NotFound):
-        Lore.restore_backup(str(tmp_path), str(home))
     with pytest.raises(InvalidInput, match="the store itself"):
         Lore.restore_backup(str(home / "lore.db"), str(home))
     assert texts(home) == [LESSON]

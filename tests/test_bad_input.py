@@ -24,6 +24,7 @@ from swarmlore import Lore, config
 from swarmlore.errors import InvalidInput, NotFound, Rejected, SwarmloreError
 from swarmlore.main import main
 from swarmlore.records import PROFILES, Draft
+from swarmlore.rules.structure import check_structure
 
 TEXTS = 5_000
 EXIT_CODES = range(2, 10)  # those of our classes; 1 would be an error nobody foresaw
@@ -254,17 +255,98 @@ def test_a_limit_out_of_range_is_refused(lore: Lore, limit: float) -> None:
         attempt(lambda: call(limit))  # type: ignore[arg-type,operator] # noqa: B023 - called at once
 
 
-@pytest.mark.parametrize("headroom", NUMBERS)
-def test_an_absurd_headroom_gives_a_block_or_a_reason(lore: Lore, headroom: float) -> None:
-    block = attempt(lambda: lore.block("make: no rule to make target release", headroom=headroom))
-    assert isinstance(block, InvalidInput) or block.text or block.receipt.reason
-
-
-@pytest.mark.parametrize("id", ["../../etc/passwd", "../x", "a/b", "a b", "a\0b", "é", "x" * 129, "\ud800", "-rf;"])
+@pytest.mark.parametrize(
+    "id",
+    [
+        *("../../etc/passwd", "../x", "a/b", "a b", "a\0b", "é", "x" * 129, "\ud800", "-rf;"),
+        *(".", "..", "...", "-", "--", "_", ":", "._:-"),
+    ],
+)
 def test_an_id_that_could_be_a_path_or_worse_is_not_kept(lore: Lore, id: str) -> None:
-    assert isinstance(
-        left_alone(lore, lambda: lore.remember("Ids of others are kept as they are", id=id)), InvalidInput
-    )
+    draft = Draft("Ids of others are kept as they are", id=id)
+    refused = left_alone(lore, lambda: lore.remember(draft.text, id=id))
+    assert isinstance(refused, InvalidInput)
+    assert "letter or digit" in refused.hint
+    assert lore.remember_many([draft]).stored == 0
+    with pytest.raises(InvalidInput):
+        check_structure(draft, lesson=True)
+
+
+@pytest.mark.parametrize(
+    "id", ["7", "a", ".a", "..1", "elsewhere:1", "0190b3c4-7d5e-7f60-8a1b-2c3d4e5f6071", "x" * 128]
+)
+def test_an_id_of_another_system_is_kept(lore: Lore, id: str) -> None:
+    assert lore.remember(f"What was known elsewhere as {id}", source="note", id=id).memory.id == id
+
+
+# Words from a list: what nothing can fit is a slip and not a question
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message", "hint"),
+    [
+        ({"status": "activ"}, "unknown status: activ", "one of: candidate, established"),
+        ({"status": "forgoten"}, "unknown status: forgoten", "did you mean: forgotten; one of: candidate"),
+        ({"tier": "Swarm"}, "unknown tier: Swarm", "did you mean: swarm; one of: agent, swarm, hive"),
+        ({"kind": "decison"}, "unknown kind: decison", "did you mean: decision; one of: correction, "),
+        ({"source": "manuel"}, "unknown source: manuel", "did you mean: manual; one of: manual, "),
+        ({"kinds": "decision"}, "list has no 'kinds'", "did you mean: kind; one of: tier, kind, "),
+    ],
+)
+def test_a_list_of_what_cannot_be_is_refused(small: Lore, wrong: dict[str, str], message: str, hint: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        small.list(**wrong)
+    assert caught.value.message == message
+    assert caught.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize("status", ["", "candidate", "superseded", "forgotten", "any"])
+def test_a_list_of_what_can_be_is_answered(small: Lore, status: str) -> None:
+    assert isinstance(small.list(status=status, tier="swarm", kind="gap", source="note", category="anything"), tuple)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message", "hint"),
+    [
+        ({"kinds": ["decision", "nope"]}, "unknown kind: nope", "one of: correction, decision, "),
+        ({"tiers": ["hives"]}, "unknown tier: hives", "did you mean: hive; one of: agent, swarm, hive"),
+        ({"sources": ["notes"]}, "unknown source: notes", "did you mean: note; one of: manual, "),
+        ({"mode": "keywords"}, "unknown mode: keywords", "did you mean: keyword; one of: hybrid, keyword, naive"),
+        ({"profile": "learning"}, "unknown profile: learning", "did you mean: learnings; one of: default, "),
+    ],
+)
+def test_a_question_for_what_cannot_be_is_refused(small: Lore, wrong: Any, message: str, hint: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        small.recall("release build", **wrong)
+    assert caught.value.message == message
+    assert caught.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize("headroom", [5, 35, 1.01, -0.1, math.nan, math.inf])
+def test_a_headroom_is_a_share(small: Lore, headroom: float) -> None:
+    before = len(small.receipts())
+    with pytest.raises(InvalidInput, match="is not a share") as caught:
+        small.block("release build", headroom=headroom)
+    assert "0.35" in caught.value.hint
+    assert len(small.receipts()) == before
+    for share in (0, 0.5, 1, None):
+        assert small.block("release build", headroom=share).receipt.reason
+
+
+def test_a_block_of_an_unknown_profile_is_refused_even_where_it_would_be_silent(small: Lore) -> None:
+    for cue, headroom in (("release build", 1.0), ("release build", 0.01), ("", 1.0)):
+        with pytest.raises(InvalidInput, match="unknown profile: beds") as caught:
+            small.block(cue, profile="beds", headroom=headroom)
+        assert caught.value.hint.startswith("did you mean: beads; one of: ")
+
+
+def test_a_lesson_of_what_cannot_be_is_refused_with_what_was_meant(lore: Lore) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        lore.remember(LESSON, kind="decison")
+    assert caught.value.hint.startswith("did you mean: decision; one of: ")
+    with pytest.raises(Rejected) as refused:
+        lore.remember(LESSON, category="tseting")
+    assert refused.value.hint.startswith("did you mean: testing; one of: ")
 
 
 def test_a_taken_id_is_a_conflict_and_changes_nothing(lore: Lore) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swarmlore.frozen import replace
-from swarmlore.records import Confirmation, Hit, Memory, Part
+from swarmlore.records import Citation, Cited, Confirmation, Hit, Memory
 from swarmlore.rules.block import (
     HEADER,
     OVER_BUDGET,
@@ -112,7 +112,7 @@ def test_nothing_to_show_is_an_empty_text() -> None:
 
 
 def test_a_memory_whose_code_has_changed_says_so() -> None:
-    hit = Hit(a_memory(), 1.0, (Part("freshness", 0.9),))
+    hit = Hit(a_memory(), 1.0, cited=(Cited(Citation("src/auth.py", 3, 9), "changed"),))
     (item,) = parse(compose([hit], FULL, fence=FENCE, now=NOW, project="shop").text)
     assert item.origin == "codex, 12 d; unconfirmed; cited code has changed"
 

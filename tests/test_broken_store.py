@@ -10,7 +10,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -24,34 +24,14 @@ from homes import (
     PAGE,
     PROGRAM,
     fill,
-    healthy_home,
-    in_memory,
+    linux,
     open_lore,
     prints,
     process,
-    unsettled_home,
 )
 from swarmlore import Lore
 from swarmlore.errors import StoreCorrupt, StoreError, StoreTooNew, SwarmloreError
 from swarmlore.store.store import Store
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
-
-
-@pytest.fixture
-def fast_path(tmp_path: Path) -> Iterator[Path]:
-    with in_memory(tmp_path) as folder:
-        yield folder
-
-
-@pytest.fixture(scope="module")
-def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return healthy_home(tmp_path_factory.mktemp("healthy"))
-
-
-@pytest.fixture(scope="module")
-def unsettled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unsettled_home(tmp_path_factory.mktemp("unsettled"))
 
 
 def use(home: Path) -> list[int]:

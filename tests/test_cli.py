@@ -10,68 +10,19 @@ import subprocess
 import sys
 import time
 import types
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from command_line import Reply, Run, command, process
 from swarmlore import Lore, __version__, errors
-from swarmlore.main import main
-from swarmlore.surfaces.cli import commands, progress
+from swarmlore.surfaces.cli import commands, completion, progress
 from swarmlore.surfaces.cli.parsing import duration, items, parser_of, share, split_command
 
-AGENT_VARIABLES = ("CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "OPENCODE", "GEMINI_CLI", "COPILOT_CLI")
 LESSON = "Snapshot tests are recorded with make snap-record, never by hand"
 OTHER = "The billing service reads its port from BILLING_PORT in config/env.py"
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX pipes and signals")
-
-
-@dataclass
-class Reply:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Reply]
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home and a project of their own, without vectors and without whatever the outer environment says."""
-    for name in (*AGENT_VARIABLES, "NO_COLOR", "COLUMNS", "SWARMLORE_AGENT", "SWARMLORE_PROJECT", "SWARMLORE_ROLE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("SWARMLORE_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("SWARMLORE_EMBEDDER_KIND", "none")
-    (tmp_path / "project").mkdir()
-    monkeypatch.chdir(tmp_path / "project")
-    return tmp_path
-
-
-@pytest.fixture
-def run(world: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    def call(*words: str, stdin: bytes = b"") -> Reply:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        code = main(words)
-        out, err = capsys.readouterr()
-        return Reply(code, out, err)
-
-    return call
-
-
-def process(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    """The same program as a process of its own."""
-    return subprocess.run(command(words), capture_output=True, text=True, timeout=60, check=False, **options)
-
-
-def command(words: Sequence[str]) -> list[str]:
-    return [sys.executable, "-c", "import sys; from swarmlore.main import main; sys.exit(main())", *words]
 
 
 def handle_of(reply: Reply) -> str:
@@ -124,8 +75,32 @@ def test_the_examples_of_a_command_parse() -> None:
         (["xyzzy"], "unknown command: xyzzy", "swarmlore --help lists the commands"),
         (["--frob"], "no command was given with --frob", "swarmlore --help lists the commands"),
         (["get"], "the following arguments are required: REF", "see: swarmlore get --help"),
-        (["get", "abcdef", "--jso"], "unrecognized arguments: --jso", "see: swarmlore get --help"),
+        (["get", "abcdef", "--jso"], "unrecognized arguments: --jso", "did you mean: --json"),
+        (["list", "--teir=hive"], "unrecognized arguments: --teir=hive", "did you mean: --tier"),
+        (["list", "-limit", "3"], "unrecognized arguments: -limit 3", "did you mean: --limit"),
+        (["list", "--frob", "3"], "unrecognized arguments: --frob 3", "see: swarmlore list --help"),
+        (["--verson"], "no command was given with --verson", "did you mean: --version"),
         (["list", "--tier", "all"], "argument --tier: invalid choice: 'all'", "one of: agent, swarm, hive"),
+        (
+            ["list", "--tier", "swram"],
+            "argument --tier: invalid choice: 'swram'",
+            "did you mean: swarm; one of: agent, swarm, hive",
+        ),
+        (
+            ["recall", "x", "--mode", "keywords"],
+            "argument --mode: invalid choice: 'keywords'",
+            "did you mean: keyword; one of: hybrid, keyword, naive",
+        ),
+        (
+            ["recall", "x", "--tier", "swarm,hives"],
+            "argument --tier: invalid choice: 'hives'",
+            "did you mean: hive; one of: agent, swarm, hive",
+        ),
+        (
+            ["recall", "x", "--block", "--headroom", "5"],
+            "argument --headroom: '5' is not a share from 0 to 1",
+            "see: swarmlore recall --help",
+        ),
         (["recall", "x", "--tier", "a,hive"], "argument --tier: invalid choice: 'a'", "one of: agent, swarm, hive"),
         (["list", "--limit", "0"], "argument --limit: '0' is not a whole number above 0", "see: swarmlore list --help"),
         (["remember"], "there is no text to remember", 'say it: swarmlore remember "TEXT"'),
@@ -870,40 +845,35 @@ def test_lines_are_wrapped_to_the_page_and_never_cut_a_command(run: Run, monkeyp
     assert all(len(line) <= 50 for line in run("list").out.splitlines())
 
 
-# Completion
+@pytest.mark.parametrize("width", [50, 160])
+@pytest.mark.parametrize("name", ["", *commands.COMMANDS])
+def test_help_is_as_wide_as_the_page(run: Run, monkeypatch: pytest.MonkeyPatch, name: str, width: int) -> None:
+    usual = run("help", name).out if name else run().out
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = run("help", name).out if name else run().out
+    examples = {line for line in shown.splitlines() if line.startswith("  ") and "swarmlore " in line}
+    lines = [line for line in shown.splitlines() if line not in examples]
+    assert max(map(len, lines)) <= width  # all but the examples, which are there to be copied
+    assert shown.split() == usual.split()
+    if name in ("remember", "recall", "list"):
+        assert max(map(len, lines)) > width - 15
+
+
+def test_help_does_not_cut_a_name_at_its_hyphens() -> None:
+    parser = parser_of("stats", 50)
+    parser.add_argument("--odd", help="what stands in the file that is called shared-learnings-of-all.jsonl there")
+    assert "shared-learnings-of-all.jsonl" in parser.format_help()
+
+
+@pytest.mark.parametrize("width", [1, 7, 20, 33, 79, 500])
+def test_help_is_shown_however_narrow_or_wide(run: Run, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    for name in commands.COMMANDS:
+        assert run("help", name).code == 0
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_knows_every_command_and_option(run: Run, shell: str) -> None:
-    script = run("completion", shell).out
-    for name in commands.COMMANDS:
-        assert name in script
-        for action in parser_of(name)._actions:
-            for flag in action.option_strings:
-                wanted = f"-l {flag[2:]}" if shell == "fish" else flag
-                assert not flag.startswith("--") or wanted in script
-
-
-@posix
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["swarmlore", "re"], ["remember", "recall", "receipts", "reindex", "restore-backup"]),
-        (["swarmlore", "forget", "--e"], ["--erase"]),
-        (["swarmlore", "list", "--tier", ""], ["agent", "swarm", "hive"]),
-        (["swarmlore", "completion", "z"], ["zsh"]),
-    ],
-)
-def test_bash_completes(run: Run, words: list[str], expected: list[str]) -> None:
-    if not os.path.exists("/bin/bash"):
-        pytest.skip("needs bash")
-    line = " ".join(f"'{word}'" for word in words)
-    script = run("completion", "bash").out + f"COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _swarmlore\n"
-    done = subprocess.run(
-        ["/bin/bash", "-c", script + 'printf "%s\\n" "${COMPREPLY[@]}"'],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert done.stdout.split() == expected
+def test_completion_prints_a_script(run: Run, shell: str) -> None:
+    script = run("completion", shell)
+    assert script.out == getattr(completion, shell)()
+    assert run("completion", shell, "--json").json == {"shell": shell, "script": script.out}

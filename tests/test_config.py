@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -104,6 +106,49 @@ def test_writing_a_value_keeps_comments_and_order(tmp_path: Path) -> None:
     assert (found.recall.mode, found.recall.limit) == ("keyword", 9)
     assert found.knowledge.scope_filter == ("global", "stack:python")
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def a_pipe(path: Path) -> None:
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("there are no pipes with a name here")
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "message"),
+    [
+        ("home/config.toml", Path.mkdir, "config.toml is a folder"),
+        ("home/config.toml", a_pipe, "config.toml is not a file"),
+        ("home/config.toml.new", Path.mkdir, "config.toml.new cannot be written: Is a directory"),
+        ("home", Path.touch, "home cannot be written: File exists"),
+    ],
+)
+def test_a_value_that_cannot_be_written_is_an_error_of_the_settings(
+    tmp_path: Path, name: str, make: Callable[[Path], None], message: str
+) -> None:
+    path = tmp_path / name
+    if path.parent != tmp_path:
+        path.parent.mkdir()
+    make(path)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(ConfigError) as caught:
+        config.write_value(str(tmp_path / "home"), "recall.limit", "8")
+    assert caught.value.message.endswith(message)
+    assert caught.value.hint
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("home", ["a\0b", "/tmp/\ud800"])
+def test_a_home_that_can_be_none_is_an_error_of_the_settings(home: str) -> None:
+    with pytest.raises(ConfigError, match="cannot be written"):
+        config.write_value(home, "recall.limit", "8")
+
+
+def test_a_value_makes_the_home_it_is_written_to_and_that_is_private(tmp_path: Path) -> None:
+    config.write_value(str(tmp_path / "new" / "home"), "recall.limit", "8")
+    assert config.load(str(tmp_path / "new" / "home"), "", {}).recall.limit == 8
+    assert (tmp_path / "new" / "home").stat().st_mode & 0o777 == 0o700
+    assert [path.name for path in (tmp_path / "new" / "home").iterdir()] == ["config.toml"]
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,7 @@ from homes import (
     LESSON,
     PAGE,
     fill,
-    healthy_home,
-    in_memory,
+    linux,
     open_lore,
     prints,
     process,
@@ -30,20 +29,6 @@ from homes import (
 from swarmlore import Lore
 from swarmlore.errors import StoreBusy, StoreFull, StoreReadOnly
 from swarmlore.store import sqlite
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
-
-
-@pytest.fixture
-def fast_path(tmp_path: Path) -> Iterator[Path]:
-    with in_memory(tmp_path) as folder:
-        yield folder
-
-
-@pytest.fixture(scope="module")
-def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return healthy_home(tmp_path_factory.mktemp("healthy"))
-
 
 # Read-only
 
@@ -114,6 +99,20 @@ def test_a_new_store_in_a_folder_that_cannot_be_written_is_refused(fast_path: Pa
         told = as_a_user(path, "remember", LESSON)
         assert (told.returncode, told.stdout) == (8, "")
         assert "SWARMLORE_HOME" in told.stderr
+    assert list(home.iterdir()) == []
+
+
+@linux
+def test_a_setting_for_a_home_that_cannot_be_written_is_refused_in_words(fast_path: Path) -> None:
+    home = fast_path / "home"
+    home.mkdir(mode=0o555)
+    for path in (home, home / "deeper"):
+        told = as_a_user(path, "config", "recall.limit", "8")
+        assert (told.returncode, told.stdout) == (9, "")
+        said = " ".join(told.stderr.split())  # it may be wrapped
+        assert said.startswith(f"error: {path}")
+        assert " cannot be written: Permission denied hint: check " in said
+        assert "SWARMLORE_HOME" in said
     assert list(home.iterdir()) == []
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,26 +16,10 @@ from homes import (
     COUNT,
     LESSON,
     fill,
-    healthy_home,
-    in_memory,
     open_lore,
     prints,
     process,
 )
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
-
-
-@pytest.fixture
-def fast_path(tmp_path: Path) -> Iterator[Path]:
-    with in_memory(tmp_path) as folder:
-        yield folder
-
-
-@pytest.fixture(scope="module")
-def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return healthy_home(tmp_path_factory.mktemp("healthy"))
-
 
 # Reading writes nothing
 

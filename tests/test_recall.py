@@ -12,7 +12,8 @@ from conftest import ALICE, NOW, PERSON, quick_env
 from swarmlore import Lore
 from swarmlore.errors import Ambiguous, InvalidInput
 from swarmlore.frozen import replace
-from swarmlore.records import PROFILES, Caller, Hit
+from swarmlore.recall import final_hits
+from swarmlore.records import PROFILES, Caller, Hit, Memory, Query
 
 LESSONS = {
     "snap": "Snapshot tests are recorded with make snap-record, never by hand",
@@ -111,6 +112,24 @@ def test_bad_questions_say_what_is_possible(filled: Lore, bad: dict[str, object]
     assert caught.value.hint
     with pytest.raises(InvalidInput):
         filled.recall("  ")
+
+
+def test_what_shares_neither_a_word_nor_a_meaning_is_left_out(filled: Lore) -> None:
+    hits = filled.recall("record the snapshot tests", limit=len(LESSONS))
+    assert ids(hits)[0] == "snap"
+    assert 0 < len(hits) < len(LESSONS)
+    assert min(hit.score for hit in hits) > 0
+    assert filled.recall("anything at all") == ()
+    assert ids(filled.recall("anything at all", tags=["jwt"])) == ["jwt"]  # what is named is not unrelated
+    assert len(filled.recall("anything at all", profile="swarm", limit=len(LESSONS))) == len(LESSONS)
+
+
+def test_an_unrelated_memory_still_takes_the_place_of_one_that_it_corrects() -> None:
+    old = Memory("old", "Always use vitest for the unit tests of the web client", trust=1)
+    new = Memory("new", "Never use vitest for the unit tests of the web client", trust=3)
+    other = Memory("other", "The exporter writes UTF-8 with a byte order mark")
+    hits = [Hit(old, 0.4), Hit(new, 0.0), Hit(other, 0.0)]
+    assert ids(tuple(final_hits(hits, Query("vitest"), NOW, 0.0))) == ["new"]
 
 
 def test_a_situation_finds_what_the_words_do_not(tmp_path: Path) -> None:

@@ -13,11 +13,13 @@ import pytest
 
 from swarmlore import errors
 from swarmlore.backups import Backup
+from swarmlore.belonging import Identity
 from swarmlore.config import Value
 from swarmlore.doctor import Check
 from swarmlore.records import (
     AuditRow,
     Citation,
+    Cited,
     Confirmation,
     Hit,
     Memory,
@@ -26,8 +28,10 @@ from swarmlore.records import (
     Remembered,
     Shown,
     Situation,
+    Stale,
 )
-from swarmlore.surfaces import render
+from swarmlore.rules.freshness import STATES
+from swarmlore.surfaces import cited, render
 from swarmlore.surfaces.page import Page, ago, clean, json_text, size, when
 
 HOSTILE = "\x1b]0;title\x07\x1b[31mred\x9b2J\u202egnp.exe\r\x7f\ud800"
@@ -51,7 +55,8 @@ def hostile_memory() -> Memory:
 def renderings(page: Page) -> Iterator[str]:
     memory = hostile_memory()
     before = {"text": HOSTILE, "handle": HOSTILE}
-    hit = Hit(memory, 1.0, (Part(HOSTILE, 1.0, HOSTILE),))
+    found = tuple(Cited(Citation(HOSTILE), state, 1, 2, HOSTILE, f"+{HOSTILE}\n-{HOSTILE}") for state in STATES)
+    hit = Hit(memory, 1.0, (Part(HOSTILE, 1.0, HOSTILE),), found)
     shown = Shown(HOSTILE, HOSTILE, 1.0, HOSTILE)
     receipt = Receipt(HOSTILE, 1.0, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, (shown,), (shown,), 1, 1, HOSTILE)
     backup = Backup(HOSTILE, 1, 1, 1.0)
@@ -61,12 +66,17 @@ def renderings(page: Page) -> Iterator[str]:
     yield render.remembered_lines({"added": 1}, [(1, HOSTILE)], [(2, HOSTILE, HOSTILE)], page)
     yield render.hits([hit], page, explain=True)
     yield render.rows([memory], page)
-    yield render.card(memory, page)
+    yield render.card(memory, page, found)
+    yield cited.stale([Stale(memory, found)], page)
+    yield cited.followed([memory], page)
     yield render.forgotten([memory], [HOSTILE], page, erased=True)
     yield render.forgotten([memory], [], page, erased=False)
     yield render.history([AuditRow(HOSTILE, 1.0, HOSTILE, HOSTILE, HOSTILE, HOSTILE, None, before)], page)
     yield render.undone([memory], page)
     yield render.receipts([receipt], page)
+    many = (HOSTILE, HOSTILE)
+    yield render.migrated(1, 1, "0" * 64, f"postgresql://{HOSTILE}", page)
+    yield render.project(Identity(HOSTILE, HOSTILE, HOSTILE, "git", many, (*many, "red"), HOSTILE, many, many), page)
     yield render.stats({"store": HOSTILE, "by_kind": {HOSTILE: 1}}, page)
     yield render.checks([Check(HOSTILE, "fail", HOSTILE, HOSTILE)], page)
     yield render.settings([Value("a.b", HOSTILE, HOSTILE, HOSTILE)], page)

@@ -202,7 +202,7 @@ def test_vectors_and_pieces_are_made_of_the_redacted_text(home: Path) -> None:
     with Lore.open(home, cwd=home.parent, caller=ALICE, env=quick_env(SWARMLORE_EMBEDDER_KIND="minilm")) as lore:
         told = lore.remember(f"The deploy job uses {secret[0]} of the team", situation=f"invalid token {secret[0]}")
         lore.reindex()
-        stored = lore.store.engine.run("SELECT data FROM vector ORDER BY situation_seq, seq LIMIT 1")
+        stored = lore.store.engine.run("SELECT data FROM embedding ORDER BY situation_seq, seq LIMIT 1")
         same = lore.embedding.rows([told.memory.text])
         assert same is not None
         assert bytes(stored[0][0]) == same[0]["data"]

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from conftest import ALICE, BOB, LEAD, NOW, OTHER, a_memory, an_operation
+from databases import server
 from swarmlore.codec import memory_from_dict, memory_to_dict
 from swarmlore.errors import Conflict
 from swarmlore.frozen import replace
@@ -61,10 +62,20 @@ class StoreMachine(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         self.home = tempfile.mkdtemp(dir=FAST_DISK)
-        self.store = Store.open(self.home, NOW)
+        self.make_empty()
+        self.store = self.connect()
         self.model: dict[str, Memory] = {}
         self.undoable: list[tuple[str, Caller, dict[str, Memory | None], dict[str, int]]] = []
         self.clock = NOW
+
+    def make_empty(self) -> None:
+        """A store of its own for each run."""
+
+    def connect(self) -> Store:
+        return Store.open(self.home, NOW)
+
+    def is_theirs(self, id: str, caller: Caller) -> bool:
+        return id in self.model and sees(caller, self.model[id])
 
     def tick(self) -> float:
         self.clock += 1
@@ -90,7 +101,7 @@ class StoreMachine(RuleBasedStateMachine):
         cue=st.booleans(),
     )
     def revise(self, id: str, caller: Caller, text: str, status: str, cue: bool) -> None:
-        if id not in self.model:
+        if not self.is_theirs(id, caller):
             return
         before = self.model[id]
         at = self.tick()
@@ -108,7 +119,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(id=memories, caller=CALLERS)
     def forget(self, id: str, caller: Caller) -> None:
-        if id not in self.model:
+        if not self.is_theirs(id, caller):
             return
         before, operation = self.model[id], an_operation(caller, "forget", self.tick())
         with self.store.operation(operation):
@@ -143,9 +154,9 @@ class StoreMachine(RuleBasedStateMachine):
             self.model[memory.id] = memory
         self.undoable = [item for item in self.undoable if item[0] != target]
 
-    @rule(id=consumes(memories), caller=CALLERS)
+    @rule(id=memories, caller=CALLERS)
     def erase(self, id: str, caller: Caller) -> None:
-        if id not in self.model:
+        if not self.is_theirs(id, caller):
             return
         operation = an_operation(caller, "erase", self.tick())
         with self.store.operation(operation):
@@ -154,7 +165,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         self.store.close()
-        self.store = Store.open(self.home, NOW)
+        self.store = self.connect()
 
     @rule(text=TEXTS, caller=CALLERS)
     def failed_operation(self, text: str, caller: Caller) -> None:
@@ -166,9 +177,14 @@ class StoreMachine(RuleBasedStateMachine):
         except ZeroDivisionError:
             pass
 
-    @rule()
-    def reindex(self) -> None:
-        assert self.store.reindex_words() == len(self.model)
+    @rule(caller=CALLERS)
+    def reindex(self, caller: Caller) -> None:
+        self.store.act_for(caller)
+        assert self.store.reindex_words() == len(self.rebuilt(caller))
+
+    def rebuilt(self, caller: Caller) -> list[Memory]:
+        """Whoever can open a file can rebuild all of it."""
+        return list(self.model.values())
 
     @invariant()
     def every_caller_sees_exactly_what_is_theirs(self) -> None:
@@ -183,7 +199,7 @@ class StoreMachine(RuleBasedStateMachine):
             found = self.store.match_words([stem(split_words(memory.text)[0])], self.store.visible(caller), 1000)
             seqs = set(found)
             (seq, _), *_ = self.store.ask("seq_of", id=memory.id)
-            assert (seq in seqs) == memory.live
+            assert (seq in seqs) == memory.live, memory
 
     @invariant()
     def records_survive_json(self) -> None:
@@ -197,11 +213,34 @@ class StoreMachine(RuleBasedStateMachine):
             shutil.rmtree(self.home)
 
 
+class PostgresMachine(StoreMachine):
+    """The same on a server, where row-level security has its say."""
+
+    def make_empty(self) -> None:
+        server().empty()
+
+    def connect(self) -> Store:
+        return Store.connect(server().url, NOW)
+
+    def rebuilt(self, caller: Caller) -> list[Memory]:
+        return [memory for memory in self.model.values() if sees(caller, memory)]
+
+
+PROFILE = settings.get_current_profile_name()
+
+
+def runs(short: int, torture: int) -> settings:
+    """A few in the suite, more under torture, 500 of each under the long one."""
+    examples = {"torture": torture, "torture-long": 500}
+    return settings(
+        max_examples=examples.get(PROFILE, short),
+        stateful_step_count=50 if PROFILE in examples else 30,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
 TestStoreMachine = StoreMachine.TestCase
-LONG = settings.get_current_profile_name() == "torture"
-TestStoreMachine.settings = settings(
-    max_examples=500 if LONG else 25,
-    stateful_step_count=50 if LONG else 30,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+TestStoreMachine.settings = runs(25, 500)
+TestPostgresMachine = PostgresMachine.TestCase
+TestPostgresMachine.settings = runs(6, 50)

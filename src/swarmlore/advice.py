@@ -25,16 +25,19 @@ KEYS = {"operation": str, "target": str, "text": str, "reason": str}
 
 def advise(settings: WriterSettings, text: str, trust: int, known: Sequence[Neighbour]) -> Decision | None:
     """The model's decision, or None: then the rule decides."""
-    from swarmlore.providers.registry import open_writer
-
-    options = {
-        name: value for name in ("model", "base_url", "api_key_env", "timeout_s") if (value := getattr(settings, name))
-    }
     try:
-        writer = open_writer(settings.kind, options)
+        writer = writer_of(settings)
         return None if writer is None else ask(writer, text, trust, known)
     except SwarmloreError:
         return None
+
+
+def writer_of(settings: WriterSettings) -> Writer | None:
+    """The configured language model, or None for "none"; raises what is wrong with its settings."""
+    from swarmlore.providers.registry import open_writer
+
+    names = ("model", "base_url", "api_key_env", "timeout_s")
+    return open_writer(settings.kind, {name: value for name in names if (value := getattr(settings, name))})
 
 
 def ask(writer: Writer, text: str, trust: int, known: Sequence[Neighbour]) -> Decision | None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 
-from swarmlore.errors import InvalidInput, NotFound, StoreCorrupt, StoreError, StoreTooNew
+from swarmlore.errors import InvalidInput, NotFound, StoreCorrupt, StoreError, StoreReadOnly, StoreTooNew
 from swarmlore.frozen import frozen, replace
 from swarmlore.store.files import make_folder, refusal, wal_bytes
 from swarmlore.store.lock import FairLock
 from swarmlore.store.migrate import newest
 from swarmlore.store.sqlite import SqliteEngine
 from swarmlore.store.store import BACKUPS, FILE, Store, mark
+
+SQLITE_HEADER = b"SQLite format 3\0"
+WHERE = "backups lie in the folder backups of the home"
 
 
 @frozen
@@ -27,7 +31,7 @@ def back_up(store: Store, home: str, path: str = "") -> Backup:
     path = _named(path) if path else _unused(os.path.join(home, BACKUPS, f"lore-{_stamp()}"))
     if os.path.exists(path):
         raise InvalidInput(f"{path} is there already", "name another file")
-    make_folder(os.path.dirname(path))
+    _check_folder(os.path.dirname(path), os.path.join(home, BACKUPS))
     part = f"{path}.part-{os.urandom(4).hex()}"
     try:
         store.engine.copy_to(part)
@@ -39,6 +43,14 @@ def back_up(store: Store, home: str, path: str = "") -> Backup:
         if os.path.exists(part):
             os.unlink(part)
     return replace(found, path=path)
+
+
+def _check_folder(folder: str, own: str) -> None:
+    """The home's own folder of backups is made; any other that is not there was probably mistyped."""
+    if os.path.abspath(folder) == os.path.abspath(own):
+        make_folder(folder)
+    elif not os.path.isdir(folder):
+        raise InvalidInput(f"there is no folder {folder}", f"make it first: mkdir -p {shlex.quote(folder)}")
 
 
 def _named(path: str) -> str:
@@ -61,18 +73,20 @@ def _publish(part: str, path: str) -> None:
         os.rename(part, path)  # a file system without links, such as that of a memory stick
 
 
-def inspect(path: str) -> Backup:
-    """Check that a file is a whole store that this program can read."""
-    if not os.path.isfile(path):
-        raise NotFound(f"no file {path}", "backups lie in the folder backups of the home")
-    engine = SqliteEngine(path, readonly=True)
+def inspect(path: str, *, in_use: bool = False) -> Backup:
+    """Check that a file is a whole store that this program can read; `in_use` where others may write to it."""
+    if not os.path.exists(path):
+        raise NotFound(f"no file {path}", WHERE)
+    if not _is_sqlite(path):
+        raise _no_store(path)
+    engine = SqliteEngine(path, readonly=True) if in_use else _look_at(path)
     try:
         version = engine.version()
+        if version <= 0 or not engine.run("SELECT 1 FROM sqlite_master WHERE name = 'memory'"):
+            raise _no_store(path)
         if version > newest(engine.name):
             raise StoreTooNew(f"{path} was written by a newer program", "update: pip install -U swarmlore")
-        ours = version > 0 and engine.run("SELECT 1 FROM sqlite_master WHERE name = 'memory'")
-        problems = engine.check() if ours else ["no memories were ever in it"]
-        if problems:
+        if problems := engine.check():
             raise StoreCorrupt(f"{path} is not a whole store: {problems[0]}", "try an older backup")
         memories = int(engine.run("SELECT count(*) FROM memory")[0][0])
     finally:
@@ -80,9 +94,32 @@ def inspect(path: str) -> Backup:
     return Backup(path, os.path.getsize(path), memories, os.path.getmtime(path))
 
 
-def restore(home: str, path: str, now: float) -> tuple[Backup, str]:
-    """Put a backup in place of the store; what was there is kept in a file of its own, whose path is returned."""
-    found = inspect(path)
+def _is_sqlite(path: str) -> bool:
+    """Whether a file begins like a database; a pipe or a device is not even opened, it would be waited for."""
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}", "check its permissions") from error
+
+
+def _look_at(path: str) -> SqliteEngine:
+    """A file that stands still is read without locks: SQLite would leave a log beside the database of a stranger."""
+    if os.path.exists(path + "-wal"):
+        return SqliteEngine(path, readonly=True)
+    return SqliteEngine(path, refused=StoreReadOnly(f"{path} is only looked at"))
+
+
+def _no_store(path: str) -> InvalidInput:
+    return InvalidInput(f"{path} is not a copy of a store", f"name a file that swarmlore backup wrote; {WHERE}")
+
+
+def restore(home: str, backup: Backup, now: float) -> str:
+    """Put an inspected backup in place of the store; what was there is kept in a file of its own, whose path is
+    returned."""
+    path = backup.path
     live = os.path.join(home, FILE)
     if os.path.exists(live) and os.path.samefile(live, path):
         raise InvalidInput(f"{path} is the store itself", "name a backup")
@@ -99,7 +136,7 @@ def restore(home: str, path: str, now: float) -> tuple[Backup, str]:
     finally:
         engine.close()
     Store.open(home, now).close()
-    return found, copy or moved
+    return copy or moved
 
 
 def _is_whole(live: str) -> bool:
@@ -107,8 +144,8 @@ def _is_whole(live: str) -> bool:
     if not (os.path.exists(live) and os.path.getsize(live)):
         return False  # SQLite would throw away the WAL of an empty file
     try:
-        inspect(live)
-    except (NotFound, StoreCorrupt, StoreTooNew):
+        inspect(live, in_use=True)
+    except (InvalidInput, NotFound, StoreCorrupt, StoreTooNew):
         return False
     return True
 

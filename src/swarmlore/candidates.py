@@ -18,7 +18,7 @@ from swarmlore.store.store import Store
 from swarmlore.text.words import code_share, index_text, query_terms
 
 if TYPE_CHECKING:
-    from swarmlore.vectors import VectorIndex
+    from swarmlore.embedding import Vectors
 
 LEAST = 50  # candidates of each engine, however few hits are asked for
 FILTERED = 4  # times as many where a filter will throw most of them away
@@ -94,6 +94,10 @@ class Gatherer:
         """Every candidate of both engines with its relevance; the two look at the same time."""
         wanted = self._wanted(query, LEAST)
         by_meaning = self._start_by_meaning(query, partitions, wanted)
+        with self._store.engine.reading():  # one snapshot, and on a server one transaction
+            return self._gathered(query, partitions, wanted, by_meaning)
+
+    def _gathered(self, query: Query, partitions: Sequence[int], wanted: int, by_meaning: Meanwhile | None) -> Found:
         terms = tuple(query_terms(query.text))
         frequencies, size = self._store.document_frequencies(terms, partitions)
         seqs = set() if query.mode == "naive" else self._by_words(terms, partitions, wanted)
@@ -109,7 +113,7 @@ class Gatherer:
         index = self._embedding.index()  # catches up with the table here: the thread must not use the store
         return Meanwhile(lambda: self._near(query.text, index, partitions, wanted))
 
-    def _near(self, text: str, index: VectorIndex | None, partitions: Sequence[int], wanted: int) -> Near:
+    def _near(self, text: str, index: Vectors | None, partitions: Sequence[int], wanted: int) -> Near:
         vector = self._embedding.query(text)
         if vector is None or index is None:
             return Near(vector)
@@ -202,7 +206,7 @@ class Gatherer:
             return {}
         from swarmlore.late import late_scores, piece_weights
 
-        frequencies, size = index.piece_frequencies(partitions)
+        frequencies, size = index.piece_frequencies(partitions, cue.piece_ids)
         weights = piece_weights(cue.piece_ids, frequencies, size, cue.emphasis)
         scores = late_scores(cue.pieces, weights, list(packed.values()))
         return dict(zip(packed, map(float, scores), strict=True))

@@ -81,4 +81,4 @@ def from_iso(text: str) -> float:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     moment = moment.astimezone(UTC)
-    return calendar.timegm(moment.timetuple()) + round(moment.microsecond / 1_000_000, 3)
+    return round(calendar.timegm(moment.timetuple()) + moment.microsecond / 1_000_000, 3)

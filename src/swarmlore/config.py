@@ -21,15 +21,22 @@ USER_FILE = "config.toml"
 MAX_BYTES = 1_000_000
 PROJECT_FILE = ".swarmlore.toml"
 # What a project's file mostly says may be said without a section.
-SHORT = {"profile": "recall.profile", "enabled": "knowledge.enabled", "hive": "life.hive"}
+SHORT = {"profile": "recall.profile", "enabled": "knowledge.enabled", "hive": "life.hive", "store": "store.url"}
 
 
 def _setting(default: Any, help: str, **facts: Any) -> Any:
-    """A field with its help; facts: low, high, choices, project (a project's file may set it), env (another name)."""
+    """A field with its help; facts: low, high, choices, project (a project's file may set it), env (another name),
+    secret (may hold a password)."""
     metadata = {"help": help, **facts}
     if isinstance(default, tuple):
         return field(default_factory=lambda: default, metadata=metadata)
     return field(default=default, metadata=metadata)
+
+
+@frozen
+class StoreSettings:
+    url: str = _setting("", "postgresql://… of a team's store; empty: a file in the home folder", secret=True)
+    lock_timeout_s: float = _setting(30.0, "seconds to wait for other writers", low=0.1, high=3600.0)
 
 
 @frozen
@@ -139,6 +146,7 @@ class Value:
 
 @frozen
 class Settings:
+    store: StoreSettings = field(default_factory=StoreSettings)
     recall: RecallSettings = field(default_factory=RecallSettings)
     inject: InjectSettings = field(default_factory=InjectSettings)
     knowledge: KnowledgeSettings = field(default_factory=KnowledgeSettings)
@@ -153,7 +161,7 @@ class Settings:
         return [
             Value(
                 name,
-                getattr(getattr(self, section), spec.name),
+                _shown(getattr(getattr(self, section), spec.name), spec),
                 self.origins.get(name, "default"),
                 spec.metadata["help"],
             )
@@ -161,7 +169,17 @@ class Settings:
         ]
 
 
+def _shown(value: Any, spec: Any) -> Any:
+    """A value as people may see it."""
+    if not spec.metadata.get("secret"):
+        return value
+    from swarmlore.text.url import without_password
+
+    return without_password(value)
+
+
 _SECTIONS: dict[str, Any] = {
+    "store": StoreSettings,
     "recall": RecallSettings,
     "inject": InjectSettings,
     "knowledge": KnowledgeSettings,
@@ -311,22 +329,51 @@ def _truth(value: Any) -> bool:
 
 def write_value(home: str, name: str, text: str) -> str:
     """Set one value in the home's config.toml, leaving everything else in it as it was; returns the path."""
+    name = SHORT.get(name, name)
     value = parse_value(name, text)
     section, _, key = name.partition(".")
     path = os.path.join(home, USER_FILE)
-    lines: list[str] = []
-    if os.path.exists(path):
-        read_file(path)  # a broken file is not written to
-        with open(path, encoding="utf-8") as file:
-            lines = file.read().rstrip("\n").split("\n")  # not splitlines: values may hold other line ends
+    lines = _lines_of(path)
     _set_line(lines, section, key, f"{key} = {_toml(value)}")
-    fresh = path + ".new"
-    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.write("\n".join(lines) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(fresh, path)
+    try:
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        _replace_file(path, "\n".join(lines) + "\n")
+    except (OSError, ValueError) as error:  # ValueError: a name that no file system can hold
+        raise _unwritable(path, error) from error
     return path
+
+
+def _unwritable(path: str, error: OSError | ValueError) -> ConfigError:
+    place, why = path, "the name holds a character that no path can"
+    if isinstance(error, OSError):
+        place, why = error.filename or path, error.strerror or type(error).__name__
+    hint = "check its permissions and the free space, or set SWARMLORE_HOME to a folder that you may write"
+    return ConfigError(f"{place} cannot be written: {why}", hint)
+
+
+def _lines_of(path: str) -> list[str]:
+    """The lines of a settings file that can be read, to be written again; none if it is not there."""
+    if not os.path.exists(path):
+        return []
+    read_file(path)  # a broken file is not written to
+    if not os.path.isfile(path):  # a pipe would be waited for, a device would be replaced
+        raise ConfigError(f"{path} is not a file", f"remove {path}, or put a file in its place")
+    with open(path, encoding="utf-8") as file:
+        return file.read().rstrip("\n").split("\n")  # not splitlines: values may hold other line ends
+
+
+def _replace_file(path: str, text: str) -> None:
+    """Put a private file in place of another, whole or not at all."""
+    fresh = path + ".new"
+    try:
+        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, path)
+    finally:
+        if os.path.isfile(fresh):  # it was not to be finished
+            os.unlink(fresh)
 
 
 def _set_line(lines: list[str], section: str, key: str, line: str) -> None:

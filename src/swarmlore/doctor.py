@@ -5,21 +5,23 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from swarmlore.advice import writer_of
 from swarmlore.backups import list_backups
 from swarmlore.config import Settings
 from swarmlore.embedding import Embedding
 from swarmlore.errors import SwarmloreError
-from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import Caller
 from swarmlore.store.store import FILE, Store
 
 if TYPE_CHECKING:
-    pass
+    from typing import Any
 
 WAL_ALARM_BYTES = 64 * 1024 * 1024
 LOW_DISK_BYTES = 200 * 1024 * 1024
+WRITER_WAIT_S = 5.0  # a person waits for the answer
 _NETWORK_FILESYSTEMS = ("nfs", "cifs", "smb", "sshfs", "9p", "afs", "fuse.sshfs")
 
 
@@ -53,6 +55,7 @@ class Doctor:
             self._clock(),
             self._embedder(),
             *self._vectors(),
+            *self._writer(),
             *self._config(),
             self._backups(),
             self._rejections(),
@@ -62,26 +65,20 @@ class Doctor:
     def _integrity(self) -> Check:
         problems = self._store.engine.check()
         if problems:
-            return Check("integrity", "fail", problems[0], "swarmlore restore-backup FILE; the file is left as it is")
+            hint = "ask its administrator" if self._store.engine.remote else "swarmlore restore-backup FILE"
+            return Check("integrity", "fail", problems[0], f"{hint}; nothing was changed")
         return Check("integrity", "ok", "rows and indexes are whole")
 
     def _database(self) -> Iterator[Check]:
         facts = self._store.engine.facts()
-        if facts["sqlite_safe"]:
-            yield Check("sqlite", "ok", f"SQLite {facts['sqlite']}, without the WAL-reset bug")
-        else:
-            yield Check("sqlite", "fail", f"SQLite {facts['sqlite']} can lose writes", "pip install -U apsw")
-        size = facts["wal_bytes"]
-        state = "warn" if size > WAL_ALARM_BYTES else "ok"
-        yield Check(
-            "wal", state, f"{size / 1e6:.1f} MB", "a long reader keeps it from shrinking" if state == "warn" else ""
-        )
+        yield from _server(facts) if self._store.engine.remote else _file(facts)
         yield Check("schema", "ok", f"version {self._store.engine.version()}")
 
     def _permissions(self) -> Iterator[Check]:
         if sys.platform == "win32":
             return
-        for path, wanted in ((self._home, 0o700), (os.path.join(self._home, FILE), 0o600)):
+        files = [] if self._store.engine.remote else [(os.path.join(self._home, FILE), 0o600)]
+        for path, wanted in ((self._home, 0o700), *files):
             mode = os.stat(path).st_mode & 0o777
             if mode & 0o077:
                 yield Check("permissions", "warn", f"{path} is open to others ({mode:o})", f"chmod {wanted:o} {path}")
@@ -135,6 +132,21 @@ class Doctor:
         else:
             yield Check("vectors", "ok", "every text has one")
 
+    def _writer(self) -> Iterator[Check]:
+        """Where a language model is configured, whether it answers; without it nothing stops, so it only warns."""
+        own = self._settings.writer
+        wait_s = min(own.timeout_s, WRITER_WAIT_S)
+        try:
+            writer = writer_of(replace(own, timeout_s=wait_s))
+            if writer is None:
+                return
+            writer.complete("Answer with one word.", "Are you there?")
+        except SwarmloreError as error:
+            hint = error.hint if wait_s == own.timeout_s else f"{error.hint} (doctor waits {wait_s:g} s only)"
+            yield Check("writer", "warn", f"{error.message}; rules alone decide what is a duplicate", hint)
+        else:
+            yield Check("writer", "ok", f"{writer.name} answers")
+
     def _config(self) -> Iterator[Check]:
         for warning in self._settings.warnings:
             yield Check("config", "warn", warning, "swarmlore config lists what exists")
@@ -142,6 +154,8 @@ class Doctor:
             yield Check("config", "ok", "every setting is known")
 
     def _backups(self) -> Check:
+        if self._store.engine.remote:
+            return Check("backups", "ok", "those of the server")
         found = list_backups(self._home)
         if not found:
             return Check("backups", "warn", "there is none", "swarmlore backup")
@@ -155,6 +169,34 @@ class Doctor:
         from swarmlore.text.secrets import RULES_VERSION
 
         return Check("secrets", "ok", f"redaction rules {RULES_VERSION}")
+
+
+def _file(facts: Mapping[str, Any]) -> Iterator[Check]:
+    if facts["sqlite_safe"]:
+        yield Check("sqlite", "ok", f"SQLite {facts['sqlite']}, without the WAL-reset bug")
+    else:
+        yield Check("sqlite", "fail", f"SQLite {facts['sqlite']} can lose writes", "pip install -U apsw")
+    size = facts["wal_bytes"]
+    state = "warn" if size > WAL_ALARM_BYTES else "ok"
+    hint = "a long reader keeps it from shrinking" if state == "warn" else ""
+    yield Check("wal", state, f"{size / 1e6:.1f} MB", hint)
+
+
+def _server(facts: Mapping[str, Any]) -> Iterator[Check]:
+    yield Check("postgresql", "ok", f"PostgreSQL {facts['postgresql']} at {facts['path']}")
+    if facts["pgvector"]:
+        yield Check("pgvector", "ok", f"version {facts['pgvector']}")
+    else:
+        yield Check("pgvector", "fail", "the extension is not there", "as an administrator: CREATE EXTENSION vector")
+    role = facts["role"]
+    if not facts["role_bound"]:
+        hint = "log in as a role without SUPERUSER and BYPASSRLS that was granted swarmlore_app"
+        yield Check("role", "fail", f"{role} is not bound by row-level security", hint)
+    elif facts["role_owns"]:
+        hint = "let an administrator own them, and: GRANT swarmlore_app TO your role"
+        yield Check("role", "warn", f"{role} owns the tables; row-level security is forced on it", hint)
+    else:
+        yield Check("role", "ok", f"{role} owns nothing and is bound by row-level security")
 
 
 def _filesystem_of(path: str) -> str:

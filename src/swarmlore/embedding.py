@@ -20,12 +20,15 @@ from swarmlore.store.search import EMBEDDER_META
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeAlias
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from swarmlore.vectors import VectorIndex
+    from swarmlore.vectors.local import VectorIndex
+    from swarmlore.vectors.remote import RemoteVectors
+
+    Vectors: TypeAlias = VectorIndex | RemoteVectors
 
 BATCH = 64
 MAX_ATTEMPTS = 5
@@ -49,7 +52,7 @@ class Embedding:
         self._exact_rows = exact_rows
         self._embedder: Embedder | None = None
         self._opened = False
-        self._index: VectorIndex | None = None
+        self._index: Vectors | None = None
         self._everyday: NDArray[np.float32] | None = None
         self.problem = ""
 
@@ -128,17 +131,30 @@ class Embedding:
             return list(embedder.embed_tokens(texts))
         return list(embedder.embed(texts))
 
-    def index(self) -> VectorIndex | None:
+    def index(self) -> Vectors | None:
         """All vectors of the current embedder, caught up with every process's writes."""
         embedder = self.embedder()
         if embedder is None or not embedder.dimension:
             return None
         if self._index is None:
-            from swarmlore.vectors import VectorIndex
-
-            self._index = VectorIndex(embedder.name, embedder.dimension, self._exact_rows)
+            self._index = self._open_index(embedder)
         self._index.refresh(self._store)
         return self._index
+
+    def _open_index(self, embedder: Embedder) -> Vectors:
+        if self._store.engine.remote:
+            from swarmlore.vectors.remote import RemoteVectors
+
+            return RemoteVectors(self._store, embedder.name, embedder.dimension)
+        from swarmlore.vectors.local import VectorIndex
+
+        return VectorIndex(embedder.name, embedder.dimension, self._exact_rows)
+
+    def build_index(self) -> None:
+        """Where the database searches: make sure that it has an index for vectors of this size."""
+        embedder = self.embedder()
+        if self._store.engine.remote and embedder is not None and embedder.dimension:
+            self._store.ask("index_vectors", size=embedder.dimension)
 
     def note_provider(self) -> int:
         """Remember whose vectors are stored; after a change queue all others. Returns how many texts wait."""

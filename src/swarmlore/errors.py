@@ -13,6 +13,7 @@ answers with `http_status`.
     ├── Unavailable           7  503   a provider or package is missing, or did not answer
     ├── StoreError            8  500   the store cannot be opened or used
     │   ├── StoreBusy         8  503   another process kept the store too long
+    │   │   └── StoreLost     8  503   the connection to the database broke before anything was changed
     │   ├── StoreFull         8  507   no space left
     │   ├── StoreReadOnly     8  500   the file or folder cannot be written
     │   ├── StoreCorrupt      8  500   the file is damaged; it is left as it is
@@ -90,6 +91,10 @@ class StoreError(SwarmloreError):
 
 class StoreBusy(StoreError):
     http_status = 503
+
+
+class StoreLost(StoreBusy):
+    pass
 
 
 class StoreFull(StoreError):

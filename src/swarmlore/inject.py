@@ -9,12 +9,12 @@ from swarmlore.config import Settings
 from swarmlore.errors import InvalidInput, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.recall import Recaller
-from swarmlore.records import Block, Caller, Hit, Query, Receipt, Shown
+from swarmlore.records import PROFILES, Block, Caller, Hit, Query, Receipt, Shown
 from swarmlore.rules.block import Composed, compose, estimate_tokens, strip_blocks
 from swarmlore.rules.budget import Allowance, allowance
 from swarmlore.rules.gate import scrub_text
 from swarmlore.store.store import Store
-from swarmlore.typed import make
+from swarmlore.typed import choose, make
 
 if TYPE_CHECKING:
     from typing import Any
@@ -140,6 +140,10 @@ def _request(cue: str, facts: Mapping[str, Any]) -> BlockRequest:
     if not isinstance(cue, str):
         raise InvalidInput("a cue is a text", "give the prompt, the error output or the path")
     request: BlockRequest = make(BlockRequest, {**facts, "cue": strip_blocks(cue).strip()}, "block")
+    if request.headroom is not None and not 0 <= request.headroom <= 1:  # NaN fails here too
+        raise InvalidInput(f"headroom {request.headroom} is not a share", "from 0 to 1: 0.35 where 35% is free")
+    if request.profile:
+        choose("profile", [request.profile], PROFILES)
     return replace(request, trigger=scrub_text(request.trigger), session=scrub_text(request.session))
 
 

@@ -11,119 +11,56 @@ A small command needs few of its parts, so each part is imported where it is fir
 from __future__ import annotations
 
 import os
-import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from swarmlore import config
-from swarmlore.errors import InvalidInput, NotAllowed, NotFound, StoreError, SwarmloreError
+from swarmlore.errors import InvalidInput, NotAllowed, NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.identity import find_caller, may_change
-from swarmlore.project import find_project, stacks
-from swarmlore.records import Draft, Query, Session
-from swarmlore.store.base import Operation
+from swarmlore.identity import may_change
+from swarmlore.parts import Parts, make_home
+from swarmlore.project import stacks
+from swarmlore.records import KINDS, LISTED_STATUSES, SOURCES, TIERS, Draft, Query, Session
 from swarmlore.store.memories import Filter
-from swarmlore.store.store import Store
-from swarmlore.text.ids import uuid7
-from swarmlore.typed import json_values, make
+from swarmlore.typed import choose, json_values, make
 
 if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.backups import Backup
-    from swarmlore.config import Settings
-    from swarmlore.doctor import Check, Doctor
-    from swarmlore.embedding import Embedding, Progress
-    from swarmlore.inject import Injector
-    from swarmlore.project import Project
-    from swarmlore.recall import Hits, Recaller
-    from swarmlore.records import AuditRow, Block, Caller, Memory, Receipt, Rejection, Remembered
-    from swarmlore.writing import Imported, Writing
+    from swarmlore.belonging import Identity
+    from swarmlore.doctor import Check
+    from swarmlore.embedding import Progress
+    from swarmlore.exchange import Founded
+    from swarmlore.importing import Brought
+    from swarmlore.ledger_pass import Synced
+    from swarmlore.recall import Hits
+    from swarmlore.records import AuditRow, Block, Cited, Memory, Receipt, Rejection, Remembered, Stale
+    from swarmlore.store.copying import Copied
+    from swarmlore.writing import Imported
 
 MOST_LISTED = 10_000_000
-CATCH_UP_AT_CLOSE = 64  # texts that a process with a loaded model embeds before it leaves
 
 
-class Lore:
+class Lore(Parts):
     """The service API over one store, for one caller."""
-
-    def __init__(
-        self,
-        home: str,
-        store: Store,
-        caller: Caller,
-        settings: Settings,
-        project: Project,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self.home = home
-        self.caller = caller
-        self.settings = settings
-        self.project = project
-        self.store = store
-        store.hive = settings.knowledge.hive_enabled
-        self._clock = clock
-        self._guard = threading.RLock()
-        self._closed = False
-
-    @classmethod
-    def open(
-        cls,
-        home: str | os.PathLike[str] | None = None,
-        *,
-        cwd: str | os.PathLike[str] | None = None,
-        caller: Caller | None = None,
-        flags: Mapping[str, Any] | None = None,
-        interactive: bool = False,
-        client: str = "python",
-        env: Mapping[str, str] | None = None,
-        clock: Callable[[], float] = time.time,
-    ) -> Lore:
-        """Open the memory of a home folder for the project that `cwd` lies in."""
-        env = os.environ if env is None else env
-        folder = os.path.abspath(os.fspath(home)) if home is not None else config.home_dir(env)
-        project = find_project(os.fspath(cwd) if cwd is not None else os.getcwd())
-        settings = config.load(folder, project.root, env, flags)
-        who = caller or find_caller(
-            env, env.get("SWARMLORE_PROJECT") or project.id, interactive=interactive, client=client
-        )
-        make_home(folder)
-        return cls(folder, Store.open(folder, round(clock(), 3)), who, settings, project, clock)
-
-    def __enter__(self) -> Lore:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Finish what a loaded model can finish quickly, then let go of the file."""
-        with self._guard:
-            if self._closed:
-                return
-            self._closed = True
-            try:
-                if "embedding" in self.__dict__ and self.embedding.loaded and not self.store.engine.readonly:
-                    self.embedding.catch_up(CATCH_UP_AT_CLOSE)
-                    self.writing.settle()
-            except StoreError:
-                pass  # what waits goes on waiting; nobody asked for it now
-            finally:
-                self.store.close()
 
     # Remember
 
     def remember(self, text: str, *, defer: bool = False, session: str = "", **facts: Any) -> Remembered:
         """Store one lesson or text through the gate. `facts` are the fields of `Draft`; `defer` leaves the vector."""
         draft = make(Draft, {**facts, "text": text}, "remember")
-        with self._guard:
-            return self.writing.remember(draft, defer=defer, session=session)
+        with self._changing():
+            told = self.writing.remember(draft, defer=defer, session=session)
+            self._keep_names()
+            return told
 
     def remember_many(self, drafts: Iterable[Draft], progress: Progress | None = None) -> Imported:
         """Store many drafts through the same gate, vectors later; the refused ones are counted and listed."""
-        with self._guard:
-            return self.writing.remember_many(drafts, progress)
+        with self._changing():
+            imported = self.writing.remember_many(drafts, progress)
+            self._keep_names()
+            return imported
 
     def rejected(self, limit: int = 20) -> tuple[Rejection, ...]:
         """What the gate refused lately, and why."""
@@ -142,18 +79,18 @@ class Lore:
     ) -> Hits:
         """The memories that answer a question, best first, each with its score and explanation."""
         asked = self._query(query, limit, profile, mode, filters)
-        with self._guard:
+        with self._looking():
             return self.recaller.recall(asked, self.now())
 
     def block(self, cue: str, **request: Any) -> Block:
         """The fenced lines an agent is given for a prompt, an error output or a path; empty when nothing fits."""
-        with self._guard:
+        with self._looking():
             request.setdefault("scopes", self.scopes(request.get("profile") or self.settings.recall.profile))
             return self.injector.block(cue, request, self.now())
 
     def get(self, ref: str) -> Memory:
         """One memory by id, handle or unique prefix, expired ones too; counts as an access."""
-        with self._guard:
+        with self._looking():
             memory = self._resolve(ref)
             now = self.now()
             try:
@@ -164,14 +101,45 @@ class Lore:
 
     def list(self, **filter: Any) -> tuple[Memory, ...]:
         """Visible memories, newest first; `filter` are the fields of `Filter`."""
-        with self._guard:
+        with self._looking():
             return tuple(self.store.select(self.caller, _checked(make(Filter, filter, "list"))))
+
+    # Freshness
+
+    def cited(self, memory: Memory) -> tuple[Cited, ...]:
+        """The citations of a memory, held against the working tree."""
+        if not memory.citations:
+            return ()
+        from swarmlore.freshness import WHOLE
+
+        with self._guard:
+            return self._look(WHOLE).cited(memory)
+
+    def stale(self, *, moved: bool = False, progress: Progress | None = None) -> tuple[Stale, ...]:
+        """Memories of this project whose cited code has changed or is gone, with a diff; with `moved` also those."""
+        from swarmlore.freshness import WHOLE
+        from swarmlore.rules.freshness import STALE
+        from swarmlore.stale import find_stale
+
+        with self._guard:
+            states = (*STALE, "moved") if moved else STALE
+            return tuple(find_stale(self.store.citing(self.caller), self._look(WHOLE), states, progress))
+
+    def follow(self) -> tuple[Memory, ...]:
+        """Record the new lines of cited code that has moved, in one operation."""
+        from swarmlore.freshness import WHOLE
+        from swarmlore.stale import find_stale, follow
+
+        with self._changing():
+            found = find_stale(self.store.citing(self.caller), self._look(WHOLE), ("moved",))
+            with self.store.operation(self._operation("follow")) as operation:
+                return tuple(follow(self.store, operation, found, self._tree))
 
     # Forget and undo
 
     def forget(self, ref: str, *, erase: bool = False) -> Memory:
         """Hide one memory, or erase it for good."""
-        with self._guard:
+        with self._changing():
             memory = self._resolve(ref)
             self._check_change(memory)
             if erase:
@@ -184,19 +152,20 @@ class Lore:
         """Forget everything that came from one session or source, with everything derived from it."""
         if bool(session) == bool(source):
             raise InvalidInput("name one origin", "swarmlore forget --session ID or --source NAME")
-        with self._guard:
+        with self._changing():
             memories = [m for m in self._from_origin(session, source, erase) if may_change(self.caller, m)]
             if erase:
                 self._erase(memories)
                 return tuple(replace(memory, text="", title="") for memory in memories)
-            with self.store.operation(self._operation("forget", session or source)) as operation:
-                return tuple(self.store.forget(operation, memory) for memory in memories)
+            act = self._operation("forget", session or source)
+            return self.store.perform(act, lambda act: tuple(self.store.forget(act, memory) for memory in memories))
 
     def backups_holding(self, id: str) -> tuple[str, ...]:
         """The backup files that still hold a memory; erasing does not reach them."""
         from swarmlore.backups import holding
 
-        return tuple(holding(self.home, id))
+        with self._guard:
+            return tuple(holding(self.home, id))
 
     def history(self, ref: str) -> tuple[AuditRow, ...]:
         """Every change of one memory, oldest first."""
@@ -205,12 +174,55 @@ class Lore:
 
     def undo(self, operation: str = "") -> tuple[Memory, ...]:
         """Take back the caller's last operation, or a named one, whole."""
-        with self._guard:
+        with self._changing():
             target = operation or self.store.last_operation(self.caller)
             if not target:
                 raise NotFound("there is nothing to undo", "swarmlore history ID shows what happened to a memory")
-            with self.store.operation(replace(self._operation("undo"), undoes=target)) as act:
-                return tuple(self.store.undo(act, target))
+            act = replace(self._operation("undo"), undoes=target)
+            return self.store.perform(act, lambda act: tuple(self.store.undo(act, target)))
+
+    # Files
+
+    def init(self, *, dry_run: bool = False) -> Founded:
+        """Share this project's lessons through files in its repository: make the folder, agree, exchange."""
+        with self._guard:
+            return self.exchange.init(dry_run=dry_run)
+
+    def trust(self, *, on: bool = True, hive: bool = False) -> bool:
+        """Agree, or not any more, to exchange memories with the files of this project, or with those of the hive."""
+        with self._guard:
+            changed = self.exchange.trust(on=on, hive=hive)
+            if on:
+                self.exchange.publish()
+            return changed
+
+    def sync(self) -> dict[str, Synced]:
+        """Bring the agreed files and the store in step, completely; what was done, by file."""
+        with self._guard:
+            return self.exchange.sync()
+
+    def import_file(self, path: str, format: str = "auto", progress: Progress | None = None) -> Brought:
+        """Take in a file of lessons, from where an interrupted import of it stopped."""
+        with self._changing():
+            brought = self.exchange.bring(path, format, progress)
+            self._keep_names()
+            return brought
+
+    def export_lines(self, format: str = "knowledge") -> Iterator[bytes]:
+        """The shared memories of the project, or of the hive, as lines of a file, in a stable order."""
+        lines = self.exchange.lines(format)
+        while True:
+            with self._guard:  # not over the whole export: whoever reads the lines may take its time
+                line = next(lines, b"")
+            if not line:
+                return
+            yield line
+
+    def export_file(self, path: str, format: str = "knowledge") -> int:
+        """Write them to a file, whole or not at all; returns the number of lines."""
+        from swarmlore.importing import write_lines
+
+        return write_lines(path, lambda: self.export_lines(format))
 
     # Sessions and receipts
 
@@ -246,6 +258,25 @@ class Lore:
         with self._guard:
             return tuple(self.store.receipts(self.caller, session, limit))
 
+    # The project
+
+    def identity(self) -> Identity:
+        """How the project of this folder is known: its id, its names now and before, how it was found."""
+        with self._guard:
+            return self._place().identity(self.caller)
+
+    def join(self, name: str) -> Identity:
+        """Say that this project was formerly known by a folder, an address or an id; for a person or a lead."""
+        with self._guard:
+            self._move(self._place().join(name, self._operation("join")))
+            return self._place().identity(self.caller)
+
+    def part(self, name: str) -> Identity:
+        """Take such a name away again."""
+        with self._guard:
+            self._move(self._place().part(name, self._operation("part")))
+            return self._place().identity(self.caller)
+
     # Care
 
     def stats(self) -> dict[str, Any]:
@@ -258,16 +289,24 @@ class Lore:
     def doctor(self) -> tuple[Check, ...]:
         """Check the store, its indexes, the embedder, settings and permissions."""
         with self._guard:
-            return self._doctor.checks()
+            return (*self._doctor.checks(), *self.exchange.checks())
 
     def reindex(self, progress: Progress | None = None) -> dict[str, int]:
         """Build every derived index anew from the rows, and embed what has no vector of the current embedder."""
-        with self._guard:
+        with self._changing():
             rows = self.store.reindex_words()
             self.embedding.note_provider()
+            self.embedding.build_index()
             embedded = self.embedding.catch_up(10**9, progress)
             settled = self.writing.settle()
             return {"rows": rows, "embedded": embedded, "settled": settled}
+
+    def migrate_store(self, target: str, progress: Progress | None = None) -> Copied:
+        """Copy all that the caller may see into another store (postgresql://… or a folder), and compare both."""
+        from swarmlore.moving import move
+
+        with self._guard:
+            return move(self.store, self.caller, target, self.now(), progress)
 
     def backup(self, path: str = "") -> Backup:
         """Write a checked copy of the store while it is in use."""
@@ -279,52 +318,12 @@ class Lore:
     @staticmethod
     def restore_backup(path: str, home: str | None = None) -> tuple[Backup, str]:
         """Put a backup in place of a home's store; returns it and where the former store was kept."""
-        from swarmlore.backups import restore
+        from swarmlore.backups import inspect, restore
 
         folder = home or config.home_dir(os.environ)
+        found = inspect(path)  # before anything is made: a wrong name changes nothing
         make_home(folder)
-        return restore(folder, path, round(time.time(), 3))
-
-    # Parts
-
-    @cached_property
-    def embedding(self) -> Embedding:
-        from swarmlore.embedding import Embedding
-
-        return Embedding(self.store, self.settings.embedder, self.settings.recall.exact_rows)
-
-    @cached_property
-    def writing(self) -> Writing:
-        from swarmlore.writing import Writing
-
-        return Writing(self.store, self.caller, self.settings, lambda: self.embedding, self._operation, self.new_id)
-
-    @cached_property
-    def recaller(self) -> Recaller:
-        from swarmlore.recall import Recaller
-
-        return Recaller(self.store, self.caller, self.settings, self.embedding)
-
-    @cached_property
-    def injector(self) -> Injector:
-        from swarmlore.inject import Injector
-
-        return Injector(self.store, self.caller, self.settings, self.recaller, self.new_id)
-
-    @cached_property
-    def _doctor(self) -> Doctor:
-        from swarmlore.doctor import Doctor
-
-        return Doctor(self.home, self.store, self.caller, self.settings, self.embedding)
-
-    def now(self) -> float:
-        return round(self._clock(), 3)
-
-    def new_id(self) -> str:
-        return uuid7(self.now(), os.urandom(10))
-
-    def _operation(self, verb: str, reason: str = "") -> Operation:
-        return Operation(self.new_id(), self.now(), self.caller, verb, reason)
+        return found, restore(folder, found, round(time.time(), 3))
 
     def _query(
         self, text: str, limit: int | None, profile: str | None, mode: str | None, filters: Mapping[str, Any]
@@ -384,18 +383,11 @@ class Lore:
         self.store.engine.scrub()
 
 
-def make_home(folder: str) -> None:
-    """The home folder, private to its user."""
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-    except (OSError, ValueError) as error:  # ValueError: a name that no file system can hold
-        why = error.strerror if isinstance(error, OSError) else "the name holds a character that no path can"
-        raise StoreError(
-            f"{folder!a} cannot be made: {why}", "set SWARMLORE_HOME to a folder that you may write"
-        ) from error
-
-
-def _checked(filter: Filter) -> Filter:
-    if not 1 <= filter.limit <= MOST_LISTED or filter.offset < 0:
-        raise InvalidInput(f"limit {filter.limit}, offset {filter.offset}", f"a limit from 1 to {MOST_LISTED}")
-    return filter
+def _checked(wanted: Filter) -> Filter:
+    if not 1 <= wanted.limit <= MOST_LISTED or wanted.offset < 0:
+        raise InvalidInput(f"limit {wanted.limit}, offset {wanted.offset}", f"a limit from 1 to {MOST_LISTED}")
+    known = {"tier": TIERS, "kind": KINDS, "status": LISTED_STATUSES, "source": SOURCES}
+    for name, allowed in known.items():
+        if value := getattr(wanted, name):
+            choose(name, [value], allowed)
+    return wanted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 
 from swarmlore.frozen import TYPE_CHECKING
 
@@ -18,7 +19,8 @@ class Meanwhile:
         self._compute = compute
         self._value: Any = None
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        # In the same context: for whom it is done goes with it.
+        self._thread = threading.Thread(target=copy_context().run, args=(self._run,), daemon=True)
         self._thread.start()
 
     def _run(self) -> None:

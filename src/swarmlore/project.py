@@ -1,18 +1,26 @@
-"""Which project a folder belongs to, found by reading `.git` files: no subprocess, no network.
+"""Which project a folder belongs to, found by reading files: no subprocess, no network.
 
 A project is its normalised `origin` address without user info, else its git common directory, else the folder itself.
-Worktrees and clones of one repository are one project.
+Worktrees and clones of one repository are one project, clones of a folder on this machine too.
+
+An address can change and a folder can move. So a marker beside git's own files (or in `.swarm/`, without git) keeps a
+name that was drawn by lot when something was first remembered there. It is no secret, but nobody can guess it: a
+repository that comes from elsewhere cannot name itself into the memory of another one.
 """
 
 from __future__ import annotations
 
 import os
-import re
 
+from swarmlore import git
 from swarmlore.frozen import frozen
+from swarmlore.text.remotes import is_local, is_windows, local_path, normalise_remote
 
-_DEFAULT_PORT = re.compile(r":(?:22|80|443|9418)$")
-_SCP = re.compile(r"(?:[^@/]*@)?([^:/]+):(?!//)(.+)")
+MARKER = "swarmlore-project"
+SWARM = ".swarm"
+LOT = 32  # hexadecimal digits
+MOST_NAME = 64
+MOST_ID = 1_000  # bytes; indexes of PostgreSQL hold 2,700 in all
 _STACKS = {
     "pyproject.toml": "python",
     "setup.py": "python",
@@ -37,99 +45,136 @@ _STACKS = {
 
 @frozen
 class Project:
+    """A folder's project: `names` are all its identities that last, strongest first, and `id` is the first of them.
+
+    A path is among the names only where there is nothing better: another project may lie there tomorrow. It is `place`
+    then. `found_by` is origin, marker, git or folder. `marker` is where the marker is or belongs, '' where it has no
+    room; `mark` is the name in it, or for it; `marked` says that it is there.
+    """
+
     id: str
     root: str
+    names: tuple[str, ...]
+    found_by: str
+    place: str = ""
+    marker: str = ""
+    mark: str = ""
+    marked: bool = False
 
     @property
     def name(self) -> str:
         """The last part of the id, for people."""
-        return self.id.rstrip("/").rsplit("/", 1)[-1]
+        return self.id.partition("#")[0].removesuffix("/.git").rstrip("/").rsplit("/", 1)[-1]
 
 
 def find_project(folder: str) -> Project:
     """The project that a folder lies in."""
     folder = os.path.realpath(folder)
-    root = folder
-    while True:
-        git = os.path.join(root, ".git")
-        if os.path.exists(git):
-            return Project(_text(_identity(git, root)), root)
-        parent = os.path.dirname(root)
-        if parent == root:
-            return Project(_text(folder), folder)
-        root = parent
+    root, common = git.find_repository(folder)
+    return _of_repository(root, common) if common else _of_folder(root or folder)
 
 
-def _text(path: str) -> str:
+def _of_repository(root: str, common: str) -> Project:
+    marker = os.path.join(common, MARKER)
+    own = _own_mark(common)
+    names, place = _names(common, own, ())
+    if not own and place == storable(common) and (earlier := _swarm_mark(root)):
+        # Git came later than the memory. With a remote this would not count: a clone brings files of strangers.
+        return Project(earlier, root, (earlier,), "marker", "", marker, earlier)
+    found_by = "git" if place == storable(common) else "marker" if names == (own,) else "origin"
+    return Project(names[0], root, names, found_by, place, marker, own, bool(own))
+
+
+def _of_folder(root: str) -> Project:
+    place, swarm = storable(root), os.path.join(root, SWARM)
+    if not os.path.isdir(swarm) or os.path.islink(swarm):
+        return Project(place, root, (place,), "folder", place)
+    marker = os.path.join(swarm, MARKER)
+    if mark := _swarm_mark(root):
+        return Project(mark, root, (mark,), "marker", "", marker, mark, True)
+    return Project(place, root, (place,), "folder", place, marker)
+
+
+def _names(common: str, mark: str, seen: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """The names of a repository, strongest first, and which of them is only a path."""
+    names, place = _remote_names(common, seen)
+    if mark:
+        names = tuple(dict.fromkeys((*names, mark)))
+    if not names:
+        place = storable(common)
+        names = (place,)
+    return names, place
+
+
+def _remote_names(common: str, seen: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """The names that a repository has from its remote: the address, or for a folder here those of what lies there."""
+    url = git.remote_url(common)
+    if url and is_local(url) and "@" not in url.partition("/")[0]:
+        path = local_path(url)
+        if not is_windows(path) or os.name == "nt":
+            path = os.path.join(git.home_of(common), path)
+        there = git.repository_at(path)
+        if there and there != common and there not in seen:
+            return _names(there, _own_mark(there), (*seen, common))
+        url = "" if there else path
+    address = _bounded(normalise_remote(os.fsencode(url).decode("utf-8", "backslashreplace"))) if url else ""
+    return ((address,) if address else ()), ""
+
+
+def _own_mark(common: str) -> str:
+    """The name in a repository's marker, unless the marker came with a copy that has become another project."""
+    name, place = read_mark(os.path.join(common, MARKER))
+    if not name or place in ("", storable(common)):
+        return name
+    if read_mark(os.path.join(place, MARKER))[0] != name:
+        return name  # it moved
+    here, there = git.remote_url(common), git.remote_url(place)
+    return "" if here and there and normalise_remote(here) != normalise_remote(there) else name
+
+
+def _swarm_mark(root: str) -> str:
+    swarm = os.path.join(root, SWARM)
+    return "" if os.path.islink(swarm) else read_mark(os.path.join(swarm, MARKER))[0]
+
+
+def read_mark(path: str) -> tuple[str, str]:
+    """The name in a marker, and for which folder it was written; ('', '') where it is none of ours."""
+    name, _, place = git.read_text(path, follow=False).partition("\n")
+    return (name, place.partition("\n")[0]) if is_mark(name) else ("", "")
+
+
+def is_mark(name: str) -> bool:
+    """Whether a name has the form of those that are drawn by lot: `app#` and 32 hexadecimal digits."""
+    plain, _, lot = name.partition("#")
+    return (
+        0 < len(plain) <= MOST_NAME
+        and plain == plain_name(plain)
+        and len(lot) == LOT
+        and all(digit in "0123456789abcdef" for digit in lot)
+    )
+
+
+def plain_name(text: str) -> str:
+    """A folder's name in letters that are safe everywhere."""
+    safe = (letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "-" for letter in text)
+    return "".join(safe)[:MOST_NAME] or "-"
+
+
+def storable(path: str) -> str:
     """A path as text that can be stored; bytes that are none are written as escapes."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    return _bounded(os.fsencode(path).decode("utf-8", "backslashreplace"))
 
 
-def normalise_remote(url: str) -> str:
-    """A remote's address as an identity: host and path, without scheme, user, port of the scheme and `.git`."""
-    url = url.strip()
-    if "://" in url:
-        host, _, path = url.split("://", 1)[1].partition("/")
-        host = _DEFAULT_PORT.sub("", host.rsplit("@", 1)[-1])
-    elif match := _SCP.fullmatch(url):
-        host, path = match.groups()
-    else:
-        return os.path.realpath(url)
-    path = path.strip("/").removesuffix(".git").rstrip("/")
-    return f"{host.lower()}/{path}" if host else "/" + path
+def _bounded(name: str) -> str:
+    """A name that an index has room for: the beginning of a very long one, and what tells it from others."""
+    if len(name) <= MOST_ID // 4 or len(name.encode()) <= MOST_ID:
+        return name
+    from hashlib import sha256
+
+    return f"{name[: MOST_ID // 8]}…{sha256(name.encode()).hexdigest()[:LOT]}"
 
 
 def stacks(root: str) -> tuple[str, ...]:
     """The technologies whose manifests lie in a project's root."""
     found = {stack for name, stack in _STACKS.items() if os.path.exists(os.path.join(root, name))}
     return tuple(sorted(found))
-
-
-def _identity(git: str, root: str) -> str:
-    common = _common_dir(_git_dir(git))
-    if not common:
-        return root
-    remote = _origin(os.path.join(common, "config"))
-    return normalise_remote(remote) if remote else os.path.realpath(common)
-
-
-def _git_dir(git: str) -> str:
-    """`.git` is a folder, or a file that names one (worktrees, submodules)."""
-    if os.path.isdir(git):
-        return git
-    line = _first_line(git)
-    if not line.startswith("gitdir:"):
-        return ""
-    return os.path.normpath(os.path.join(os.path.dirname(git), line.removeprefix("gitdir:").strip()))
-
-
-def _common_dir(git_dir: str) -> str:
-    """A worktree's own git folder names the one it shares with the others."""
-    if not git_dir or not os.path.isdir(git_dir):
-        return ""
-    named = _first_line(os.path.join(git_dir, "commondir"))
-    return os.path.normpath(os.path.join(git_dir, named)) if named else git_dir
-
-
-def _origin(config: str) -> str:
-    section = ""
-    for line in _lines(config):
-        text = line.strip()
-        if text.startswith("["):
-            section = text.lower().replace(" ", "")
-        elif section == '[remote"origin"]' and text.partition("=")[0].strip().lower() == "url":
-            return text.partition("=")[2].strip().strip('"')
-    return ""
-
-
-def _first_line(path: str) -> str:
-    lines = _lines(path)
-    return lines[0].strip() if lines else ""
-
-
-def _lines(path: str) -> list[str]:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(65536).splitlines()
-    except OSError:
-        return []

@@ -6,16 +6,19 @@ that contradict each other → explain. `default` is ours; the others reproduce 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 
 from swarmlore.candidates import Candidate, Gatherer
 from swarmlore.config import Settings
 from swarmlore.embedding import Embedding
 from swarmlore.errors import InvalidInput
-from swarmlore.frozen import replace
-from swarmlore.records import MODES, PROFILES, Caller, Hit, Memory, Part, Query
+from swarmlore.frozen import TYPE_CHECKING, replace
+from swarmlore.records import KINDS, MODES, PROFILES, SOURCES, TIERS, Caller, Hit, Memory, Part, Query
 from swarmlore.rules import ranking
 from swarmlore.rules.birth import in_force
+from swarmlore.rules.freshness import stale_later, with_citations
 from swarmlore.rules.meaning import contradicts, differences
 from swarmlore.rules.priors import default_priors, preferred
 from swarmlore.store.memories import Filter
@@ -23,12 +26,17 @@ from swarmlore.store.store import Store
 from swarmlore.text.entities import entities_from_text, resolve_entities, resolve_entity
 from swarmlore.text.similarity import content_words, jaccard_bigram
 from swarmlore.text.words import query_terms
+from swarmlore.typed import choose
+
+if TYPE_CHECKING:
+    from swarmlore.freshness import Look
 
 MAX_LIMIT = 1000
 MAX_QUERY_CHARS = 20_000
 SCAN_ROWS = 10_000  # profiles that rank without an index look at the newest so many
 SAME = 0.6  # word-pair overlap from which two hits count as one, if nothing that matters differs
 NUDGED, NUDGED_PER_HIT = 40, 4
+UNRELATED, ANY_SCORE = 0.0, -math.inf
 
 
 class Hits(tuple[Hit, ...]):
@@ -45,40 +53,53 @@ class Hits(tuple[Hit, ...]):
 class Recaller:
     """Answers queries for one caller."""
 
-    def __init__(self, store: Store, caller: Caller, settings: Settings, embedding: Embedding) -> None:
+    def __init__(
+        self, store: Store, caller: Caller, settings: Settings, embedding: Embedding, look: Callable[[], Look]
+    ) -> None:
         self._store = store
         self._caller = caller
         self._settings = settings
         self._gatherer = Gatherer(store, embedding, settings.recall)
+        self._look = look
 
     def recall(self, query: Query, now: float) -> Hits:
         """The best memories for a query, explained."""
         query = self._checked(query)
         partitions = self._partitions(query)
-        hits = self._ranked(query, partitions, now)
-        return Hits(self._final(hits, query, now), self._gatherer.notes(query))
+        hits = self._held_against_code(self._ranked(query, partitions, now), query, now)
+        return Hits(final_hits(hits, query, now, _floor(query)), self._gatherer.notes(query))
 
     def relevant(self, query: Query, now: float) -> tuple[list[Hit], str]:
         """What is worth showing unasked, and if nothing is, why not."""
         query = self._checked(query)
         partitions = self._partitions(query)
         if query.profile != "default":
-            return self._final(self._ranked(query, partitions, now), query, now), ""
+            ranked = self._ranked(query, partitions, now)
+            return final_hits(self._held_against_code(ranked, query, now), query, now), ""
         found = self._gatherer.gather(query, partitions)
         verdict = self._gatherer.verdict(found)
         if verdict.silent:
             return [], verdict.reason
-        near = self._final(_scored(found.candidates, query.limit, now), query, now)
+        scored = _scored(found.candidates, query.limit, now)
+        near = final_hits(self._held_against_code(scored, query, now), query, now)
         return verdict.near_best(near), ""
+
+    def _held_against_code(self, hits: Iterable[Hit], query: Query, now: float) -> Iterator[Hit]:
+        """The hits that may answer, with the state of the code they cite; only `default` ranks by it."""
+        look = cache(self._look)
+        fit = (hit for hit in hits if passes(hit.memory, query, now))
+        cited = with_citations(fit, lambda memory: look().cited(memory))
+        return stale_later(cited, now) if query.profile == "default" else cited
 
     def _checked(self, query: Query) -> Query:
         asks = isinstance(query.text, str) and query.text.strip()
         if not asks and query.profile not in ("beads", "knowledge"):
             raise InvalidInput("there is nothing to look for", 'ask something: swarmlore recall "QUESTION"')
-        if query.profile not in PROFILES:
-            raise InvalidInput(f"unknown profile: {query.profile}", "one of: " + ", ".join(PROFILES))
-        if query.mode not in MODES:
-            raise InvalidInput(f"unknown mode: {query.mode}", "one of: " + ", ".join(MODES))
+        choose("profile", [query.profile], PROFILES)
+        choose("mode", [query.mode], MODES)
+        choose("kind", query.kinds, KINDS)
+        choose("tier", query.tiers, TIERS)
+        choose("source", query.sources, SOURCES)
         if not isinstance(query.limit, int) or not 1 <= query.limit <= MAX_LIMIT:
             raise InvalidInput(f"limit {query.limit!r} is out of range", f"from 1 to {MAX_LIMIT}")
         return replace(query, text=query.text[:MAX_QUERY_CHARS], entities=self._entities(query))
@@ -166,15 +187,24 @@ class Recaller:
         found = self._store.select(self._caller, Filter(limit=limit))
         return [memory for memory in found if self._store.partition_of(memory) in allowed]
 
-    def _final(self, hits: list[Hit], query: Query, now: float) -> list[Hit]:
-        """Filter, collapse, keep contradictions apart, cut."""
-        kept: list[Hit] = []
-        for hit in hits:
-            if len(kept) >= query.limit:
-                break
-            if passes(hit.memory, query, now):
-                kept = _with(kept, hit)
-        return kept
+
+def final_hits(hits: Iterable[Hit], query: Query, now: float, floor: float = ANY_SCORE) -> list[Hit]:
+    """Filter, collapse, keep contradictions apart, cut; only scores above the floor add a hit."""
+    kept: list[Hit] = []
+    for hit in hits:
+        if len(kept) >= query.limit:
+            break
+        if passes(hit.memory, query, now):
+            joined = _with(kept, hit)
+            if hit.score > floor or len(joined) <= len(kept):  # even an unrelated one may correct a hit
+                kept = joined
+    return kept
+
+
+def _floor(query: Query) -> float:
+    """The score of two unrelated texts, in the profile that knows it; what an entity or tag names is related."""
+    named = query.entities or query.tags
+    return UNRELATED if query.profile == "default" and not named else ANY_SCORE
 
 
 def passes(memory: Memory, query: Query, now: float) -> bool:

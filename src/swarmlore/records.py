@@ -31,6 +31,7 @@ CATEGORIES = (
 )
 TIERS = ("agent", "swarm", "hive")
 STATUSES = ("candidate", "established", "promoted", "archived", "quarantined", "deprecated", "superseded")
+LISTED_STATUSES = (*STATUSES, "forgotten", "any")  # what `list` can be asked for
 LIVE_STATUSES = ("candidate", "established", "promoted")
 LESSON_SOURCES = (
     *("manual", "knowledge_add", "inject", "learned_comment", "reflect", "instinct", "promotion", "migration"),
@@ -41,6 +42,7 @@ SOURCES = LESSON_SOURCES + RAW_SOURCES
 ROLES = ("person", "lead", "worker")
 PROFILES = ("default", "knowledge", "lane", "swarm", "learnings", "beads")
 MODES = ("hybrid", "keyword", "naive")
+MAX_CITATIONS = 8  # of one memory
 LINK_KINDS = ("related", "contradicts", "supersedes", "elaborates")
 
 
@@ -70,11 +72,25 @@ class Confirmation:
 
 @frozen
 class Citation:
+    """A place in the project's code; without lines the whole file. The hash is a mark of `text.spans`."""
+
     path: str
     first_line: int = 0
     last_line: int = 0
     span_hash: str = ""
     commit: str = ""
+
+
+@frozen
+class Cited:
+    """A citation held against the working tree: its state, where it is if it moved, why, and how it differs."""
+
+    citation: Citation
+    state: str
+    first_line: int = 0
+    last_line: int = 0
+    note: str = ""
+    diff: str = ""
 
 
 @frozen
@@ -182,6 +198,7 @@ class Draft:
     auto_generated: bool = False
     situation: str = ""
     situation_via: str = "prompt"
+    citations: tuple[str | Citation, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -244,6 +261,15 @@ class Hit:
     memory: Memory
     score: float
     explanation: tuple[Part, ...] = ()
+    cited: tuple[Cited, ...] = ()
+
+
+@frozen
+class Stale:
+    """A memory and those of its citations that do not stand as they were."""
+
+    memory: Memory
+    cited: tuple[Cited, ...]
 
 
 @frozen

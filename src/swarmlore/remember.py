@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import Link, Memory, Remembered, Situation
+from swarmlore.records import MAX_CITATIONS, Citation, Link, Memory, Remembered, Situation
 from swarmlore.rules.birth import confirm, in_force
 from swarmlore.rules.gate import Passed
 from swarmlore.store.base import Operation
@@ -182,6 +182,7 @@ def _confirm(store: Store, operation: Operation, memory: Memory, target: Memory,
     after = replace(
         seen,
         situations=_joined(target.situations, memory.situations),
+        citations=joined_citations(target.citations, memory.citations),
         trust=max(target.trust, memory.trust),
         expires_at=_later(target.expires_at, memory.expires_at),
     )
@@ -205,6 +206,7 @@ def _update(store: Store, operation: Operation, memory: Memory, target: Memory, 
         tags=tuple(dict.fromkeys((*target.tags, *memory.tags))),
         entities=tuple(dict.fromkeys((*target.entities, *memory.entities))),
         situations=_joined(target.situations, memory.situations),
+        citations=joined_citations(target.citations, memory.citations),
         trust=min(target.trust, memory.trust) if joined else memory.trust,
         updated_at=operation.at,
     )
@@ -254,6 +256,15 @@ def _same_place(memory: Memory, other: Memory) -> bool:
 def _joined(old: tuple[Situation, ...], new: tuple[Situation, ...]) -> tuple[Situation, ...]:
     texts = {situation.text for situation in old}
     return (*old, *(situation for situation in new if situation.text not in texts))
+
+
+def joined_citations(old: Sequence[Citation], new: Sequence[Citation]) -> tuple[Citation, ...]:
+    """Both, newest last; the same place cited again takes the place of its older self."""
+    joined = {(item.path, item.first_line, item.last_line): item for item in old}
+    for item in new:
+        joined.pop((item.path, item.first_line, item.last_line), None)
+        joined[item.path, item.first_line, item.last_line] = item
+    return tuple(joined.values())[-MAX_CITATIONS:]
 
 
 def _told(operation: Operation, stored: Stored, passed: Passed, reason: str) -> Remembered:

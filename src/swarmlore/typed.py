@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING, fields
+from swarmlore.text.choices import choices_hint
 
 if TYPE_CHECKING:
     from typing import Any
@@ -26,7 +27,7 @@ def make(kind: Callable[..., Any], values: Mapping[str, Any], verb: str) -> Any:
     checked = {}
     for name, value in values.items():
         if name not in specs:
-            raise InvalidInput(f"{verb} has no {name!r}", "one of: " + ", ".join(specs))
+            raise InvalidInput(f"{verb} has no {name!r}", choices_hint(name, tuple(specs)))
         checked[name] = tuple(value) if isinstance(value, list) else value
         if specs[name] == "Mapping[str, Any]" and isinstance(value, Mapping):
             json_values(value)
@@ -34,6 +35,13 @@ def make(kind: Callable[..., Any], values: Mapping[str, Any], verb: str) -> Any:
             wanted = _WORDS.get(specs[name].removesuffix(" | None"), specs[name])
             raise InvalidInput(f"{name} must be {wanted}, not {type(value).__name__}", f"see docs/python.md, {verb}")
     return kind(**checked)
+
+
+def choose(field: str, values: Iterable[str], allowed: Sequence[str]) -> None:
+    """Refuse words that are none of the allowed ones: a filter that nothing can pass is a slip, not a question."""
+    for value in values:
+        if value not in allowed:
+            raise InvalidInput(f"unknown {field}: {value}", choices_hint(value, allowed))
 
 
 def fits(value: object, kind: str) -> bool:

@@ -9,23 +9,26 @@ from swarmlore.config import Settings
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected, StoreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.meanwhile import Meanwhile
-from swarmlore.records import Caller, Draft, Memory, Rejection, Remembered
+from swarmlore.records import LESSON_SOURCES, MAX_CITATIONS, Caller, Draft, Memory, Rejection, Remembered
 from swarmlore.remember import Stored, Terms, as_neighbour, neighbours_of, settle, store_new
 from swarmlore.rules.birth import birth, in_force
 from swarmlore.rules.gate import GateRejection, Passed, pass_gate
 from swarmlore.store.base import Operation
 from swarmlore.store.search import embedded_text
 from swarmlore.store.store import Store
+from swarmlore.text.citations import may_cite
 from swarmlore.text.entities import entities_from_text, resolve_entities
-from swarmlore.text.ids import is_id
+from swarmlore.text.ids import ID_HINT, is_id
 from swarmlore.text.slug import learned_key
 
 if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.embedding import Embedding, Progress
+    from swarmlore.freshness import Tree
     from swarmlore.rules.upsert import Decision
 
+FROM_ELSEWHERE = ("import", "migration")  # what such texts cite may have changed since they were written
 REPLACING = ("updated", "superseded")
 CHUNK_ROWS = 800
 CHUNK_S = 0.4  # other writers wait for a transaction of an import about this long at most
@@ -62,6 +65,12 @@ class _Tally:
         if told.outcome in REPLACING:
             self.replaced += [(number, id) for id in told.related]
 
+    def take(self, other: _Tally) -> None:
+        for outcome, count in other.outcomes.items():
+            self.outcomes[outcome] = self.outcomes.get(outcome, 0) + count
+        self.rejected += other.rejected
+        self.replaced += other.replaced
+
     def imported(self, operation: Operation) -> Imported:
         outcomes = {**self.outcomes, "rejected": len(self.rejected)}
         return Imported(outcomes, tuple(sorted(self.rejected)), operation.id, tuple(self.replaced))
@@ -78,6 +87,7 @@ class Writing:
         embedding: Callable[[], Embedding],
         operation: Callable[[str], Operation],
         new_id: Callable[[], str],
+        tree: Callable[[], Tree],
     ) -> None:
         self._store = store
         self._caller = caller
@@ -85,6 +95,7 @@ class Writing:
         self._load_embedding = embedding
         self._operation = operation
         self._new_id = new_id
+        self._tree = tree
         life = settings.life
         self._life_days = {
             "task_completion": life.task_completion_days,
@@ -101,8 +112,7 @@ class Writing:
         vectors = None if defer or passed.quarantine else Meanwhile(lambda: self._vectors(memory))
         terms = self._terms(memory, session)
         try:
-            with self._store.operation(operation):
-                told = store_new(self._store, operation, memory, passed, terms)
+            told = self._store.perform(operation, lambda act: store_new(self._store, act, memory, passed, terms))
         except Rejected as refusal:
             self._list_rejected(passed.draft, refusal, operation.at)
             raise
@@ -150,22 +160,28 @@ class Writing:
         self, chunk: list[tuple[int, Passed]], operation: Operation, tally: _Tally, *, durable: bool
     ) -> list[tuple[int, Passed]]:
         """Store in one transaction what a short one takes; returns what is left."""
-        terms = self._plain_terms()
+        told, rest = self._store.perform(operation, lambda act: self._store_some(chunk, act), durable=durable)
+        tally.take(told)
+        return rest
+
+    def _store_some(
+        self, chunk: list[tuple[int, Passed]], operation: Operation
+    ) -> tuple[_Tally, list[tuple[int, Passed]]]:
+        tally, terms = _Tally(), self._plain_terms()
         deadline = time.monotonic() + CHUNK_S
         rest = iter(chunk)
-        with self._store.operation(operation, durable=durable):
-            for number, passed in rest:
-                try:
-                    told = store_new(self._store, operation, self._born(passed.draft, operation), passed, terms)
-                    tally.add(number, told)
-                except Rejected as refusal:
-                    tally.rejected.append((number, refusal.reason))
-                    self._list_rejected(passed.draft, refusal, operation.at)
-                except Conflict as taken:
-                    tally.rejected.append((number, taken.message))
-                if time.monotonic() > deadline:
-                    break
-        return list(rest)
+        for number, passed in rest:
+            try:
+                memory = self._born(passed.draft, operation)
+                tally.add(number, store_new(self._store, operation, memory, passed, terms))
+            except Rejected as refusal:
+                tally.rejected.append((number, refusal.reason))
+                self._list_rejected(passed.draft, refusal, operation.at)
+            except Conflict as taken:
+                tally.rejected.append((number, taken.message))
+            if time.monotonic() > deadline:
+                break
+        return tally, list(rest)
 
     @property
     def _embedding(self) -> Embedding:
@@ -185,10 +201,21 @@ class Writing:
             draft = replace(draft, entities=entities)
         knowledge = self._settings.knowledge
         try:
-            return pass_gate(draft, profile=self._profile, validate=knowledge.validation_enabled)
+            return self._cited(pass_gate(draft, profile=self._profile, validate=knowledge.validation_enabled))
         except GateRejection as refusal:
             self._list_rejected(refusal.draft, refusal, operation.at)
             raise
+
+    def _cited(self, passed: Passed) -> Passed:
+        """The draft with its citations looked up, and with those of the places that its text names."""
+        draft = passed.draft
+        found = tuple(self._tree().cite(item) if isinstance(item, str) else item for item in draft.citations)
+        room = MAX_CITATIONS - len(found)
+        if room and _speaks_of_now(draft) and may_cite(draft.text):
+            cited = {(item.path, item.first_line, item.last_line) for item in found}
+            named = self._tree().named_in(draft.text)
+            found += tuple(item for item in named if (item.path, item.first_line, item.last_line) not in cited)[:room]
+        return replace(passed, draft=replace(draft, citations=found)) if found else passed
 
     def _check_allowed(self, draft: Draft) -> None:
         knowledge = self._settings.knowledge
@@ -201,7 +228,7 @@ class Writing:
         if draft.tier == "agent" and not self._caller.agent:
             raise NotAllowed("a private memory needs an owner", "name the agent: SWARMLORE_AGENT=NAME")
         if draft.id and not is_id(draft.id):
-            raise InvalidInput("that id cannot be kept", "use up to 128 letters, digits, and _ . : -")
+            raise InvalidInput("that id cannot be kept", ID_HINT)
 
     def _born(self, draft: Draft, operation: Operation) -> Memory:
         if named := entities_from_text(draft.text):
@@ -352,3 +379,8 @@ class Writing:
             for seq, best in zip(members, index.similar(queries, place, LIKELY_SAME), strict=True):
                 found[seq] = [(other, cosine) for other, cosine in best if other != seq]
         return found
+
+
+def _speaks_of_now(draft: Draft) -> bool:
+    """Whether the places in a text are those of the working tree as it is: a lesson that is being said here and now."""
+    return draft.created_at is None and draft.source in LESSON_SOURCES and draft.source not in FROM_ELSEWHERE

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from swarmlore.codec import iso
 from swarmlore.frozen import replace
-from swarmlore.records import Caller, Confirmation, Draft, Memory, Situation
+from swarmlore.records import Caller, Citation, Confirmation, Draft, Memory, Situation
 from swarmlore.rules.confidence import confidence_of
 
 DAY_S = 86_400.0
@@ -43,6 +43,7 @@ def birth(draft: Draft, caller: Caller, id: str, now: float, life_days: Mapping[
         expires_at=_expiry(draft, created_at, life_days),
         auto_generated=draft.auto_generated,
         situations=situation,
+        citations=tuple(item for item in draft.citations if isinstance(item, Citation)),
         extra=dict(draft.extra),
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import LESSON_SOURCES, Draft
+from swarmlore.records import LESSON_SOURCES, MAX_CITATIONS, Citation, Draft
 from swarmlore.rules.safety import inspect_safety
 from swarmlore.rules.structure import check_sanity, check_structure
 from swarmlore.rules.vague import is_vague
@@ -105,6 +105,7 @@ def scrub(draft: Draft) -> tuple[Draft, tuple[str, ...], int]:
         scope=None if draft.scope is None else scrubber.text(draft.scope),
         id=scrubber.text(draft.id),
         source_ref=scrubber.value(draft.source_ref),
+        citations=scrubber.citations(draft.citations),
         extra=scrubber.value(draft.extra),
     )
     return clean_draft, tuple(scrubber.redacted), scrubber.stripped
@@ -146,6 +147,22 @@ class _Scrubber:
         self.stripped += removed
         self.redacted += [rule for rule in rules if rule not in self.redacted]
         return cleaned
+
+    def citations(self, given: Any) -> tuple[str | Citation, ...]:
+        """Places that a door cites as texts, or citations that were made elsewhere."""
+        if not isinstance(given, (tuple, list)) or not all(isinstance(item, (str, Citation)) for item in given):
+            raise InvalidInput("citations are a list of texts", 'as in: citations=["src/auth.py:12-20"]')
+        if len(given) > MAX_CITATIONS:
+            raise InvalidInput(f"too many citations: {len(given)}", f"cite at most {MAX_CITATIONS} places")
+        return tuple(self.text(item) if isinstance(item, str) else self._citation(item) for item in given)
+
+    def _citation(self, citation: Citation) -> Citation:
+        from swarmlore.text.citations import is_sound
+
+        if not is_sound(citation):
+            raise InvalidInput("a citation names no place in the project", "cite PATH or PATH:A-B from its root")
+        texts = {name: self.text(getattr(citation, name)) for name in ("path", "span_hash", "commit")}
+        return replace(citation, **texts)
 
     def value(self, value: Any) -> Any:
         """The same for every string inside JSON values."""

@@ -7,6 +7,8 @@ import re
 from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import CATEGORIES, KINDS, SOURCES, STATUSES, TIERS, Draft
+from swarmlore.text.choices import choices_hint
+from swarmlore.text.ids import ID_HINT, is_id
 
 if TYPE_CHECKING:
     from typing import Any
@@ -22,7 +24,6 @@ MAX_NUMBER = 1e12
 
 _SCOPE = re.compile(r"global|stack:[a-zA-Z0-9_-]{1,64}")
 _ENTITY = re.compile(r"(?:project|feature|agent|person|business|chore):[a-z0-9-]+")
-_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 
 
 def check_structure(draft: Draft, *, lesson: bool, max_chars: int = MAX_CHARS) -> None:
@@ -67,7 +68,7 @@ def _check_category(draft: Draft) -> None:
         return
     if draft.source == "note" and _is_word(draft.category):
         return
-    raise Rejected(f"invalid category: {draft.category}", 1, f"one of: {', '.join(CATEGORIES)}")
+    raise Rejected(f"invalid category: {draft.category}", 1, choices_hint(str(draft.category), CATEGORIES))
 
 
 def _check_confidence(confidence: Any) -> None:
@@ -84,13 +85,13 @@ def _check_words(draft: Draft) -> None:
     _choose("tier", draft.tier, TIERS)
     _choose("status", draft.status, (*STATUSES, "active"))
     _choose("source", draft.source, SOURCES)
-    if draft.id and not _matches(_ID, draft.id):
-        raise InvalidInput(f"invalid id: {draft.id!r}", "1 to 128 of: letters, digits, _ . : -")
+    if draft.id and not (isinstance(draft.id, str) and is_id(draft.id)):
+        raise InvalidInput(f"invalid id: {draft.id!r}", ID_HINT)
 
 
 def _choose(field: str, value: Any, possible: tuple[str, ...]) -> None:
     if value is not None and value not in possible:
-        raise InvalidInput(f"invalid {field}: {value}", f"one of: {', '.join(possible)}")
+        raise InvalidInput(f"invalid {field}: {value}", choices_hint(str(value), possible))
 
 
 def _check_tags(tags: Any) -> None:

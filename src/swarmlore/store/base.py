@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from swarmlore.codec import memory_to_dict
-from swarmlore.errors import StoreError
+from swarmlore.errors import StoreError, StoreLost
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.records import Caller, Memory
 from swarmlore.store import queries
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeVar
 
     from swarmlore.store.engine import Engine, Row
 
+    T = TypeVar("T")
+
 HIVE = ("hive", "", "")
+PAUSES_S = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)  # before an act is tried again: a restart takes seconds
 
 
 @frozen
@@ -41,18 +45,13 @@ class StoreBase:
         self._partitions: dict[tuple[str, str, str], int] = {}
         self._data_version = -1
         self._told = ""
+        self._acting: tuple[Caller, bool] | None = None
+        self._joining: dict[str, tuple[tuple[str, ...], float]] = {}  # new names of projects, not written yet
         self.hive = True  # false: the hive is neither read nor written
 
     def ask(self, statement: str, /, **params: Any) -> list[Row]:
-        """Run a named statement; a list given for `(:list:x)` becomes one parameter."""
-        sql = self._sql[statement]
-        if ":list:" in sql:
-            sql = sql.replace(":list:", ":")
-            for key, value in params.items():
-                if isinstance(value, (list, tuple, set, frozenset)):
-                    sql = sql.replace(f"(:{key})", f"(SELECT value FROM json_each(:{key}))")
-                    params[key] = json.dumps(list(value))
-        return self.engine.run(sql, params)
+        """Run a named statement; `:name` takes a value, `IN (:list:name)` a list."""
+        return self.engine.run(self._sql[statement], params)
 
     def ask_many(self, name: str, rows: Sequence[dict[str, Any]]) -> None:
         if rows:
@@ -61,6 +60,10 @@ class StoreBase:
     def partition_of(self, memory: Memory) -> int:
         """The partition a memory belongs to, made when it is the first."""
         place = place_of(memory.tier, memory.project, memory.owner)
+        return self._partition(place)
+
+    def partition_at(self, place: tuple[str, str, str]) -> int:
+        """The partition of a tier, project and owner, made when it is the first."""
         return self._partition(place)
 
     def _partition(self, place: tuple[str, str, str]) -> int:
@@ -76,23 +79,86 @@ class StoreBase:
     def visible(self, caller: Caller, tiers: Sequence[str] = (), *, all_projects: bool = False) -> list[int]:
         """The partitions this caller may see; other projects' shared ones only for a person who asks."""
         wide = all_projects and caller.role == "person"
+        self.act_for(caller, wide=wide)
         name = "every_shared_partition" if wide else "visible_partitions"
-        params = {"agent": caller.agent} if wide else {"agent": caller.agent, "project": caller.project}
-        found = [(int(id), tier) for id, tier in self.ask(name, **params) if self.hive or tier != "hive"]
+        narrow = {} if wide else {"projects": self._own_names(caller.project)}
+        found = [
+            (int(id), tier) for id, tier in self.ask(name, agent=caller.agent, **narrow) if self.hive or tier != "hive"
+        ]
         return [id for id, tier in found if not tiers or tier in tiers]
+
+    def join_projects(self, names: Sequence[str], now: float) -> str:
+        """Know all these names, strongest first, as one project from now on; returns the one its rows stand under.
+
+        Nothing is written here, so that reading stays reading: the names are kept with the next operation.
+        """
+        known = {str(alias): str(project) for alias, project in self.ask("aliases_of", names=list(names))}
+        roots = [known.get(name, name) for name in names if name in known or name in known.values()]
+        root = roots[0] if roots else names[0]
+        if fresh := tuple(dict.fromkeys(name for name in (*names, *roots) if name != root and known.get(name) != root)):
+            self._joining[root] = (fresh, now)
+        return root
+
+    def part_projects(self, alias: str) -> bool:
+        """Forget that a name belongs to a project; tells whether it did."""
+        with self.engine.writing():
+            known = bool(self.ask("aliases_of", names=[alias]))
+            self.ask("drop_alias", alias=alias)
+        return known
+
+    def names_of(self, project: str) -> list[str]:
+        """Every name under which a project's rows may stand."""
+        own = self._own_names(project)
+        found = self.ask("aliases_of", names=own)
+        return list(dict.fromkeys((*own, *(str(alias) for alias, root in found if root in own))))
+
+    def _own_names(self, project: str) -> list[str]:
+        fresh, _ = self._joining.get(project, ((), 0.0))
+        return [project, *fresh]
+
+    def _keep_names(self) -> None:
+        """Write the names that were learned since the last operation."""
+        for root, (fresh, at) in self._joining.items():
+            for name in fresh:
+                self.ask("move_aliases", project=root, former=name)
+                self.ask("put_alias", alias=name, project=root, at=at)
+        self._joining.clear()
+
+    def act_for(self, caller: Caller, *, wide: bool = False) -> None:
+        """Whose sight a database that knows about sight applies from now on."""
+        self._acting = (caller, wide)
+        self.engine.act_for(caller, self._own_names(caller.project), wide=wide)
 
     @contextmanager
     def operation(self, operation: Operation, *, durable: bool = True) -> Iterator[Operation]:
         """One write transaction for one act; nothing of it stays if it fails."""
-        told = self._told
+        told, joining = self._told, dict(self._joining)
+        before = self._acting or (operation.caller, False)
+        self.act_for(operation.caller)
         try:
             with self.engine.writing(durable=durable):
                 self._check_partitions()
+                if self._joining:
+                    self._keep_names()
                 yield operation
         except BaseException:
-            self._told = told
+            self._told, self._joining = told, joining
             self._partitions.clear()  # one that was made in this transaction is gone with it
             raise
+        finally:
+            self.act_for(before[0], wide=before[1])
+
+    def perform(self, operation: Operation, work: Callable[[Operation], T], *, durable: bool = True) -> T:
+        """Do one act in one transaction; where the connection broke before anything was changed, do it once more."""
+        for pause_s in (*PAUSES_S, None):
+            try:
+                with self.operation(operation, durable=durable):
+                    return work(operation)
+            except StoreLost:
+                if pause_s is None:
+                    raise
+                time.sleep(pause_s)
+        raise AssertionError  # the loop returns or raises
 
     def _check_partitions(self) -> None:
         """Forget the partitions after others have written: a restore may have given a number to another place."""

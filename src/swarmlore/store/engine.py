@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
+
+from swarmlore.records import Caller
 
 Row = tuple[Any, ...]
 Params = Mapping[str, Any]
@@ -15,9 +17,11 @@ class Engine(Protocol):
 
     name: str
     readonly: bool
+    remote: bool
+    """Whether the rows are elsewhere: then vectors are searched there, and words are counted per partition there."""
 
     def run(self, sql: str, params: Params = ...) -> list[Row]:
-        """Run one statement and return all its rows."""
+        """Run one statement and return all its rows; `:name` takes a value, `IN (:list:name)` a list."""
         ...
 
     def run_many(self, sql: str, rows: Iterable[Params]) -> None:
@@ -26,6 +30,10 @@ class Engine(Protocol):
 
     def script(self, sql: str) -> None:
         """Run several statements, each to its end."""
+        ...
+
+    def act_for(self, caller: Caller, projects: Sequence[str], *, wide: bool = False) -> None:
+        """From now on see what this caller may see, whose project has these names; wide: what every project shares."""
         ...
 
     def writing(self, *, durable: bool = True) -> AbstractContextManager[None]:
@@ -54,8 +62,24 @@ class Engine(Protocol):
         """Whether anybody, this connection included, has written since the last time this was asked."""
         ...
 
+    def vector(self, data: bytes) -> Any:
+        """Little-endian floats as the database keeps them."""
+        ...
+
+    def numbers(self, data: bytes) -> Any:
+        """Little-endian numbers of two bytes as the database keeps them."""
+        ...
+
+    def vector_bytes(self, value: Any) -> bytes:
+        """What `vector` was given."""
+        ...
+
+    def number_bytes(self, value: Any) -> bytes:
+        """What `numbers` was given."""
+        ...
+
     def scrub(self) -> None:
-        """Make deleted content unrecoverable from the database's own files."""
+        """Make deleted content unrecoverable from the database's own files, as far as that is in its power."""
         ...
 
     def check(self) -> list[str]:
@@ -67,7 +91,7 @@ class Engine(Protocol):
         ...
 
     def facts(self) -> Mapping[str, Any]:
-        """What `doctor` should know: version, size, journal."""
+        """What `doctor` and `stats` should know: version, size, where it is."""
         ...
 
     def close(self) -> None: ...

@@ -47,7 +47,7 @@ class History(Memories):
         seq, partition = self._row_of(memory)
         self._unindex(seq, partition, memory)
         self._replace_situations(seq, ())
-        self.ask("delete_vectors_of", memory_seq=seq)
+        self.ask("delete_embeddings_of", memory_seq=seq)
         self.ask("delete_pieces", memory_seq=seq)
         self.ask("drop_pending_of", memory_seq=seq)
         for name in (
@@ -75,7 +75,8 @@ class History(Memories):
 
     def last_operation(self, caller: Caller) -> str:
         """The caller's newest act that can still be undone, or ''."""
-        rows = self.ask("last_operation", by=caller.agent, project=caller.project)
+        self.act_for(caller)
+        rows = self.ask("last_operation", by=caller.agent, projects=self.names_of(caller.project))
         return str(rows[0][0]) if rows else ""
 
     def undo(self, operation: Operation, target: str) -> list[Memory]:
@@ -99,7 +100,7 @@ class History(Memories):
     def _check_undoable(self, caller: Caller, target: str) -> str:
         """Whose undo the target is, or ''; raises where it cannot be undone."""
         rows = self.ask("get_operation", id=target)
-        if not rows or rows[0][4] != caller.project:
+        if not rows or rows[0][4] not in self.names_of(caller.project):
             raise NotFound(f"no operation {target!r}", "swarmlore history ID shows the operations on a memory")
         _, _, verb, by, _, _, undoes, undone_by = rows[0]
         if by != caller.agent and not caller.leads:

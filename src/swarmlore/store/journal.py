@@ -11,6 +11,8 @@ from swarmlore.store.rows import from_json
 from swarmlore.store.search import Search
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from swarmlore.store.engine import Row
 
 REJECTIONS_KEPT = 20
@@ -32,23 +34,25 @@ class Journal(Search):
         return [Rejection(*row) for row in found]
 
     def put_session(self, caller: Caller, session: Session) -> None:
+        self.act_for(caller)
         values = {name: getattr(session, name) for name in ("id", "client", "cwd", "started_at", "ended_at")}
         with self.engine.writing():
             extra = json.dumps(dict(session.extra), ensure_ascii=False)
             self.ask("put_session", **values, project=caller.project, agent=caller.agent, extra=extra)
 
     def session(self, caller: Caller, id: str) -> Session | None:
+        self.act_for(caller)
         rows = self.ask("get_session", project=caller.project, agent=caller.agent, id=id)
         return _session(rows[0]) if rows else None
 
     def sessions(self, caller: Caller, limit: int = 20) -> list[Session]:
         """The caller's own sessions; a lead or a person sees the project's."""
-        every = int(caller.leads)
-        found = self.ask("list_sessions", project=caller.project, agent=caller.agent, every=every, limit=limit)
+        found = self.ask("list_sessions", **self._whose(caller), limit=limit)
         return [_session(row) for row in found]
 
     def put_receipt(self, caller: Caller, receipt: Receipt) -> None:
         """Record one injection or skip."""
+        self.act_for(caller)
         names = ("id", "at", "session", "trigger", "cue", "chars", "tokens", "reason", "headroom")
         values = {name: getattr(receipt, name) for name in names}
         with self.engine.writing():
@@ -72,19 +76,24 @@ class Journal(Search):
 
     def receipts(self, caller: Caller, session: str = "", limit: int = 20) -> list[Receipt]:
         """Newest first; an agent's own, all of the project's for a lead or a person."""
-        who = {"project": caller.project, "agent": caller.agent, "every": int(caller.leads)}
-        found = self.ask("list_receipts", **who, session=session, limit=limit)
+        found = self.ask("list_receipts", **self._whose(caller), session=session, limit=limit)
         items: dict[tuple[int, int], list[Shown]] = {}
         for seq, memory, handle, score, cut, why in self.ask(
-            "receipt_items", seqs=[row[0] for row in found], partitions=self.visible(caller)
+            "receipt_items", seqs=[row[0] for row in found], partitions=self.visible(caller), agent=caller.agent
         ):
             items.setdefault((seq, cut), []).append(Shown(memory, handle, score, why))
         return [_receipt(row, tuple(items.get((row[0], 0), ())), tuple(items.get((row[0], 1), ()))) for row in found]
+
+    def _whose(self, caller: Caller) -> dict[str, Any]:
+        """An agent's own rows; all of the project for a lead or a person."""
+        self.act_for(caller)
+        return {"projects": self.names_of(caller.project), "agent": caller.agent, "every": int(caller.leads)}
 
     def shown_in(self, caller: Caller, session: str) -> frozenset[str]:
         """Ids shown in a session since its last compaction."""
         if not session:
             return frozenset()
+        self.act_for(caller)
         return frozenset(str(row[0]) for row in self.ask("shown_in_session", project=caller.project, session=session))
 
     def counts(self, caller: Caller) -> list[tuple[str, str, str, str, str, int, int]]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from swarmlore.errors import Ambiguous, Conflict, NotFound
-from swarmlore.frozen import frozen, replace
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import Caller, Memory, Situation
 from swarmlore.store import rows
 from swarmlore.store.base import Operation, StoreBase
+
+if TYPE_CHECKING:
+    from typing import Any
 
 MIN_HANDLE = 6
 MIN_PREFIX = 4
@@ -69,16 +72,27 @@ class Memories(StoreBase):
 
     def put(self, operation: Operation, memory: Memory, action: str = "added", reason: str = "") -> Memory:
         """Store a new memory with its indexes and its audit row; the handle is chosen here."""
-        memory = replace(memory, handle=self._free_handle(memory.id), situations=_newest(memory.situations))
+        memory = replace(memory, handle=self.free_handle(memory.id), situations=_newest(memory.situations))
         partition = self.partition_of(memory)
         words = Words.of(memory)
-        seq = int(self.ask("put_memory", **rows.to_row(memory, partition), stems=words.stems)[0][0])
+        added = self.ask("put_memory", **rows.to_row(memory, partition), stems=words.stems)
+        if not added:
+            raise Conflict("that id is taken", "give another one, or none")
+        seq = int(added[0][0])
         for situation in memory.situations:
             self._add_situation(seq, partition, situation, memory.live)
         self._index(seq, partition, memory, words)
         self.ask("add_pending", memory_seq=seq, situation_seq=0, work="embed")
         self.audit(operation, memory, action, None, reason)
         return memory
+
+    def index_copy(self, seq: int, partition: int, memory: Memory, words: Words) -> None:
+        """Index a row that was copied from another store, with its situations; what waits for it is copied as well."""
+        for situation in memory.situations:
+            self._add_situation(seq, partition, situation, memory.live)
+        if memory.situations:
+            self.ask("drop_pending_of", memory_seq=seq)
+        self._index(seq, partition, memory, words)
 
     def revise(self, operation: Operation, before: Memory, after: Memory, action: str, reason: str = "") -> Memory:
         """Replace a memory by its next version; the former one goes to the history."""
@@ -123,7 +137,7 @@ class Memories(StoreBase):
     def _expand(self, caller: Caller, ref: str) -> str:
         partitions = self.visible(caller)
         exact = self.ask("id_of_handle", handle=ref.lower(), partitions=partitions)
-        if exact:
+        if len(exact) == 1:
             return str(exact[0][0])
         if len(ref) < MIN_PREFIX:
             return ""
@@ -166,8 +180,7 @@ class Memories(StoreBase):
         """Memories by their row numbers; the caller's sight was applied when the numbers were found."""
         if not seqs:
             return {}
-        sql = rows.SELECT + "WHERE seq IN (SELECT value FROM json_each(:seqs))"
-        found = self.engine.run(sql, {"seqs": str([int(seq) for seq in seqs])})
+        found = self.engine.run(rows.SELECT + "WHERE seq IN (:list:seqs)", {"seqs": list(seqs)})
         situations = self._situations([int(row[0]) for row in found])
         return {int(row[0]): rows.from_row(row, situations.get(int(row[0]), ())) for row in found}
 
@@ -222,12 +235,20 @@ class Memories(StoreBase):
         found = self.ask("ids_derived_from", ids=list(ids), hidden=int(hidden), partitions=self.visible(caller))
         return [str(row[0]) for row in found]
 
+    def citing(self, caller: Caller) -> Iterator[Memory]:
+        """Live visible memories that cite code, oldest first."""
+        asked = {"partitions": self.visible(caller), "cites": '%"citations":[%', "limit": PAGE}
+        after = 0
+        while seqs := [int(row[0]) for row in self.ask("citing_memories", **asked, after=after)]:
+            found = self.by_seqs(seqs)
+            yield from (found[seq] for seq in seqs if seq in found and found[seq].live and found[seq].citations)
+            after = seqs[-1]
+
     def known_entities(self, caller: Caller) -> list[str]:
         return [str(row[0]) for row in self.ask("entities_known", partitions=self.visible(caller))]
 
     def _load(self, where: str, caller: Caller, **params: object) -> list[Memory]:
-        sql = rows.SELECT + where.replace("(:list:partitions)", "(SELECT value FROM json_each(:partitions))")
-        found = self.engine.run(sql, {**params, "partitions": json.dumps(self.visible(caller))})
+        found = self.engine.run(rows.SELECT + where, {**params, "partitions": self.visible(caller)})
         situations = self._situations([int(row[0]) for row in found])
         return [rows.from_row(row, situations.get(int(row[0]), ())) for row in found]
 
@@ -237,7 +258,8 @@ class Memories(StoreBase):
             found[seq] = (*found.get(seq, ()), Situation(text, via, at))
         return found
 
-    def _free_handle(self, id: str) -> str:
+    def free_handle(self, id: str) -> str:
+        """The shortest end of an id that names nothing else here."""
         for length in range(MIN_HANDLE, 33):
             handle = rows.handle_of(id, length)
             if not self.ask("handle_taken", handle=handle):
@@ -249,7 +271,7 @@ class Memories(StoreBase):
         if not memory.live:
             return
         columns = {"title": words.title, "body": words.body, "tags": words.tags}
-        self.ask("index_words", seq=seq, place=rows.place_word(partition), **columns)
+        self.ask("index_words", seq=seq, **_place(partition), **columns)
         self.ask_many("add_shingle", _shingle_rows(seq, partition, memory))
         about = [{"partition": partition, "entity": name, "memory_seq": seq} for name in memory.entities]
         self.ask_many("add_entity", about)
@@ -257,9 +279,9 @@ class Memories(StoreBase):
     def _renew_vector(self, seq: int, partition: int, memory: Memory, *, same_text: bool) -> None:
         """A vector goes with its text; where only the state changed it stays and follows."""
         if same_text:
-            self.ask("turn_vectors", memory_seq=seq, live=int(memory.live), partition=partition)
+            self.ask("turn_embeddings", memory_seq=seq, live=int(memory.live), partition=partition)
         else:
-            self.ask("delete_vector", memory_seq=seq, situation_seq=0)
+            self.ask("delete_embedding", memory_seq=seq, situation_seq=0)
             self.ask("delete_pieces", memory_seq=seq)
             self.ask("add_pending", memory_seq=seq, situation_seq=0, work="embed")
 
@@ -272,7 +294,7 @@ class Memories(StoreBase):
         values = {"memory_seq": seq, "via": situation.via, "text": situation.text, "at": situation.at}
         cue = int(self.ask("add_situation", **values)[0][0])
         if live:
-            self.ask("index_cue", seq=cue, body=index_text(situation.text), place=rows.place_word(partition))
+            self.ask("index_cue", seq=cue, body=index_text(situation.text), **_place(partition))
         self.ask("add_pending", memory_seq=seq, situation_seq=cue, work="embed")
 
     def _replace_situations(self, seq: int, wanted: Iterable[Situation]) -> None:
@@ -284,7 +306,7 @@ class Memories(StoreBase):
                 left.remove(situation)
                 continue
             self.ask("unindex_cue", seq=cue)
-            self.ask("delete_vector", memory_seq=seq, situation_seq=cue)
+            self.ask("delete_embedding", memory_seq=seq, situation_seq=cue)
             self.ask("done_pending", work="embed", memory_seq=seq, situation_seq=cue)
             self.ask("delete_situation", seq=cue)
         for situation in left:
@@ -294,7 +316,7 @@ class Memories(StoreBase):
         for _, text, _, _, cue in self.ask("situations_of", seqs=[seq]):
             self.ask("unindex_cue", seq=cue)
             if live:
-                self.ask("index_cue", seq=cue, body=index_text(text), place=rows.place_word(partition))
+                self.ask("index_cue", seq=cue, body=index_text(text), **_place(partition))
 
 
 def index_text(text: str) -> str:
@@ -308,6 +330,11 @@ def shingles(text: str) -> tuple[int, ...]:
     from swarmlore.text.similarity import shingles as cut
 
     return cut(text)
+
+
+def _place(partition: int) -> dict[str, Any]:
+    """A partition as each engine's index of words wants it: as a word, or as it is."""
+    return {"place": rows.place_word(partition), "partition": partition}
 
 
 def _newest(situations: tuple[Situation, ...]) -> tuple[Situation, ...]:

@@ -36,7 +36,7 @@ def _apply(engine: Engine, step: tuple[int, str, str], backup_dir: str, now: flo
         found = engine.version()
         if found >= number:  # another process was faster
             return 0
-        if found:
+        if found and not engine.remote:  # a server changes its schema in a transaction, and has backups of its own
             _copy_first(engine, backup_dir, found)  # here, where nobody can write between the copy and the change
         engine.script(script)
         row = {"version": number, "name": name, "applied_at": now}

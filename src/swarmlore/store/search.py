@@ -21,7 +21,7 @@ COUNTED_ROWS = 5_000  # up to here words are counted among the visible memories 
 class Search(History):
     """Candidates for recall, and the vectors behind them."""
 
-    _counts: dict[str, int]
+    _counts: dict[int, int]
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
@@ -29,44 +29,49 @@ class Search(History):
 
     def match_words(self, terms: Sequence[str], partitions: Sequence[int], limit: int) -> list[int]:
         """Rows of memories that hold any of the stems, best first."""
-        match = self._match(terms, partitions)
-        return [int(row[0]) for row in self.ask("search_words", match=match, limit=limit)] if match else []
+        asked = self._asked(terms, partitions)
+        return [int(row[0]) for row in self.ask("search_words", **asked, limit=limit)] if asked else []
 
     def match_cues(self, terms: Sequence[str], partitions: Sequence[int], limit: int) -> list[int]:
         """Rows of memories one of whose situations holds any of the stems, best first."""
-        match = self._match(terms, partitions)
-        rows = self.ask("search_cues", match=match, limit=limit) if match else []
+        asked = self._asked(terms, partitions)
+        rows = self.ask("search_cues", **asked, limit=limit) if asked else []
         return list(dict.fromkeys(int(row[0]) for row in rows))
 
-    def _match(self, terms: Sequence[str], partitions: Sequence[int]) -> str:
-        """A query of quoted words only: nothing a user types becomes syntax."""
-        clean = (term.replace('"', " ").replace("\0", " ").strip() for term in terms)
-        words = " OR ".join(f'"{term}"' for term in clean if term)
-        if not words or not partitions:
-            return ""
-        if len(partitions) >= self.ask("count_partitions")[0][0]:
-            return words
-        places = " OR ".join(f'"{place_word(partition)}"' for partition in partitions)
-        return f"({words}) AND (place : ({places}))"
+    def _asked(self, terms: Sequence[str], partitions: Sequence[int]) -> dict[str, Any]:
+        """What to look for and where: as lists, and as a full-text expression of quoted words, so that nothing a user
+        types becomes syntax."""
+        clean = [word for term in terms if (word := term.replace('"', " ").replace("\0", " ").strip())]
+        if not clean or not partitions:
+            return {}
+        asked: dict[str, Any] = {"terms": clean, "partitions": list(partitions)}
+        if self.engine.remote:
+            return asked
+        words = " OR ".join(f'"{word}"' for word in clean)
+        if len(partitions) < self.ask("count_partitions")[0][0]:
+            places = " OR ".join(f'"{place_word(partition)}"' for partition in partitions)
+            words = f"({words}) AND (place : ({places}))"
+        return {**asked, "match": words}
 
     def document_frequencies(self, terms: Sequence[str], partitions: Sequence[int]) -> tuple[dict[str, int], int]:
         """In how many memories each stem occurs, and of how many: the visible ones where that is cheap, else all."""
-        live = self._counted("")
-        mine = sum(self._counted(f'place : "{place_word(partition)}"') for partition in partitions)
-        if mine >= live or mine > COUNTED_ROWS:
-            found = {str(term): int(count) for term, count in self.ask("document_frequency", terms=list(terms))}
-            return found, live
-        matches = ((term, self._match([term], partitions)) for term in terms)
-        return {term: int(self.ask("count_matches", match=match)[0][0]) for term, match in matches if match}, mine
-
-    def _counted(self, match: str) -> int:
-        """How many live memories there are, in all or in one place; counted again when anybody has written."""
         if self.engine.changed():
             self._counts.clear()
-        if match not in self._counts:
-            rows = self.ask("count_matches", match=match) if match else self.ask("count_live")
-            self._counts[match] = int(rows[0][0])
-        return self._counts[match]
+        live = self._counted(0)
+        mine = sum(self._counted(partition) for partition in partitions)
+        if self.engine.remote or mine >= live or mine > COUNTED_ROWS:
+            rows = self.ask("document_frequency", terms=list(terms), partitions=list(partitions))
+            return {str(term): int(count) for term, count in rows}, mine if self.engine.remote else live
+        asked = ((term, self._asked([term], partitions)) for term in terms)
+        return {term: int(self.ask("count_matches", **one)[0][0]) for term, one in asked if one}, mine
+
+    def _counted(self, partition: int) -> int:
+        """How many live memories a partition has, or all (0); kept until somebody writes."""
+        if partition not in self._counts:
+            place = {"partition": partition, "match": f'place : "{place_word(partition)}"'}
+            rows = self.ask("count_place", **place) if partition else self.ask("count_live")
+            self._counts[partition] = int(rows[0][0])
+        return self._counts[partition]
 
     def stems_of(self, seqs: Sequence[int]) -> dict[int, str]:
         """The words of memories as the full-text index was given them."""
@@ -78,6 +83,10 @@ class Search(History):
 
     def count_vectors(self, provider: str) -> int:
         return int(self.ask("count_vectors", provider=provider)[0][0])
+
+    def ask_sized(self, name: str, size: int, **params: Any) -> list[tuple[Any, ...]]:
+        """Run a statement that an index of vectors of one size answers; the size is part of the statement."""
+        return self.engine.run(self._sql[name].replace("SIZE", str(int(size))), params)
 
     def pieces_of(self, seqs: Sequence[int], provider: str) -> dict[int, bytes]:
         """The packed word-piece vectors of memories that have them."""
@@ -132,16 +141,21 @@ class Search(History):
             self.ask("add_pending", memory_seq=memory_seq, situation_seq=situation_seq, work="embed")
             return False
         place = {"memory_seq": memory_seq, "situation_seq": situation_seq}
-        self.ask("delete_vector", **place)
-        values = {name: vector[name] for name in ("provider", "dimension", "data", "piece_ids")}
-        self.ask("add_vector", **place, **values, partition=now[1], live=int(now[2]))
+        self.ask("delete_embedding", **place)
+        values = {
+            "provider": vector["provider"],
+            "dimension": vector["dimension"],
+            "data": self.engine.vector(vector["data"]),
+            "piece_ids": self.engine.numbers(vector["piece_ids"]),
+        }
+        self.ask("add_embedding", **place, **values, partition=now[1], live=int(now[2]))
         if vector["pieces"] and not situation_seq:
             self.ask("put_pieces", memory_seq=memory_seq, provider=vector["provider"], data=vector["pieces"])
         return True
 
     def settle_later(self, memory_seq: int) -> None:
-        """Note that a fresh vector still has to be compared with its neighbours."""
-        self.ask("add_pending", memory_seq=memory_seq, situation_seq=0, work="settle")
+        """Note that a fresh vector still has to be compared with its neighbours, unless that was done elsewhere."""
+        self.ask("add_settling", memory_seq=memory_seq)
 
     def settled(self, memory_seq: int) -> None:
         self.ask("done_pending", work="settle", memory_seq=memory_seq, situation_seq=0)

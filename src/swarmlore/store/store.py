@@ -1,7 +1,8 @@
 """The store: one class, written once over named statements and a small engine.
 
 Its parts, each on top of the one before: `base` (statements, sight, operations), `memories` (rows and their indexes),
-`history` (undo, forget, erase), `search` (candidates and vectors), `journal` (sessions, receipts, rejections).
+`history` (undo, forget, erase), `search` (candidates and vectors), `journal` (sessions, receipts, rejections),
+`ledgers` (files in repositories, imports).
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 import json
 import os
 
-from swarmlore.errors import StoreCorrupt, StoreFull, StoreReadOnly
+from swarmlore.errors import StoreCorrupt, StoreFull, StoreReadOnly, Unavailable
 from swarmlore.store.files import create, damaged, refusal, wal_bytes
-from swarmlore.store.journal import Journal
+from swarmlore.store.ledgers import Ledgers
 from swarmlore.store.memories import Words
 from swarmlore.store.migrate import migrate, newest
 from swarmlore.store.sqlite import SqliteEngine
@@ -19,9 +20,10 @@ from swarmlore.store.sqlite import SqliteEngine
 FILE = "lore.db"
 MARKER = "store.json"
 BACKUPS = "backups"
+INSTALL_DRIVER = 'pip install "swarmlore[postgres]"'
 
 
-class Store(Journal):
+class Store(Ledgers):
     """Everything that is remembered, for callers that may see it."""
 
     @classmethod
@@ -45,6 +47,15 @@ class Store(Journal):
         if not engine.readonly and not marked:
             mark(home, now)
         return cls(engine)
+
+    @classmethod
+    def connect(cls, url: str, now: float, *, lock_timeout_s: float = 30.0) -> Store:
+        """Open a team's store on its PostgreSQL server, made when it is new and the role may."""
+        try:
+            from swarmlore.store.server import reach
+        except ImportError as error:
+            raise Unavailable("the driver for PostgreSQL is not installed", INSTALL_DRIVER) from error
+        return cls(reach(url, now, lock_timeout_s))
 
     def reindex_words(self) -> int:
         """Build full text, shingles and entities anew from the rows; returns how many rows were read."""

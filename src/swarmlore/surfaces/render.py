@@ -15,13 +15,20 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.backups import Backup
+    from swarmlore.belonging import Identity
     from swarmlore.config import Value
     from swarmlore.doctor import Check
-    from swarmlore.records import AuditRow, Hit, Memory, Receipt, Remembered
+    from swarmlore.records import AuditRow, Cited, Hit, Memory, Receipt, Remembered
 
 _STATES = {"ok": "green", "warn": "yellow", "fail": "red"}
 ROOM_FOR_TEXT = 24
 LISTED = 20
+_FOUND_BY = {
+    "origin": "the address of its remote",
+    "marker": "the marker that lies in it",
+    "git": "the place of its git folder",
+    "folder": "its path",
+}
 _TRUST = ("unknown", "derived", "an agent", "a person")
 
 
@@ -59,8 +66,9 @@ def overview(groups: Sequence[tuple[str, Sequence[str]]], summaries: Mapping[str
     ]
     for title, names in groups:
         lines += ["", page.paint("bold", title)]
-        lines += [f"  {page.paint('cyan', name.ljust(16))}{summaries[name]}" for name in names]
-    return "\n".join([*lines, "", "swarmlore COMMAND --help says more; --json gives every answer to programs."])
+        lines += [hang(f"  {page.paint('cyan', name.ljust(16))}", summaries[name], page, 18) for name in names]
+    more = "swarmlore COMMAND --help says more; --json gives every answer to programs."
+    return "\n".join([*lines, "", hang("", more, page, 0)])
 
 
 # Memories
@@ -96,6 +104,10 @@ def remembered(told: Remembered, former: Sequence[tuple[str, str]], page: Page) 
     lines += [hang(page.paint("red", "  - "), text, page, 4) for _, text in former]
     lines.append(hang(page.paint("green", "  + ") if former else "    ", memory.text, page, 4))
     lines.append("    " + page.paint("dim", _about(memory, page)))
+    if memory.citations:
+        from swarmlore.surfaces.cited import places
+
+        lines.append("    " + page.paint("dim", places(memory)))
     return "\n".join([*lines, *_gate_notes(told, page)])
 
 
@@ -133,6 +145,14 @@ def remembered_lines(
     return "\n".join(lines)
 
 
+def migrated(written: int, known: int, digest: str, where: str, page: Page) -> str:
+    lines = [f"{written} memories copied to {clean(where)}" + (f", {known} were there already" if known else "")]
+    lines.append(page.paint("dim", f"  both sides compared, sha256 {digest[:16]}…"))
+    if "://" in where:
+        lines.append(f"  to use it from now on: swarmlore config store {clean(where)}")
+    return "\n".join(lines)
+
+
 def _some(lines: Sequence[str]) -> list[str]:
     more = [f"  and {len(lines) - LISTED} more; --json lists all"] if len(lines) > LISTED else []
     return [f"  {line}" for line in lines[:LISTED]] + more
@@ -151,9 +171,18 @@ def hits(found: Sequence[Hit], page: Page, *, explain: bool = False) -> str:
         lines.append(hang(head, _lesson(hit.memory), page, indent))
         about = f"{_about(hit.memory, page)} · score {amount(hit.score)}"
         lines.append(" " * indent + page.paint("dim", about))
+        lines += _code(hit.cited, page, indent)
         if explain:
             lines += _parts(hit, page, indent)
     return "\n".join(lines)
+
+
+def _code(cited: Sequence[Cited], page: Page, indent: int) -> list[str]:
+    if not cited:
+        return []
+    from swarmlore.surfaces.cited import under
+
+    return under(cited, page, indent)
 
 
 def _lesson(memory: Memory) -> str:
@@ -186,10 +215,12 @@ def rows(memories: Sequence[Memory], page: Page) -> str:
     )
 
 
-def card(memory: Memory, page: Page) -> str:
-    """Everything about one memory that is worth a line."""
+def card(memory: Memory, page: Page, cited: Sequence[Cited] = ()) -> str:
+    """Everything about one memory that is worth a line, with the state of the code it cites."""
     lines = [hang(f"{_handle(memory, page)}  ", memory.text, page, len(memory.handle) + 2), ""]
-    return "\n".join(lines + table([*_facts(memory), *_life(memory, page), *_evidence(memory, page)], page))
+    return "\n".join(
+        lines + table([*_facts(memory), *_life(memory, page), *_evidence(memory, page), *_cites(cited)], page)
+    )
 
 
 def _facts(memory: Memory) -> list[tuple[str, str]]:
@@ -231,10 +262,17 @@ def _evidence(memory: Memory, page: Page) -> list[tuple[str, str]]:
             f"{many(counts.shown, 'time')}, cited {counts.cited}, applied {counts.applied}" if counts.shown else "",
         ),
         ("needed when", "\n".join(situation.text for situation in memory.situations)),
-        ("cites", "\n".join(f"{c.path}:{c.first_line}-{c.last_line}" for c in memory.citations)),
         ("replaces", ", ".join(memory.supersedes)),
         ("replaced by", memory.superseded_by),
     ]
+
+
+def _cites(cited: Sequence[Cited]) -> list[tuple[str, str]]:
+    if not cited:
+        return []
+    from swarmlore.surfaces.cited import in_words
+
+    return [("cites", "\n".join(map(in_words, cited)))]
 
 
 # What happened
@@ -302,6 +340,25 @@ def _who(receipt: Receipt) -> str:
 
 
 # Care
+
+
+def project(known: Identity, page: Page) -> str:
+    """Which project a folder is, and why."""
+    former = [name for name in known.aliases if name not in known.names and name != known.id]
+    facts = [
+        ("id", known.id),
+        ("found by", _FOUND_BY[known.found_by]),
+        ("names", "\n".join(known.names)),
+        ("formerly", "\n".join(former)),
+        ("folder", known.root),
+        ("marker", known.marker or "none yet"),
+        ("stacks", ", ".join(known.stacks)),
+    ]
+    lines = [page.paint("bold", clean(known.name)), *table(facts, page)]
+    for name in known.unclaimed:
+        said = f"there are memories of {name}. If they are this project's: swarmlore project --was {name}"
+        lines.append(hang(page.paint("yellow", "note: "), said, page, 6))
+    return "\n".join(lines)
 
 
 def stats(counts: Mapping[str, Any], page: Page) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_FOREIGN = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+# With a letter or digit: `.` and `..` are folders wherever an id becomes the name of a file.
+_FOREIGN = re.compile(r"(?=.*[A-Za-z0-9])[A-Za-z0-9_.:-]{1,128}")
+ID_HINT = "use up to 128 letters, digits, and _ . : -, at least one of them a letter or digit"
 
 
 def uuid7(at: float, random: bytes) -> str:

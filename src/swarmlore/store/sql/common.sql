@@ -9,8 +9,23 @@ INSERT INTO partition (tier, project, owner) VALUES (:tier, :project, :owner)
 -- name: visible_partitions
 SELECT id, tier FROM partition
 WHERE tier = 'hive'
-   OR (tier = 'swarm' AND project = :project)
+   OR (tier = 'swarm' AND (
+        project IN (:list:projects) OR project IN (SELECT alias FROM project_alias WHERE project IN (:list:projects))
+      ))
    OR (tier = 'agent' AND owner = :agent AND :agent <> '')
+
+-- name: aliases_of
+SELECT alias, project FROM project_alias WHERE alias IN (:list:names) OR project IN (:list:names)
+
+-- name: move_aliases
+UPDATE project_alias SET project = :project WHERE project = :former
+
+-- name: put_alias
+INSERT INTO project_alias (alias, project, at) VALUES (:alias, :project, :at)
+ON CONFLICT (alias) DO UPDATE SET project = excluded.project, at = excluded.at
+
+-- name: drop_alias
+DELETE FROM project_alias WHERE alias = :alias
 
 -- name: every_shared_partition
 SELECT id, tier FROM partition
@@ -29,7 +44,7 @@ INSERT INTO memory (
     :source, :key, :session, :position, :confidence, :created_at, :updated_at, :last_accessed_at, :access_count,
     :expires_at, :valid_from, :valid_until, :forgotten_at, :superseded_by, :feedback_score, :feedback_count, :version,
     :more, :stems
-) RETURNING seq
+) ON CONFLICT (id) DO NOTHING RETURNING seq
 
 -- name: replace_memory
 UPDATE memory SET
@@ -88,13 +103,6 @@ SELECT seq, text FROM memory WHERE seq IN (:list:seqs)
 -- name: seqs_of_key
 SELECT seq FROM memory WHERE partition = :partition AND key = :key ORDER BY seq
 
--- name: add_vector
-INSERT INTO vector (memory_seq, situation_seq, partition, live, change, provider, dimension, data, piece_ids)
-VALUES (
-    :memory_seq, :situation_seq, :partition, :live, (SELECT coalesce(max(change), 0) + 1 FROM vector), :provider,
-    :dimension, :data, :piece_ids
-)
-
 -- name: put_pieces
 INSERT INTO piece (memory_seq, provider, data) VALUES (:memory_seq, :provider, :data)
 ON CONFLICT (memory_seq) DO UPDATE SET provider = excluded.provider, data = excluded.data
@@ -102,23 +110,11 @@ ON CONFLICT (memory_seq) DO UPDATE SET provider = excluded.provider, data = excl
 -- name: delete_pieces
 DELETE FROM piece WHERE memory_seq = :memory_seq
 
--- name: delete_vector
-DELETE FROM vector WHERE memory_seq = :memory_seq AND situation_seq = :situation_seq
+-- name: delete_embedding
+DELETE FROM embedding WHERE memory_seq = :memory_seq AND situation_seq = :situation_seq
 
--- name: delete_vectors_of
-DELETE FROM vector WHERE memory_seq = :memory_seq
-
--- name: turn_vectors
-UPDATE vector SET
-    live = :live, partition = :partition, change = (SELECT coalesce(max(change), 0) + 1 FROM vector)
-WHERE memory_seq = :memory_seq AND (live <> :live OR partition <> :partition)
-
--- name: vectors_since
-SELECT memory_seq, situation_seq, partition, live, change, data, piece_ids FROM vector
-WHERE change > :change AND provider = :provider ORDER BY change LIMIT :limit
-
--- name: count_vectors
-SELECT count(*) FROM vector WHERE provider = :provider
+-- name: delete_embeddings_of
+DELETE FROM embedding WHERE memory_seq = :memory_seq
 
 -- name: pieces_of
 SELECT memory_seq, data FROM piece WHERE provider = :provider AND memory_seq IN (:list:seqs)
@@ -185,7 +181,7 @@ VALUES (:id, :at, :verb, :by, :project, :reason, :undoes, '')
 SELECT id, at, verb, by, project, reason, undoes, undone_by FROM operation WHERE id = :id
 
 -- name: last_operation
-SELECT id FROM operation WHERE by = :by AND project = :project AND undone_by = '' AND undoes = ''
+SELECT id FROM operation WHERE by = :by AND project IN (:list:projects) AND undone_by = '' AND undoes = ''
   AND verb NOT IN ('erase', 'settle') AND NOT EXISTS (
     SELECT 1 FROM audit LEFT JOIN memory ON memory.id = audit.memory
     WHERE audit.operation = operation.id AND memory.id IS NULL
@@ -245,7 +241,12 @@ WHERE project = :project AND agent = :agent AND id = :id
 
 -- name: list_sessions
 SELECT id, client, project, agent, started_at, ended_at, cwd, extra FROM session
-WHERE project = :project AND (agent = :agent OR :every = 1) ORDER BY started_at DESC LIMIT :limit
+WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) ORDER BY started_at DESC LIMIT :limit
+
+-- name: citing_memories
+SELECT seq FROM memory
+WHERE partition IN (:list:partitions) AND seq > :after AND forgotten_at IS NULL AND more LIKE :cites
+ORDER BY seq LIMIT :limit
 
 -- name: add_receipt
 INSERT INTO receipt (id, at, project, agent, session, trigger, cue, chars, tokens, reason, headroom)
@@ -257,13 +258,16 @@ VALUES (:receipt_seq, :place, :memory, :handle, :score, :cut, :why)
 
 -- name: list_receipts
 SELECT seq, id, at, project, agent, session, trigger, cue, chars, tokens, reason, headroom FROM receipt
-WHERE project = :project AND (agent = :agent OR :every = 1) AND (session = :session OR :session = '')
+WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) AND (session = :session OR :session = '')
 ORDER BY seq DESC LIMIT :limit
 
 -- name: receipt_items
 SELECT receipt_seq, memory, receipt_item.handle, score, cut, why FROM receipt_item
+JOIN receipt ON receipt.seq = receipt_item.receipt_seq
 LEFT JOIN memory ON memory.id = receipt_item.memory
-WHERE receipt_seq IN (:list:seqs) AND (memory.seq IS NULL OR memory.partition IN (:list:partitions))
+WHERE receipt_seq IN (:list:seqs) AND (
+    memory.partition IN (:list:partitions) OR (memory.seq IS NULL AND receipt.agent = :agent)
+)
 ORDER BY receipt_seq, place
 
 -- name: shown_in_session
@@ -317,11 +321,11 @@ SELECT id FROM memory WHERE handle = :handle AND partition IN (:list:partitions)
 
 -- name: ids_of_session
 SELECT id FROM memory WHERE session = :session AND partition IN (:list:partitions)
-  AND (forgotten_at IS NULL OR :hidden)
+  AND (forgotten_at IS NULL OR :hidden = 1)
 
 -- name: queue_foreign
 INSERT INTO pending (memory_seq, situation_seq, work)
-SELECT memory_seq, situation_seq, 'embed' FROM vector WHERE provider <> :provider ON CONFLICT DO NOTHING
+SELECT memory_seq, situation_seq, 'embed' FROM embedding WHERE provider <> :provider ON CONFLICT DO NOTHING
 
 -- name: clear_shingles
 DELETE FROM shingle
@@ -332,8 +336,135 @@ DELETE FROM entity
 -- name: queue_missing
 INSERT INTO pending (memory_seq, situation_seq, work)
 SELECT memory.seq, 0, 'embed' FROM memory
-LEFT JOIN vector ON vector.memory_seq = memory.seq AND vector.situation_seq = 0
-WHERE vector.seq IS NULL ON CONFLICT DO NOTHING
+LEFT JOIN embedding ON embedding.memory_seq = memory.seq AND embedding.situation_seq = 0
+WHERE embedding.seq IS NULL ON CONFLICT DO NOTHING
 
 -- name: newest_time
-SELECT max(created_at) FROM (SELECT created_at FROM memory ORDER BY seq DESC LIMIT 100)
+SELECT max(created_at) FROM (SELECT created_at FROM memory ORDER BY seq DESC LIMIT 100) AS newest
+
+-- name: add_settling
+INSERT INTO pending (memory_seq, situation_seq, work)
+SELECT seq, 0, 'settle' FROM memory
+WHERE seq = :memory_seq AND NOT EXISTS (SELECT 1 FROM arrived WHERE arrived.memory_seq = :memory_seq)
+ON CONFLICT DO NOTHING
+
+-- name: add_arrived
+INSERT INTO arrived (memory_seq) SELECT seq FROM memory WHERE id = :id ON CONFLICT DO NOTHING
+
+-- name: get_ledger
+SELECT seen, stamp, problem, at FROM ledger WHERE place = :place
+
+-- name: put_ledger
+INSERT INTO ledger (place, project, seen, stamp, problem, at)
+VALUES (:place, :project, :seen, :stamp, :problem, :at)
+ON CONFLICT (place) DO UPDATE SET project = excluded.project, seen = excluded.seen, stamp = excluded.stamp,
+    problem = excluded.problem, at = excluded.at
+
+-- name: drop_ledger
+DELETE FROM ledger WHERE place = :place
+
+-- name: ledger_lines
+SELECT memory, hash, born_at, line FROM ledger_line WHERE place = :place
+
+-- name: put_ledger_line
+INSERT INTO ledger_line (place, project, memory, hash, born_at, line)
+VALUES (:place, :project, :memory, :hash, :born_at, :line)
+ON CONFLICT (place, memory) DO UPDATE SET hash = excluded.hash, born_at = excluded.born_at, line = excluded.line
+
+-- name: drop_ledger_lines
+DELETE FROM ledger_line WHERE place = :place
+
+-- name: last_audit
+SELECT coalesce(max(seq), 0) FROM audit
+
+-- name: audited_since
+SELECT DISTINCT memory FROM audit WHERE seq > :seen AND partition IN (:list:partitions) LIMIT :limit
+
+-- name: erased_at
+SELECT audit.memory, max(operation.at) FROM audit JOIN operation ON operation.id = audit.operation
+WHERE audit.action = 'erased' AND audit.memory IN (:list:ids) GROUP BY audit.memory
+
+-- name: partitions_of_ids
+SELECT id, partition FROM memory WHERE id IN (:list:ids)
+
+-- name: seqs_of_ids
+SELECT seq, id FROM memory WHERE id IN (:list:ids) AND partition IN (:list:partitions)
+
+-- name: seqs_in_order
+SELECT seq, created_at, id FROM memory
+WHERE partition = :partition AND (created_at, id) > (:at, :id) ORDER BY created_at, id LIMIT :limit
+
+-- name: get_import
+SELECT position, line, counts FROM import_state WHERE source = :source
+
+-- name: put_import
+INSERT INTO import_state (source, project, position, line, counts, at)
+VALUES (:source, :project, :position, :line, :counts, :at)
+ON CONFLICT (source) DO UPDATE SET position = excluded.position, line = excluded.line, counts = excluded.counts,
+    at = excluded.at
+
+-- name: drop_import
+DELETE FROM import_state WHERE source = :source
+
+-- Copies from store to store
+
+-- name: count_memories
+SELECT count(*) FROM memory
+
+-- name: every_partition
+SELECT id, tier, project, owner FROM partition
+
+-- name: every_alias
+SELECT alias, project, at FROM project_alias ORDER BY alias
+
+-- name: every_session
+SELECT id, client, project, agent, started_at, ended_at, cwd, extra FROM session ORDER BY project, agent, id
+
+-- name: every_receipt
+SELECT seq, id, at, project, agent, session, trigger, cue, chars, tokens, reason, headroom FROM receipt ORDER BY seq
+
+-- name: items_of_receipt
+SELECT place, memory, handle, score, cut, why FROM receipt_item WHERE receipt_seq = :receipt_seq ORDER BY place
+
+-- name: has_receipt
+SELECT 1 FROM receipt WHERE id = :id
+
+-- name: every_rejection
+SELECT id, partition, text, reason, layer, at FROM rejection ORDER BY seq
+
+-- name: put_rejection
+INSERT INTO rejection (id, partition, text, reason, layer, at)
+SELECT :id, :partition, :text, :reason, :layer, :at
+WHERE NOT EXISTS (SELECT 1 FROM rejection WHERE id = :id AND partition = :partition)
+
+-- name: seqs_of_ids
+SELECT seq FROM memory WHERE id IN (:list:ids) ORDER BY seq
+
+-- name: known_ids
+SELECT id FROM memory WHERE id IN (:list:ids)
+
+-- name: places_of_ids
+SELECT id, tier, project, owner FROM memory WHERE id IN (:list:ids)
+
+-- name: audit_of_memories
+SELECT memory, operation, action, reason, version, before, partition FROM audit WHERE memory IN (:list:ids) ORDER BY seq
+
+-- name: operations_named
+SELECT id, at, verb, by, project, reason, undoes, undone_by FROM operation WHERE id IN (:list:ids)
+
+-- name: put_operation
+INSERT INTO operation (id, at, verb, by, project, reason, undoes, undone_by)
+VALUES (:id, :at, :verb, :by, :project, :reason, :undoes, :undone_by) ON CONFLICT (id) DO NOTHING
+
+-- name: links_from
+SELECT source, target, kind, at, strength, operation FROM link WHERE source IN (:list:ids)
+
+-- name: every_piece_of
+SELECT memory_seq, provider, data FROM piece WHERE memory_seq IN (:list:seqs)
+
+-- name: pending_of_rows
+SELECT memory_seq, situation_seq, work, attempts, error FROM pending WHERE memory_seq IN (:list:seqs)
+
+-- name: put_pending
+INSERT INTO pending (memory_seq, situation_seq, work, attempts, error)
+VALUES (:memory_seq, :situation_seq, :work, :attempts, :error) ON CONFLICT DO NOTHING

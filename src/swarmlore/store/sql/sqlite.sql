@@ -36,16 +36,19 @@ SELECT term, doc FROM words_vocab WHERE term IN (:list:terms)
 -- name: count_matches
 SELECT count(*) FROM words WHERE words MATCH :match
 
+-- name: count_place
+SELECT count(*) FROM words WHERE words MATCH :match
+
 -- name: count_live
 SELECT count(*) FROM words
 
 -- name: ids_of_source
-SELECT id FROM memory WHERE partition IN (:list:partitions) AND (forgotten_at IS NULL OR :hidden) AND (
+SELECT id FROM memory WHERE partition IN (:list:partitions) AND (forgotten_at IS NULL OR :hidden = 1) AND (
     source = :source OR EXISTS (SELECT 1 FROM json_each(more, '$.source_ref') WHERE json_each.value = :source)
 )
 
 -- name: ids_derived_from
-SELECT id FROM memory WHERE partition IN (:list:partitions) AND (forgotten_at IS NULL OR :hidden) AND EXISTS (
+SELECT id FROM memory WHERE partition IN (:list:partitions) AND (forgotten_at IS NULL OR :hidden = 1) AND EXISTS (
     SELECT 1 FROM json_each(more, '$.source_ref.derived_from') WHERE json_each.value IN (:list:ids)
 )
 
@@ -72,3 +75,26 @@ WHERE partition = :partition
       END
   AND seq < :below
 ORDER BY seq DESC LIMIT :limit
+
+-- name: add_embedding
+INSERT INTO embedding (memory_seq, situation_seq, partition, live, change, provider, dimension, data, piece_ids)
+VALUES (
+    :memory_seq, :situation_seq, :partition, :live, (SELECT coalesce(max(change), 0) + 1 FROM embedding), :provider,
+    :dimension, :data, :piece_ids
+)
+
+-- name: turn_embeddings
+UPDATE embedding SET
+    live = :live, partition = :partition, change = (SELECT coalesce(max(change), 0) + 1 FROM embedding)
+WHERE memory_seq = :memory_seq AND (live <> :live OR partition <> :partition)
+
+-- name: vectors_since
+SELECT memory_seq, situation_seq, partition, live, change, data, piece_ids FROM embedding
+WHERE change > :change AND provider = :provider ORDER BY change LIMIT :limit
+
+-- name: count_vectors
+SELECT count(*) FROM embedding WHERE provider = :provider
+
+-- name: embeddings_of
+SELECT memory_seq, situation_seq, provider, dimension, data, piece_ids FROM embedding
+WHERE memory_seq IN (:list:seqs) ORDER BY memory_seq, situation_seq

@@ -16,19 +16,29 @@ COMMANDS = {
     "forget": "hide a memory, or erase it for good",
     "history": "show what happened to a memory",
     "undo": "take back the last change, or a named one",
+    "stale": "list memories whose cited code has changed",
     "receipts": "show what agents were given, and why or why not",
+    "project": "show which project this is, or say what it was called before",
+    "init": "share this project's lessons through files in its repository",
+    "trust": "agree to exchange memories with a repository, or not any more",
+    "sync": "bring the shared files and the memory in step",
+    "import": "take in a file of lessons",
+    "export": "write lessons to a file",
+    "merge-driver": "merge two versions of a shared file; git calls it",
     "stats": "count what is stored",
     "doctor": "check that everything is healthy",
     "config": "show settings and where they come from, or set one",
     "reindex": "build the search indexes anew",
     "backup": "write a checked copy of the store",
     "restore-backup": "put a backup in place of the store",
+    "migrate-store": "copy everything into another store",
     "completion": "print a completion script for a shell",
 }
 GROUPS = (
     ("Every day", ("remember", "recall", "get", "list", "forget")),
-    ("What happened", ("history", "undo", "receipts", "stats")),
-    ("Care", ("doctor", "config", "reindex", "backup", "restore-backup", "completion")),
+    ("What happened", ("history", "undo", "stale", "receipts", "stats")),
+    ("Sharing", ("init", "trust", "sync", "import", "export", "merge-driver")),
+    ("Care", ("doctor", "project", "config", "reindex", "backup", "restore-backup", "migrate-store", "completion")),
 )
 
 
@@ -36,11 +46,5 @@ def module_of(name: str) -> Any:
     """The module of a command: `arguments(parser)`, `run(desk)`, and EXAMPLES."""
     from importlib import import_module
 
-    return import_module("swarmlore.surfaces.cli." + name.replace("-", "_"))
-
-
-def closest(name: str) -> list[str]:
-    """Commands that look like a mistyped one."""
-    from difflib import get_close_matches
-
-    return get_close_matches(name, COMMANDS, n=2, cutoff=0.6)
+    word = name.replace("-", "_")
+    return import_module("swarmlore.surfaces.cli." + ("import_" if word == "import" else word))

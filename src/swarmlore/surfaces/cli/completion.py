@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from swarmlore.surfaces.cli.commands import COMMANDS
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.parsing import parser_of
+from swarmlore.surfaces.cli.parsing import WITH_VALUE, parser_of
 
 SHELLS = ("bash", "zsh", "fish")
 EXAMPLES = (
@@ -15,18 +15,23 @@ EXAMPLES = (
     "swarmlore completion zsh > ~/.zfunc/_swarmlore",
     "swarmlore completion fish > ~/.config/fish/completions/swarmlore.fish",
 )
+# Each script looks for the command first: options may stand before it, some of them with a value.
 _BASH = """\
 _swarmlore() {{
-  local word command= current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
+  local word command= skip= current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-    case $word in -*) ;; *) command=$word; break ;; esac
+    [[ $skip && $word != = ]] && {{ skip=; continue; }}
+    case $word in {with_value}|=) skip=1 ;; -*) ;; *) command=$word; break ;; esac
   done
+  [[ $before == = ]] && before=${{COMP_WORDS[COMP_CWORD-2]}}
+  [[ $current == = ]] && current=
   COMPREPLY=()
+  [[ $skip ]] && return
   case "$command $before" in
 {values}
   esac
   case $command in
-    "") COMPREPLY=($(compgen -W "{commands}" -- "$current")) ;;
+    "") COMPREPLY=($(compgen -W "$([[ $current == -* ]] && echo {flags} || echo {commands})" -- "$current")) ;;
 {options}
   esac
 }}
@@ -35,27 +40,72 @@ complete -o default -F _swarmlore swarmlore
 _ZSH = """\
 #compdef swarmlore
 _swarmlore() {{
-  local -a commands
-  if (( CURRENT == 2 )); then
-    commands=(
-{commands}
-    )
-    _describe command commands
+  local word command= skip= before=$words[CURRENT-1]
+  local -a summaries
+  for word in "${{(@)words[2,CURRENT-1]}}"; do
+    [[ -n $skip ]] && {{ skip=; continue }}
+    case $word in ({with_value}) skip=1 ;; (-*) ;; (*) command=$word; break ;; esac
+  done
+  if [[ $PREFIX == --*=* ]]; then
+    before=${{PREFIX%%=*}}
+    compset -P 1 '*='
+  fi
+  if [[ $before == ({with_value}) ]]; then
+    _files -/
     return
   fi
-  case "$words[2] $words[CURRENT-1]" in
+  case "$command $before" in
 {values}
   esac
-  if [[ $PREFIX != -* ]]; then
+  if [[ $PREFIX != -* && -n $command ]]; then
     _files
     return
   fi
-  case $words[2] in
+  case $command in
+    ("")
+      if [[ $PREFIX == -* ]]; then
+        compadd -- {flags}
+        return
+      fi
+      summaries=(
+{commands}
+      )
+      _describe command summaries ;;
 {options}
   esac
 }}
-compdef _swarmlore swarmlore
+# As a file in $fpath this is the body of the function, whose first call has to answer; elsewhere it is registered.
+if [[ $funcstack[1] == _swarmlore ]]; then
+  _swarmlore "$@"
+else
+  compdef _swarmlore swarmlore
+fi
 """
+_FISH = """\
+function __swarmlore_command
+    set -l words (commandline -opc)[2..-1]
+    set -l skip no
+    for word in $words
+        if test $skip = yes
+            set skip no
+            continue
+        end
+        switch $word
+            case {with_value}
+                set skip yes
+            case '-*'
+            case '*'
+                echo $word
+                return
+        end
+    end
+    echo ''
+end
+function __swarmlore_at
+    contains -- "$argv[1]" (__swarmlore_command)
+end
+"""
+_FLAGS = "--help --version --json --home --project"  # without a command
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,30 +126,47 @@ def bash() -> str:
         f'    {command}) [[ $current == -* ]] && COMPREPLY=($(compgen -W "{" ".join(flags)}" -- "$current")) ;;'
         for command, flags in _flags()
     ]
-    return _BASH.format(commands=" ".join(COMMANDS), values="\n".join(values), options="\n".join(options))
+    return _BASH.format(
+        commands=" ".join(COMMANDS), values="\n".join(values), options="\n".join(options), **_common("|")
+    )
 
 
 def zsh() -> str:
-    commands = [f"      '{name}:{summary}'" for name, summary in COMMANDS.items()]
+    commands = [f"        {_quoted(f'{name}:{summary}')}" for name, summary in COMMANDS.items()]
     values = [
-        f'    "{command} {flag}") compadd -- {" ".join(choices)}; return ;;' for command, flag, choices in _choices()
+        f'    ("{command} {flag}") compadd -- {" ".join(choices)}; return ;;' for command, flag, choices in _choices()
     ]
-    options = [f"    {command}) compadd -- {' '.join(flags)} ;;" for command, flags in _flags()]
-    return _ZSH.format(commands="\n".join(commands), values="\n".join(values), options="\n".join(options))
+    options = [f"    ({command}) compadd -- {' '.join(flags)} ;;" for command, flags in _flags()]
+    return _ZSH.format(
+        commands="\n".join(commands), values="\n".join(values), options="\n".join(options), **_common("|")
+    )
 
 
 def fish() -> str:
     lines = [
-        f"complete -c swarmlore -n __fish_use_subcommand -f -a {name} -d '{summary}'"
+        f"complete -c swarmlore -n '__swarmlore_at \"\"' -l {flag[2:]}{' -r' if flag in WITH_VALUE else ''}"
+        for flag in _FLAGS.split()
+    ]
+    lines += [
+        f"complete -c swarmlore -n '__swarmlore_at \"\"' -f -a {name} -d {_quoted(summary)}"
         for name, summary in COMMANDS.items()
     ]
     for command in COMMANDS:
-        seen = f"complete -c swarmlore -n '__fish_seen_subcommand_from {command}'"
+        seen = f"complete -c swarmlore -n '__swarmlore_at {command}'"
         for action in _actions(command):
             takes = f" -x -a '{' '.join(action.choices)}'" if action.choices else " -r" if action.nargs != 0 else ""
             names = "".join(f" -l {flag[2:]}" for flag in action.option_strings if flag.startswith("--"))
             lines.append(seen + (names or " -f") + takes)
-    return "\n".join(lines) + "\n"
+    return _FISH.format(**_common(" ")) + "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """A text as one word of any of the shells."""
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _common(between: str) -> dict[str, str]:
+    return {"with_value": between.join(WITH_VALUE), "flags": _FLAGS}
 
 
 def _flags() -> Iterator[tuple[str, list[str]]]:

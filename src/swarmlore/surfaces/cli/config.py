@@ -13,7 +13,12 @@ from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.documents import plain
 
-EXAMPLES = ("swarmlore config", "swarmlore config knowledge", "swarmlore config recall.limit 8")
+EXAMPLES = (
+    "swarmlore config",
+    "swarmlore config knowledge",
+    "swarmlore config recall.limit 8",
+    "swarmlore config store postgresql://ada@db.example/team",
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,17 +43,26 @@ def _find(values: list[Value], key: str) -> list[Value]:
 
 
 def _set(desk: Desk) -> int:
-    from swarmlore.lore import make_home
-
-    home, key = _home(desk), desk.args.key
-    config.parse_value(key, desk.args.value)  # a wrong value makes no folder
-    make_home(home)
-    path = config.write_value(home, key, desk.args.value)
+    key = config.SHORT.get(desk.args.key, desk.args.key)
+    if key == "store.url" and desk.args.value:
+        _try_store(desk.args.value)
+    path = config.write_value(_home(desk), key, desk.args.value)
     now = _find(_load(desk).values(), key)[0]
     desk.show(lambda: plain(now), lambda page: render.setting_written(now, path, page))
     if now.origin != path and not desk.json:
         desk.note(f"{now.origin} is stronger than {path}")
     return 0
+
+
+def _try_store(url: str) -> None:
+    """Open a team's store once, which also makes it; an address that does not work is not kept."""
+    import time
+
+    from swarmlore.store.store import Store
+
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise ConfigError("that is no address of a store", "postgresql://USER:PASSWORD@HOST/DATABASE, or '' for a file")
+    Store.connect(url, round(time.time(), 3)).close()
 
 
 def _load(desk: Desk) -> Settings:

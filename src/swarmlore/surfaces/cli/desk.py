@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from swarmlore.errors import InvalidInput, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render
-from swarmlore.surfaces.cli.commands import COMMANDS, GROUPS, closest, module_of
+from swarmlore.surfaces.cli.commands import COMMANDS, GROUPS, module_of
 from swarmlore.surfaces.page import Page, clean, json_text
+from swarmlore.text.choices import meant
 
 if TYPE_CHECKING:
     from typing import Any, TextIO
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from swarmlore.surfaces.cli.progress import Progress
 
 YES = ("y", "yes")
+HOW_TO_LIST = "swarmlore --help lists the commands"
 
 
 class Desk:
@@ -44,23 +46,23 @@ class Desk:
         if not name:
             return self._without_command(rest)
         if name not in COMMANDS:
-            fits = closest(name)
-            hint = f"did you mean: {' or '.join(fits)}" if fits else "swarmlore --help lists the commands"
-            raise InvalidInput(f"unknown command: {name}", hint)
+            raise InvalidInput(f"unknown command: {name}", meant(name, COMMANDS) or HOW_TO_LIST)
         try:
-            self.args = parser_of(name).parse_args(rest)
+            self.args = parser_of(name, _page(sys.stdout).width).parse_args(rest)
         except SystemExit as stop:  # argparse printed the help
             return int(stop.code or 0)
         return int(module_of(name).run(self))
 
     def _without_command(self, words: Sequence[str]) -> int:
         import swarmlore
+        from swarmlore.surfaces.cli.parsing import flag_meant
 
         if "--version" in words or "-V" in words:
             return self.show(lambda: {"version": swarmlore.__version__}, lambda _: f"swarmlore {swarmlore.__version__}")
         strange = [word for word in words if word not in ("-h", "--help", "--json")]
         if strange:
-            raise InvalidInput(f"no command was given with {strange[0]}", "swarmlore --help lists the commands")
+            hint = flag_meant(strange[0], ("--help", "--json", "--version")) or HOW_TO_LIST
+            raise InvalidInput(f"no command was given with {strange[0]}", hint)
         return self.show(lambda: {"commands": COMMANDS}, lambda page: render.overview(GROUPS, COMMANDS, page))
 
     def open(self) -> Lore:

@@ -18,4 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(desk: Desk) -> int:
     with desk.open() as lore:
         memory = lore.get(desk.args.ref)
-        return desk.show(lambda: plain(memory), lambda page: render.card(memory, page))
+        cited = lore.cited(memory)
+        return desk.show(
+            lambda: {**plain(memory), "cited": plain(cited)}, lambda page: render.card(memory, page, cited)
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from swarmlore.records import KINDS, SOURCES, STATUSES, TIERS
+from swarmlore.records import KINDS, LISTED_STATUSES, SOURCES, TIERS
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.documents import plain
@@ -15,7 +15,6 @@ EXAMPLES = (
     "swarmlore list --status forgotten",
     "swarmlore list --limit 100 --offset 100 --json",
 )
-ASKABLE = (*STATUSES, "forgotten", "any")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,8 +22,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kind", choices=KINDS, default="", metavar="KIND", help="one of: " + ", ".join(KINDS))
     parser.add_argument("--category", default="", metavar="TOPIC", help="only this category")
     parser.add_argument("--tag", action="append", metavar="TAG", help="with all of these; repeat, or use commas")
-    parser.add_argument("--status", choices=ASKABLE, default="", metavar="STATUS",
-                        help="what is live when not given; one of: " + ", ".join(ASKABLE))  # fmt: skip
+    parser.add_argument("--status", choices=LISTED_STATUSES, default="", metavar="STATUS",
+                        help="what is live when not given; one of: " + ", ".join(LISTED_STATUSES))  # fmt: skip
     parser.add_argument("--source", choices=SOURCES, default="", metavar="SOURCE", help="only from this source")
     parser.add_argument("--session", default="", metavar="ID", help="only from this session")
     parser.add_argument("--owner", default="", metavar="AGENT", help="only by this agent")

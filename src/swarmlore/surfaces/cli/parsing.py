@@ -8,12 +8,15 @@ from collections.abc import Iterable, Sequence
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.cli.commands import COMMANDS, module_of
+from swarmlore.surfaces.page import Page, hang
+from swarmlore.text.choices import choices_hint, closest
 
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-HELP_WIDTH = 100
-_WITH_VALUE = ("--home", "--project")
+HELP_WIDTH = 100  # where nobody looks
+UNKNOWN = "unrecognized arguments: "  # as argparse says it
+WITH_VALUE = ("--home", "--project")
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
@@ -23,8 +26,11 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         problem, _, choices = message.partition(" (choose from ")
         if choices:
-            raise InvalidInput(problem, "one of: " + choices.rstrip(")").replace("'", ""))
-        raise InvalidInput(problem, f"see: {self.prog} --help")
+            allowed = choices.rstrip(")").replace("'", "").split(", ")
+            raise InvalidInput(problem, choices_hint(problem.rpartition(": ")[2].strip("'"), allowed))
+        strange = problem.partition(UNKNOWN)[2].split()
+        flag = next((word for word in strange if word.startswith("-")), "")
+        raise InvalidInput(problem, flag_meant(flag, self._option_string_actions) or f"see: {self.prog} --help")
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         """Before Python 3.13 argparse makes an empty list of the value in --tag=--."""
@@ -33,25 +39,32 @@ class Parser(argparse.ArgumentParser):
         return super()._get_values(action, arg_strings)
 
 
+def flag_meant(typed: str, flags: Iterable[str]) -> str:
+    """Which long option an unknown one was probably meant to be, or nothing; the dashes make no two of them alike."""
+    names = [flag[2:] for flag in flags if flag.startswith("--")]
+    fits = closest(typed.lstrip("-").partition("=")[0], names)
+    return "did you mean: " + " or ".join(f"--{name}" for name in fits) if fits else ""
+
+
 def split_command(words: Sequence[str]) -> tuple[str, list[str]]:
     """The first word that is neither an option nor an option's value, and all the others."""
     at = 0
     while at < len(words) and words[at].startswith("-"):
-        at += 2 if words[at] in _WITH_VALUE else 1
+        at += 2 if words[at] in WITH_VALUE else 1
     if at >= len(words):
         return "", list(words)
     return words[at], [*words[:at], *words[at + 1 :]]
 
 
-def parser_of(name: str) -> Parser:
-    """The parser of one command, with the options every command has."""
-    command = module_of(name)
+def parser_of(name: str, width: int = 0) -> Parser:
+    """The parser of one command, with the options every command has; its help is as wide as asked."""
+    command, width = module_of(name), width or HELP_WIDTH
     parser = Parser(
         prog=f"swarmlore {name}",
-        description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
+        description=hang("", COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".", Page(width), 0),
         epilog="examples:\n" + "\n".join(f"  {line}" for line in command.EXAMPLES),
         allow_abbrev=False,
-        formatter_class=_formatter,
+        formatter_class=lambda prog: _formatter(prog, width),
     )
     command.arguments(parser)
     common = parser.add_argument_group("everywhere")
@@ -61,9 +74,18 @@ def parser_of(name: str) -> Parser:
     return parser
 
 
-def _formatter(prog: str) -> argparse.HelpFormatter:
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Examples are not wrapped, because they are there to be copied; names of files and options are not cut."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        from textwrap import wrap
+
+        return wrap(" ".join(text.split()), width, break_long_words=False, break_on_hyphens=False)
+
+
+def _formatter(prog: str, width: int) -> argparse.HelpFormatter:
     # With a width of its own: argparse makes a formatter per argument, and asks for the terminal's through shutil.
-    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=32, width=HELP_WIDTH)
+    return _Formatter(prog, max_help_position=min(32, width // 3), width=width)
 
 
 def count(text: str) -> int:
@@ -113,5 +135,5 @@ def chosen(option: str, values: Iterable[str] | None, possible: Sequence[str]) -
     found = items(values)
     for item in found:
         if item not in possible:
-            raise InvalidInput(f"argument {option}: invalid choice: {item!r}", "one of: " + ", ".join(possible))
+            raise InvalidInput(f"argument {option}: invalid choice: {item!r}", choices_hint(item, possible))
     return found

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     'swarmlore remember "Snapshot tests are recorded with make snap-record, never by hand" --tag testing',
+    'swarmlore remember "Tokens are refreshed before they expire" --cite src/auth.py:40-52',
     "git log -1 --format=%s | swarmlore remember - --kind decision",
     "swarmlore remember --file lessons.txt --each-line --category tooling",
 )
@@ -37,6 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     about.add_argument("--entity", action="append", metavar="TYPE:SLUG", help="what it is about, as feature:login")
     about.add_argument("--title", default="", metavar="TEXT", help="a headline")
     about.add_argument("--situation", default="", metavar="TEXT", help="the prompt or error in which it was needed")
+    about.add_argument("--cite", action="append", metavar="PATH[:A-B]", help="code it speaks of; repeat for more")
     about.add_argument("--confidence", type=number, metavar="0..1", help="how sure this is")
     where = parser.add_argument_group("where and how long")
     where.add_argument("--tier", choices=TIERS, metavar="TIER", help="who sees it: agent, swarm (default) or hive")
@@ -100,6 +102,7 @@ def _facts(args: argparse.Namespace) -> dict[str, Any]:
         "entities": items(args.entity),
         "title": args.title,
         "situation": args.situation,
+        "citations": tuple(args.cite or ()),
         "confidence": args.confidence,
         "tier": args.tier,
         "scope": args.scope,

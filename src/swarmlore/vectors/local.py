@@ -89,8 +89,11 @@ class VectorIndex:
         known = [(row, self._cues[row]) for row in rows if row in self._cues]
         return {row: float((self._matrix[slots] @ query).max()) for row, slots in known}
 
-    def piece_frequencies(self, partitions: Sequence[int]) -> tuple[NDArray[np.int64], int]:
-        """In how many visible memories each word piece occurs, and of how many; the newest stand for many."""
+    def piece_frequencies(
+        self, partitions: Sequence[int], ids: NDArray[np.integer[Any]] | Sequence[int]
+    ) -> tuple[NDArray[np.int64], int]:
+        """In how many visible memories each word piece occurs (at least these), and of how many; the newest stand for
+        many."""
         from swarmlore.late import piece_frequencies
 
         asked = (tuple(partitions), self._change)

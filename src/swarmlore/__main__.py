@@ -1,0 +1,10 @@
+"""`python -m swarmlore`: the same as the installed command."""
+
+from __future__ import annotations
+
+import sys
+
+from swarmlore.main import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,266 @@
+"""Memories that come from files: each passes the gate as an import and is merged with what is known under its id.
+
+A line is a record with an identity of its own, and it was compared with its neighbours where it was written. So it is
+not compared with other texts here: two stores that exchange lines would each decide otherwise, and lose both texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from swarmlore.codec import iso
+from swarmlore.config import Settings
+from swarmlore.errors import Conflict, InvalidInput, Rejected
+from swarmlore.formats.knowledge import outcomes_of
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.identity import may_change
+from swarmlore.records import Caller, Citation, Confirmation, Draft, Memory, Situation
+from swarmlore.rules.gate import pass_gate, scrub_text
+from swarmlore.rules.merge import QUARANTINE, Version, applied, merge, ordered, published, settled
+from swarmlore.store.base import Operation
+from swarmlore.store.store import Store
+
+if TYPE_CHECKING:
+    from typing import Any
+
+SKEW_S = 300.0  # how far two clocks may differ before a time counts as one of the future
+REASON_CHARS = 500
+WORD_CHARS = 64
+NOT_YOURS = "only its author, a lead or a person can change this memory"
+FOREIGN_ID = "this id is not one of this project's shared memories"
+_BESIDE_THE_DRAFT = ("owner", "project", "superseded_by", "supersedes", "confirmed_by", "citations", "situations")
+_FROM_GATE = ("text", "title", "tags", "entities", "category", "key", "scope", "source_ref")
+
+
+class Refused(Exception):
+    """A record that may not come in; its words say why."""
+
+    @property
+    def reason(self) -> str:
+        return str(self.args[0])
+
+
+@frozen
+class Admitted:
+    """A version that may be taken in, and how many secrets had to be taken out of it."""
+
+    version: Version
+    redacted: int = 0
+
+
+class Admission:
+    """The door for records of one tier, in the name of one caller."""
+
+    def __init__(
+        self,
+        store: Store,
+        caller: Caller,
+        settings: Settings,
+        tier: str,
+        project_name: str,
+        *,
+        strict: bool = False,
+    ) -> None:
+        """Strict: what others wrote is not changed. A repository is written by all who may push to it, a file that
+        somebody imports by nobody known."""
+        self._strict = strict
+        self._store = store
+        self._caller = caller
+        self._settings = settings
+        self._tier = tier
+        self._name = project_name
+
+    @property
+    def rejections_kept(self) -> int:
+        return self._settings.knowledge.rejected_max_entries
+
+    def partitions(self) -> list[int]:
+        """Where its rows are."""
+        return self._store.visible(self._caller, (self._tier,))
+
+    def told(self, memory: Memory, *, situations: bool = False) -> Version:
+        """A stored memory as its line says it."""
+        return published(memory, self._name, situations=situations)
+
+    def admit(self, version: Version, now: float) -> Admitted:
+        """Pass one version through the gate; raises Refused."""
+        memory = version.memory
+        if memory.tier != self._tier:
+            raise Refused(f"a memory of tier {memory.tier} does not belong here")
+        if memory.raw:
+            raise Refused("raw material does not belong here")
+        version = _not_of_the_future(version, now)
+        try:
+            gathered = _scrubbed(version.memory)
+            if version.gone:
+                gathered = replace(gathered, tags=tuple(map(scrub_text, gathered.tags)))
+                return Admitted(settled(replace(version, memory=ordered(gathered))))
+            return self._through_the_gate(gathered)
+        except (Rejected, InvalidInput) as refusal:
+            raise Refused(refusal.message) from None
+
+    def _through_the_gate(self, memory: Memory) -> Admitted:
+        knowledge = self._settings.knowledge
+        passed = pass_gate(_draft(memory), profile=self._settings.recall.profile, validate=knowledge.validation_enabled)
+        clean = {name: getattr(passed.draft, name) for name in _FROM_GATE}
+        clean["extra"] = _scrubbed_value(memory.extra)
+        if any(getattr(memory, name) != value for name, value in clean.items()):
+            memory = ordered(replace(memory, **clean))
+        if passed.quarantine and memory.status != "quarantined":
+            memory = _quarantined(memory, passed.quarantine)
+        return Admitted(Version(memory), len(passed.redacted) + ("[redacted:" in str(clean["extra"])))
+
+    def known(self, ids: Sequence[str]) -> tuple[dict[str, Memory], set[str]]:
+        """The rows that have these ids, and those of the ids that belong elsewhere."""
+        mine = self.partitions()
+        places = self._store.partitions_of(ids)
+        foreign = {id for id, place in places.items() if place not in mine}
+        return self._store.by_ids(mine, [id for id in places if id not in foreign]), foreign
+
+    def take_in(self, operation: Operation, versions: Iterable[Version]) -> list[tuple[str, str]]:
+        """Merge admitted versions with what is stored, inside a transaction; returns what became of each: added,
+        updated, removed, known, or why it was refused (with a mark in front)."""
+        several = list(versions)
+        ids = list(dict.fromkeys(version.memory.id for version in several))
+        rows, foreign = self.known(ids)
+        erased = self._store.erased_at([id for id in ids if id not in rows])
+        done = []
+        for version in several:
+            id = version.memory.id
+            if id in foreign:
+                done.append(("refused", FOREIGN_ID))
+                continue
+            done.append(self._take_one(operation, version, rows, erased.get(id, 0.0)))
+        return done
+
+    def _take_one(
+        self, operation: Operation, version: Version, rows: dict[str, Memory], erased_at: float
+    ) -> tuple[str, str]:
+        id = version.memory.id
+        local = rows.get(id)
+        if local is None:
+            if version.gone or (erased_at and erased_at >= version.memory.updated_at):
+                return ("known", "deleted")
+            try:
+                rows[id] = self._store.put(
+                    operation, self._fresh(version.memory, operation.at), reason=operation.reason
+                )
+            except Conflict:
+                return ("refused", FOREIGN_ID)
+            return ("added", "")
+        if local.raw:
+            return ("refused", FOREIGN_ID)
+        return self._merge_into(operation, local, version, rows)
+
+    def _merge_into(
+        self, operation: Operation, local: Memory, version: Version, rows: dict[str, Memory]
+    ) -> tuple[str, str]:
+        told = self.told(local, situations=bool(version.memory.situations))
+        merged = merge(told, version)
+        if merged == told:
+            return ("known", "")
+        after = applied(local, merged)
+        if after == local:
+            return ("known", "")
+        if self._strict and local.owner and not may_change(self._caller, local):
+            return ("refused", NOT_YOURS)
+        gone = merged.gone and local.forgotten_at is None
+        action = "forgotten" if gone else "merged"
+        rows[local.id] = self._store.revise(operation, local, after, action, operation.reason)
+        return ("removed" if gone else "updated", "")
+
+    def _fresh(self, memory: Memory, now: float) -> Memory:
+        created_at = memory.created_at or now
+        return replace(
+            memory,
+            project=(memory.project if self._tier == "hive" else "") or self._caller.project,
+            created_at=created_at,
+            updated_at=memory.updated_at or created_at,
+            outcomes=outcomes_of(memory.extra),
+        )
+
+
+def _draft(memory: Memory) -> Draft:
+    names = ("text", "title", "kind", "category", "tags", "entities", "tier", "scope", "confidence", "status")
+    more = ("source", "source_ref", "key", "trust", "id", "auto_generated")
+    return Draft(**{name: getattr(memory, name) for name in (*names, *more)})
+
+
+def _quarantined(memory: Memory, reason: str) -> Memory:
+    marks = {"original_status": memory.status, "quarantine_reason": reason[:REASON_CHARS]}
+    extra = {**memory.extra, **QUARANTINE, **marks, "quarantined_at": iso(memory.updated_at)}
+    return replace(memory, status="quarantined", extra=extra)
+
+
+def _not_of_the_future(version: Version, now: float) -> Version:
+    """Times to come are taken for now: else a line of the year 9999 would win for ever."""
+
+    memory = version.memory
+    gathered = [item.at for item in memory.confirmed_by] + [item.at for item in memory.situations]
+    if max(version.deleted_at, memory.created_at, memory.updated_at, *gathered) <= now:
+        return version
+
+    def held(at: float) -> float:
+        return at if at <= now + SKEW_S else now
+
+    return replace(
+        version,
+        deleted_at=held(version.deleted_at),
+        memory=replace(
+            memory,
+            created_at=held(memory.created_at),
+            updated_at=held(memory.updated_at),
+            confirmed_by=tuple(replace(item, at=held(item.at)) for item in memory.confirmed_by),
+            situations=tuple(replace(item, at=held(item.at)) for item in memory.situations),
+        ),
+    )
+
+
+def _scrubbed(memory: Memory) -> Memory:
+    """The texts that a draft does not carry, cleaned and redacted like all others."""
+    if not any(getattr(memory, name) for name in _BESIDE_THE_DRAFT):
+        return memory
+    scrubbed = replace(
+        memory,
+        owner=_scrubbed_text(memory.owner)[:128],
+        project=_scrubbed_text(memory.project),
+        superseded_by=_scrubbed_text(memory.superseded_by)[:128],
+        supersedes=tuple(_scrubbed_text(id)[:128] for id in memory.supersedes),
+        confirmed_by=tuple(
+            Confirmation(_scrubbed_text(c.where), c.at, _scrubbed_text(c.by)) for c in memory.confirmed_by
+        ),
+        citations=tuple(map(_scrubbed_citation, memory.citations)),
+        situations=tuple(Situation(scrub_text(s.text), _scrubbed_text(s.via), s.at) for s in memory.situations),
+    )
+    return memory if scrubbed == memory else ordered(scrubbed)
+
+
+def _scrubbed_citation(item: Citation) -> Citation:
+    path, span_hash, commit = map(_scrubbed_text, (item.path, item.span_hash, item.commit))
+    return Citation(path, item.first_line, item.last_line, span_hash, commit)
+
+
+def _scrubbed_value(value: Any) -> Any:
+    """JSON values with every text in them cleaned and redacted."""
+    if isinstance(value, str):
+        return _scrubbed_text(value)
+    if isinstance(value, Mapping):
+        return {_scrubbed_text(str(key)): _scrubbed_value(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_scrubbed_value(item) for item in value]
+    return value
+
+
+def _scrubbed_text(text: str) -> str:
+    return _scrubbed_word(text) if len(text) <= WORD_CHARS else scrub_text(text)
+
+
+@lru_cache(4096)
+def _scrubbed_word(text: str) -> str:
+    """Names repeat from line to line of a file; each is looked at once."""
+    return scrub_text(text)
+
+
+def nothing() -> dict[str, Any]:
+    return dict.fromkeys(("added", "updated", "removed", "known", "refused"), 0)

@@ -1,0 +1,212 @@
+"""Which memory a folder belongs to: the names it has now, and those it had before.
+
+The store knows which names are one project (`Store.join_projects`). A path is the weakest name: whoever lies there has
+it. So a repository that moves must not leave its memory to the next one at its place: when its marker is written, the
+path is claimed for it, and what comes to lie there later without that marker gets a name of its own, `PATH#2`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+
+from swarmlore.errors import InvalidInput, NotAllowed, NotFound, StoreError
+from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.git import MOST_CHARS
+from swarmlore.project import LOT, Project, find_project, plain_name, read_mark, stacks, storable
+from swarmlore.records import Caller
+
+if TYPE_CHECKING:
+    from swarmlore.store.base import Operation
+    from swarmlore.store.store import Store
+
+CLAIMED = "#claimed"
+
+
+@frozen
+class Identity:
+    """How a folder's project is known. `names` it has now, `aliases` are all it ever had, `id` is the one its memories
+    stand under; `unclaimed` are names of this very path that have memories and are not part of it."""
+
+    id: str
+    name: str
+    root: str
+    found_by: str
+    names: tuple[str, ...]
+    aliases: tuple[str, ...]
+    marker: str
+    stacks: tuple[str, ...]
+    unclaimed: tuple[str, ...] = ()
+
+
+class Belonging:
+    """One folder's place in the store."""
+
+    def __init__(self, store: Store, project: Project, now: float) -> None:
+        self._store = store
+        self.project = project
+        self.place = _free(store, project.place, now) if project.place else ""
+        self.names = tuple(self.place if name == project.place else name for name in project.names)
+        self.root = store.join_projects(self.names, now)
+
+    def keep(self, operation: Operation) -> Project:
+        """After something was remembered: write the marker. Where that cannot be done, the names of now must do."""
+        with suppress(OSError, StoreError):  # the memory is stored; the next write tries again
+            self._mark(operation)
+        return self.project
+
+    def _mark(self, operation: Operation) -> None:
+        """The order matters, as the power may go at any point: the store knows a name before the folder has it, and
+        the path is claimed only when the folder has the name."""
+        project = self.project
+        mark = project.mark or f"{plain_name(os.path.basename(project.root))}#{os.urandom(LOT // 2).hex()}"
+        draft = _draft(project.marker, mark)
+        try:
+            self._join((self.root, mark), operation)
+            kept = _publish(draft, project)
+        finally:
+            if os.path.lexists(draft):
+                os.unlink(draft)
+        own_place = project.found_by in ("git", "folder")
+        self._join((self.root, kept, *((claim_on(self.place),) if own_place else ())), operation)
+        self.project = find_project(project.root)
+        self.names = self.project.names
+
+    def _join(self, names: Sequence[str], operation: Operation) -> None:
+        self._store.join_projects(names, operation.at)
+        with self._store.operation(operation):
+            pass  # names are kept with the operation
+
+    # What a person says
+
+    def identity(self, caller: Caller) -> Identity:
+        """How this project is known."""
+        project = self.project
+        aliases = tuple(name for name in self._store.names_of(self.root) if not name.endswith(CLAIMED))
+        near = (storable(project.root), storable(os.path.join(project.root, ".git"))) if caller.leads else ()
+        unclaimed = tuple(name for name in near if name not in aliases and _has_memories(self._store, name))
+        self._store.act_for(caller)
+        where = project.marker if project.marked else ""
+        kinds = stacks(project.root)
+        return Identity(
+            self.root, project.name, project.root, project.found_by, self.names, aliases, where, kinds, unclaimed
+        )
+
+    def join(self, said: str, operation: Operation) -> str:
+        """From now on this folder and a name are one project; returns the id their memories are written under."""
+        _check(operation.caller)
+        other = _meant(self._store, said, operation.at)
+        self.root = self._store.join_projects(tuple(dict.fromkeys((*self.names, self.root, other))), operation.at)
+        with self._store.operation(operation):
+            return self.root
+
+    def part(self, said: str, operation: Operation) -> str:
+        """Take a name away from this project; memories stay with the name they stand under."""
+        _check(operation.caller)
+        store, former = self._store, self.root
+        known = store.names_of(former)
+        name = next((name for name in _spellings(said) if name in known), "")
+        if not name:
+            raise NotFound(f"{_shown(said)} is no name of this project", "swarmlore project lists its names")
+        if name in self.names:
+            raise InvalidInput(f"{name} is a name that this folder has now", "it would come back; see: git remote -v")
+        for alias in self.names if name == former else (name,):
+            store.part_projects(alias)
+        self.root = store.join_projects(self.names, operation.at)
+        with store.operation(operation):
+            return self.root
+
+
+def claim_on(place: str) -> str:
+    """The name under which the store knows that a path belongs to a marker."""
+    return place + CLAIMED
+
+
+def _free(store: Store, path: str, now: float) -> str:
+    """The name of whoever lies at a path without a marker: the path, or if somebody claimed it one of its own."""
+    place, number = path, 1
+    while _is_alias(store, claim_on(place), now):
+        number += 1
+        place = f"{path}#{number}"
+    return place
+
+
+def _is_alias(store: Store, name: str, now: float) -> bool:
+    return store.join_projects((name,), now) != name
+
+
+def _has_memories(store: Store, name: str) -> bool:
+    return bool(store.visible(Caller(name), ("swarm",)))
+
+
+def _check(caller: Caller) -> None:
+    if not caller.leads:
+        raise NotAllowed("which projects are one is for a person or a lead to say", "ask the person you work for")
+
+
+def _meant(store: Store, said: str, now: float) -> str:
+    """The name that somebody means by a folder, an address or an id, if anything is remembered under it."""
+    for name in _spellings(said):
+        if _has_memories(store, name) or _is_alias(store, name, now):
+            return name
+    raise NotFound(f"nothing is remembered under {_shown(said)}", "give a folder, an address or an id, as it was then")
+
+
+def _spellings(said: str) -> list[str]:
+    """What a word may stand for, likeliest first: an id, what lies in a folder now, an address, a folder of then."""
+    from swarmlore.text.remotes import normalise_remote
+
+    if not isinstance(said, str) or not said.strip() or not said.isprintable() or len(said) > MOST_CHARS:
+        raise InvalidInput("that is no name of a project", "give a folder, an address or an id")
+    path = os.path.abspath(os.path.expanduser(said))
+    found = [storable(said)]
+    if os.path.isdir(path):
+        found += find_project(path).names
+    found += [normalise_remote(said), storable(path), storable(os.path.join(path, ".git"))]
+    return [name for name in dict.fromkeys(found) if name and not name.endswith(CLAIMED)]
+
+
+def _shown(said: str) -> str:
+    """What somebody typed, without a login in it."""
+    from swarmlore.text.remotes import normalise_remote
+
+    return normalise_remote(said) if "@" in said or "?" in said else said
+
+
+# The marker
+
+
+def _draft(marker: str, mark: str) -> str:
+    """Write the marker under another name, safely on disk; that it can be written is known before anything changes."""
+    folder = os.path.dirname(marker)
+    draft = f"{marker}.{os.getpid()}-{os.urandom(4).hex()}"
+    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o644)
+    try:
+        os.write(file, f"{mark}\n{storable(folder)}\n".encode())
+        os.fsync(file)
+    finally:
+        os.close(file)
+    return draft
+
+
+def _publish(draft: str, project: Project) -> str:
+    """Put the marker in its place and return the name in it; another process may have been faster."""
+    try:
+        os.link(draft, project.marker)
+    except OSError:  # it exists, or there are no links here
+        faster = find_project(project.root)
+        if faster.marked:
+            return faster.mark
+        os.replace(draft, project.marker)
+    _sync(os.path.dirname(project.marker))
+    return read_mark(project.marker)[0]
+
+
+def _sync(folder: str) -> None:
+    if os.name == "posix":
+        file = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)

@@ -1,0 +1,121 @@
+"""What git knows about a working tree: the commit it stands on, and files as they were.
+
+The commit is found by reading `.git` files. Former texts need a git process, which is started only where somebody asks
+for a difference, never while recalling. The repository is not trusted: nothing that its configuration names is run and
+nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+
+from swarmlore.frozen import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SMALL_BYTES = 4096
+PACKED_BYTES = 64_000_000
+WAIT_S = 10.0
+VERSIONS = 20  # versions of a file in which a span is looked for
+_QUIET = {
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "none",
+}
+
+
+def is_commit(text: str) -> bool:
+    return re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", text) is not None
+
+
+def head_commit(root: str) -> str:
+    """The commit that a working tree stands on, or '' where there is none or it cannot be told."""
+    folder = _git_folder(root)
+    if not folder:
+        return ""
+    head = _first_line(os.path.join(folder, "HEAD"))
+    if not head.startswith("ref:"):
+        return head if is_commit(head) else ""
+    ref = head.removeprefix("ref:").strip()
+    if not ref.startswith("refs/") or ".." in ref:
+        return ""
+    shared = os.path.join(folder, _first_line(os.path.join(folder, "commondir")) or ".")
+    found = (_first_line(os.path.join(place, *ref.split("/"))) for place in (folder, shared))
+    return next((text for text in found if is_commit(text)), "") or _packed(os.path.join(shared, "packed-refs"), ref)
+
+
+def _git_folder(root: str) -> str:
+    """`.git` is a folder, or a file that names one (worktrees, submodules)."""
+    git = os.path.join(root, ".git")
+    if os.path.isdir(git):
+        return git
+    line = _first_line(git)
+    return os.path.join(root, line.removeprefix("gitdir:").strip()) if line.startswith("gitdir:") else ""
+
+
+def _packed(path: str, ref: str) -> str:
+    ending = f" {ref}\n".encode()
+    data = _read(path, PACKED_BYTES)
+    at = data.find(ending)
+    commit = data[data.rfind(b"\n", 0, max(at, 0)) + 1 : max(at, 0)].decode("ascii", "replace")
+    return commit if is_commit(commit) else ""
+
+
+def _first_line(path: str) -> str:
+    return _read(path, SMALL_BYTES).partition(b"\n")[0].decode("utf-8", "replace").strip()
+
+
+def _read(path: str, most: int) -> bytes:
+    """The beginning of a regular file; a pipe would never end."""
+    try:
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+            return file.read(most) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
+    except (OSError, ValueError):
+        return b""
+
+
+def file_at(root: str, commit: str, path: str, most: int) -> bytes | None:
+    """A file as it was at a commit; None where it is not known or larger than `most` bytes."""
+    data = _git(root, ["cat-file", "blob", f"{commit}:{path}"], most) if is_commit(commit) else None
+    return data if data is not None and len(data) <= most else None
+
+
+def commits_of(root: str, since: str, path: str) -> list[str]:
+    """The commits up to now that touched a file, oldest first: after `since` where that is known here, else all."""
+    for span in ([f"{since}..HEAD"] if is_commit(since) else []) + ["HEAD"]:
+        asked = ["rev-list", f"--max-count={10 * VERSIONS}", span, "--", path]
+        listed = _git(root, asked, SMALL_BYTES * VERSIONS)
+        if listed is not None:
+            return [line for line in listed.decode("ascii", "replace").split() if is_commit(line)][::-1][:VERSIONS]
+    return []
+
+
+def _git(root: str, words: Sequence[str], most: int) -> bytes | None:
+    """What git answers, up to one byte more than `most`; None where it fails, is missing or takes too long."""
+    import subprocess
+    from threading import Timer
+
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _QUIET
+    command = ["git", "--literal-pathspecs", "-c", "core.fsmonitor=false", "-C", root, *words]
+    try:
+        process = subprocess.Popen(
+            command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except (OSError, ValueError):
+        return None
+    timer = Timer(WAIT_S, process.kill)
+    timer.start()
+    with process:
+        data = process.stdout.read(most + 1) if process.stdout else b""
+        if len(data) > most:
+            process.kill()  # nobody will read the rest
+            process.wait()
+            timer.cancel()
+            return data
+    timer.cancel()
+    return data if process.returncode == 0 else None

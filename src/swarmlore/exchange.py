@@ -1,0 +1,207 @@
+"""The doors to files: a project's ledger and the hive's, agreed to by a person; imports and exports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+from swarmlore import trusting
+from swarmlore.config import Settings
+from swarmlore.errors import ConfigError, NotAllowed, NotFound, SwarmloreError
+from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.places import Place
+from swarmlore.project import Project
+from swarmlore.records import Caller
+from swarmlore.store.base import Operation
+from swarmlore.store.store import Store
+
+if TYPE_CHECKING:
+    from swarmlore.doctor import Check
+    from swarmlore.embedding import Progress
+    from swarmlore.founding import Step
+    from swarmlore.importing import Brought
+    from swarmlore.ledger import Ledger
+    from swarmlore.ledger_pass import Synced
+
+
+@frozen
+class Founded:
+    """What `init` did, step by step, and its first exchange."""
+
+    root: str
+    steps: tuple[Step, ...]
+    synced: Synced | None = None
+
+
+class Exchange:
+    """Files and the store, for one caller in one project."""
+
+    def __init__(
+        self,
+        home: str,
+        project: Project,
+        store: Store,
+        caller: Caller,
+        settings: Settings,
+        operation: Callable[[Caller, str], Operation],
+    ) -> None:
+        self._home = home
+        self._root = project.root
+        self._name = _last_part(caller.project) or project.name
+        self._store = store
+        self._caller = caller
+        self._settings = settings
+        self._operation = operation
+
+    # By itself
+
+    def arrive(self) -> None:
+        """Take in what has changed in the files; cheap where nothing has."""
+        self._follow(changed=False)
+
+    def publish(self) -> None:
+        """Let the files follow a change of the store; what goes wrong is kept for `doctor`."""
+        self._follow(changed=True)
+
+    def _follow(self, *, changed: bool) -> None:
+        try:
+            for place in self._places():
+                if self._may_differ(place, changed):
+                    self._ledger(place).follow(changed=changed)
+        except ConfigError:
+            return  # nobody's agreement can be read, so nothing is exchanged; `doctor` tells
+
+    def _may_differ(self, place: Place, changed: bool) -> bool:
+        """Asked before the parts that read and write are loaded; what goes wrong here they will find and note."""
+        try:
+            self._store.act_for(self._caller)
+            return place.differs(self._store, changed=changed)
+        except SwarmloreError:
+            return True
+
+    # When asked
+
+    def init(self, *, dry_run: bool = False) -> Founded:
+        """Make the project's folder for its ledger, agree to it, and exchange for the first time."""
+        from swarmlore.founding import Step, found
+
+        self._ledger(self._project_place()).check_allowed()
+        steps = found(self._root, dry_run=dry_run)
+        known = any(place.tier == "swarm" for place in self._places())
+        if dry_run:
+            steps.append(Step("your agreement", "there already" if known else "would be noted"))
+            return Founded(self._root, tuple(steps))
+        if not known:
+            self._agree(self._root)
+        steps.append(Step("your agreement", "there already" if known else "noted"))
+        return Founded(self._root, tuple(steps), self._ledger(self._project_place()).sync())
+
+    def trust(self, *, on: bool = True, hive: bool = False) -> bool:
+        """Agree, or not any more, to exchange memories with a repository; tells whether that changed anything."""
+        root = trusting.HIVE if hive else self._root
+        if on and not hive and not os.path.isdir(os.path.join(root, trusting.FOLDER)):
+            raise NotFound(f"there is no folder {trusting.FOLDER} in {root}", "make it: swarmlore init")
+        if on:
+            fresh = not any((place.tier == "hive") == hive for place in self._places())
+            if fresh:
+                self._agree(root)
+            return fresh
+        self._store.act_for(self._caller)
+        place = trusting.place_of(self._home, self._hive_name() if hive else root)
+        withdrawn = trusting.withdraw(self._home, root)
+        if withdrawn and not self._store.engine.readonly:
+            self._store.drop_ledger(place)
+        return withdrawn
+
+    def _agree(self, root: str) -> None:
+        at = self._operation(self._caller, "trust").at
+        trusting.agree(self._home, trusting.Trusted(root, self._caller.project, self._caller.agent, at))
+
+    def sync(self) -> dict[str, Synced]:
+        """Bring every agreed ledger in step, completely; by the path of its file."""
+        ledgers = list(self._ledgers())
+        if not ledgers:
+            raise NotAllowed(f"nobody agreed to exchange memories with {self._root}", "swarmlore init, or trust")
+        return {os.path.join(ledger.place.folder, ledger.place.main): ledger.sync() for ledger in ledgers}
+
+    def bring(self, path: str, format: str, progress: Progress | None) -> Brought:
+        from swarmlore.importing import Importing
+
+        importing = Importing(self._store, self._caller, self._settings, self._name)
+        return importing.run(path, format, self._operation(self._caller, "import"), progress)
+
+    def lines(self, format: str) -> Iterator[bytes]:
+        from swarmlore.importing import export_lines
+
+        return export_lines(self._store, self._caller, self._name, format)
+
+    def checks(self) -> Iterator[Check]:
+        """What `doctor` says about the files."""
+        from swarmlore.doctor import Check
+        from swarmlore.formats.folder import Folder
+        from swarmlore.set_aside import count_aside
+
+        try:
+            ledgers = list(self._ledgers())
+        except ConfigError as error:
+            yield Check("ledger", "fail", error.message, error.hint)
+            return
+        for ledger in ledgers:
+            place = ledger.place
+            try:
+                with Folder(place.folder) as folder:
+                    aside = count_aside(folder, place.unreadable)
+            except (SwarmloreError, OSError) as error:
+                yield Check("ledger", "warn", str(error), "swarmlore init makes it again")
+                continue
+            if problem := ledger.problem():
+                yield Check("ledger", "warn", f"{place.main} does not follow: {problem}", "swarmlore sync")
+            elif aside:
+                message = f"{aside} {'line' if aside == 1 else 'lines'} of {place.main} set aside"
+                yield Check("ledger", "warn", message, f"see {os.path.join(place.folder, place.unreadable)}")
+            else:
+                yield Check("ledger", "ok", f"{place.main} is followed")
+        if not ledgers:
+            yield Check("ledger", "ok", "not shared through files here; swarmlore init does that")
+
+    # Where
+
+    def _ledgers(self) -> Iterator[Ledger]:
+        yield from map(self._ledger, self._places())
+
+    def _places(self) -> Iterator[Place]:
+        """Every ledger that was agreed to and belongs to this project or to the hive."""
+        if not os.path.exists(os.path.join(self._home, trusting.FILE)):
+            return
+        agreed = trusting.agreed(self._home)
+        if self._root in agreed and self._is_own(agreed[self._root].project):
+            yield self._project_place()
+        if trusting.HIVE in agreed:
+            yield self._hive_place()
+
+    def _hive_name(self) -> str:
+        """What is known of the hive's file is known per project: a server shows each only its own state."""
+        return f"{trusting.HIVE}\n{self._caller.project}"
+
+    def _is_own(self, project: str) -> bool:
+        """Whether that is the project worked for: another one can be named, but its memories do not belong here."""
+        mine = self._caller.project
+        return project == mine or project in self._store.names_of(mine)
+
+    def _ledger(self, place: Place) -> Ledger:
+        from swarmlore.ledger import Ledger
+
+        return Ledger(self._store, self._caller, self._settings, place, self._operation)
+
+    def _project_place(self) -> Place:
+        key = trusting.place_of(self._home, self._root)
+        return Place(key, os.path.join(self._root, trusting.FOLDER), "knowledge", "swarm", self._name)
+
+    def _hive_place(self) -> Place:
+        key = trusting.place_of(self._home, self._hive_name())
+        return Place(key, os.path.realpath(self._home), "shared-learnings", "hive", "")
+
+
+def _last_part(project: str) -> str:
+    """A project's name for people: the end of its address or path."""
+    return os.path.basename(project.rstrip("/").removesuffix("/.git"))

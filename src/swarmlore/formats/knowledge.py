@@ -1,0 +1,379 @@
+"""The lines of `knowledge.jsonl` and `shared-learnings.jsonl`: opencode-swarm's lessons, our fields beside theirs.
+
+Reading forgives: every variant of the record is taken, a value of the wrong type is replaced by the default and kept as
+it was, an unknown field is kept. Writing knows one form: the same memory gives the same bytes everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+
+from swarmlore.codec import from_iso, iso, plain
+from swarmlore.formats.jsonl import BadLine, dump
+from swarmlore.formats.sightings import sighting_from, sighting_to
+from swarmlore.frozen import TYPE_CHECKING, fields
+from swarmlore.records import CATEGORIES, KINDS, SOURCES, STATUSES, TIERS, Citation, Memory, Outcomes, Situation
+from swarmlore.rules.merge import MAX_TRUST, Version, ordered, settled
+from swarmlore.text.ids import is_id
+
+if TYPE_CHECKING:
+    from typing import Any
+
+UNCLAIMED_TRUST = 1  # what a record is worth that says nothing about its trust
+SCHEMA_VERSION = 1
+# Names of theirs that our record has no field for: they live in `extra`, and have a place of their own in the line.
+_EXTRA_PLACES = ("retrieval_outcomes", "schema_version", "project_name")
+_HIVE_ONLY = ("source_project", "encounter_score")
+_KNOWN = frozenset(
+    (
+        *("id", "tier", "lesson", "category", "tags", "scope", "confidence", "status", "confirmed_by", "created_at"),
+        *("updated_at", "hive_eligible", "auto_generated", "max_phases", "title", "kind", "entities", "owner", "trust"),
+        *("source", "source_ref", "key", "expires_at", "valid_from", "valid_until", "supersedes", "superseded_by"),
+        *("born_in_phase", "citations", "situations", "swarmlore_status", "deleted_at", "extra", *_EXTRA_PLACES),
+    )
+)
+# Statuses that opencode-swarm does not know: it must not take them for active ones.
+_OUR_STATUSES = ("deprecated", "superseded")
+_PLAIN_STATUSES = tuple(status for status in STATUSES if status not in _OUR_STATUSES)
+
+
+def to_line(version: Version) -> bytes:
+    """A version as its line, without the end of line."""
+    return dump(to_object(version))
+
+
+def to_object(version: Version) -> dict[str, Any]:
+    """A version as a JSON object, keys in their fixed order."""
+    memory = version.memory
+    if version.gone:
+        found = {"id": memory.id, "status": "archived", "deleted_at": iso(version.deleted_at)}
+        if memory.created_at:
+            found["created_at"] = iso(memory.created_at)
+        return {**found, **_gathered(memory)}
+    return {**_theirs(memory), **_ours(memory), **_rest(memory)}
+
+
+def from_object(obj: Mapping[str, Any], tier: str = "swarm") -> Version:
+    """The version that an object describes; raises BadLine where there is no lesson and no deletion."""
+    reader = _Reader(obj, tier)
+    memory, deleted_at = reader.memory(), max(0.0, reader.take("deleted_at", _time, 0.0))
+    if not memory.text and not deleted_at:
+        raise BadLine("no lesson" if "lesson" not in obj else "the lesson is no text")
+    if not memory.text and not is_id(str(obj.get("id", ""))):
+        raise BadLine("a deletion without an id")
+    return settled(Version(ordered(memory), deleted_at))
+
+
+def outcomes_of(extra: Mapping[str, Any]) -> Outcomes:
+    """What a foreign record counted, as the start of our own counters. Its first form knew `applied` only."""
+    told = extra.get("retrieval_outcomes")
+    if not isinstance(told, Mapping):
+        return Outcomes()
+
+    def count(*names: str) -> int:
+        values = (told.get(name) for name in names)
+        return next((v for v in values if isinstance(v, int) and not isinstance(v, bool) and 0 <= v < 2**31), 0)
+
+    return Outcomes(
+        shown=count("shown_count", "applied_count"),
+        applied=count("applied_explicit_count"),
+        ignored=count("ignored_count"),
+        violated=count("violated_count"),
+        contradicted=count("contradicted_count"),
+        succeeded_after=count("succeeded_after_shown_count", "succeeded_after_count"),
+        failed_after=count("failed_after_shown_count", "failed_after_count"),
+    )
+
+
+def derived_id(tier: str, lesson: str) -> str:
+    """The id of a record that brought none: the same for the same lesson, so that it is not taken in twice."""
+    digits = blake2b(
+        f"{tier}\n{' '.join(lesson.lower().split())}".encode("utf-8", "replace"), digest_size=16
+    ).hexdigest()
+    return f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
+
+
+# Writing
+
+
+def _theirs(memory: Memory) -> dict[str, Any]:
+    extra = memory.extra
+    found = {
+        "id": memory.id,
+        "tier": memory.tier,
+        "lesson": memory.text,
+        "category": memory.category,
+        "tags": list(memory.tags),
+        "scope": memory.scope,
+        "confidence": memory.confidence,
+        "status": "archived" if memory.status in _OUR_STATUSES else memory.status,
+        "confirmed_by": _confirmations(memory),
+        "retrieval_outcomes": extra.get("retrieval_outcomes", {}),
+        "schema_version": extra.get("schema_version", SCHEMA_VERSION),
+        "created_at": iso(memory.created_at),
+        "updated_at": iso(memory.updated_at),
+        "hive_eligible": memory.hive_eligible,
+        "auto_generated": memory.auto_generated,
+    }
+    if memory.max_phases is not None:
+        found["max_phases"] = memory.max_phases
+    if memory.tier == "hive":
+        found.update(source_project=memory.project, encounter_score=memory.encounter_score)
+    if "project_name" in extra:
+        found["project_name"] = extra["project_name"]
+    return found
+
+
+def _ours(memory: Memory) -> dict[str, Any]:
+    """What has no place in their record, under our names; defaults are left out, but who vouches is always said."""
+    said = {
+        "title": memory.title,
+        "kind": memory.kind if memory.kind != "learning" else "",
+        "entities": list(memory.entities),
+        "owner": memory.owner,
+    }
+    found: dict[str, Any] = {name: value for name, value in said.items() if value}
+    found.update(trust=memory.trust, source=memory.source)
+    later = {
+        "source_ref": dict(memory.source_ref),
+        "key": memory.key,
+        "expires_at": iso(memory.expires_at),
+        "valid_from": iso(memory.valid_from),
+        "valid_until": iso(memory.valid_until),
+        "superseded_by": memory.superseded_by,
+        "born_in_phase": memory.born_in_phase,
+        "swarmlore_status": memory.status if memory.status in _OUR_STATUSES else "",
+        "situations": [{**plain(item), "at": iso(item.at)} for item in memory.situations],
+    }
+    gathered = {name: value for name, value in _gathered(memory).items() if name in ("citations", "supersedes")}
+    return {**found, **{name: value for name, value in later.items() if value}, **gathered}
+
+
+def _gathered(memory: Memory) -> dict[str, Any]:
+    found = {
+        "tags": list(memory.tags),
+        "confirmed_by": _confirmations(memory),
+        "citations": [_short(item) for item in memory.citations],
+        "supersedes": list(memory.supersedes),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _short(record: Any) -> dict[str, Any]:
+    """A small record without its defaults."""
+    return {spec.name: value for spec in fields(record) if (value := getattr(record, spec.name)) != spec.default}
+
+
+def _confirmations(memory: Memory) -> list[Any]:
+    name = memory.extra.get("project_name")
+    return [sighting_to(item, memory.tier, name if isinstance(name, str) else "") for item in memory.confirmed_by]
+
+
+def _rest(memory: Memory) -> dict[str, Any]:
+    """Fields of others; those whose names are taken stand together under `extra`."""
+    taken = _taken(memory.tier)
+    free = {name: memory.extra[name] for name in sorted(memory.extra) if name not in taken}
+    held = {name: memory.extra[name] for name in sorted(memory.extra) if name in taken and name not in _EXTRA_PLACES}
+    return {**free, "extra": held} if held else free
+
+
+def _taken(tier: str) -> frozenset[str]:
+    return _KNOWN | frozenset(_HIVE_ONLY) if tier == "hive" else _KNOWN
+
+
+# Reading
+
+
+class _Reader:
+    """Takes the fields of one object; what does not fit is kept aside as it was."""
+
+    def __init__(self, obj: Mapping[str, Any], tier: str) -> None:
+        self._obj = obj
+        self.tier = str(obj["tier"]) if obj.get("tier") in TIERS else tier
+        taken = _taken(self.tier)
+        self.extra = {name: value for name, value in obj.items() if name not in taken}
+        held = obj.get("extra")
+        if isinstance(held, Mapping):
+            self.extra.update({name: value for name, value in held.items() if name in taken})
+            if rest := {name: value for name, value in held.items() if name not in taken}:
+                self.extra["extra"] = rest
+        elif "extra" in obj:
+            self.extra["extra"] = held
+        self._take_places()
+
+    def _take_places(self) -> None:
+        defaults = {"retrieval_outcomes": {}, "schema_version": SCHEMA_VERSION}
+        for name in _EXTRA_PLACES:
+            if name in self._obj and (name not in defaults or self._obj[name] != defaults[name]):
+                self.extra[name] = self._obj[name]
+
+    def take(self, name: str, read: Callable[[Any], Any], default: Any) -> Any:
+        """A field's value; the default where it is missing or cannot be read."""
+        if name not in self._obj:
+            return default
+        try:
+            return read(self._obj[name])
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+            self.extra.setdefault(name, self._obj[name])
+            return default
+
+    def memory(self) -> Memory:
+        text = self._obj.get("lesson")
+        text = text.strip() if isinstance(text, str) else ""
+        hive = self.tier == "hive"
+        created_at = self.take("created_at", _time, 0.0)
+        status = self._status()
+        return Memory(
+            id=self.take("id", _id, "") or derived_id(self.tier, text),
+            text=text,
+            tier=self.tier,
+            project=self.take("source_project", _text, "") if hive else "",
+            encounter_score=self.take("encounter_score", _number, 0.0 if "encounter_score" in self._obj else 1.0)
+            if hive
+            else 1.0,
+            category=self.take("category", _one_of(CATEGORIES), "other"),
+            tags=self.take("tags", _texts, ()),
+            scope=self.take("scope", _text, "global"),
+            confidence=self.take("confidence", _number, 0.5),
+            status=status,
+            confirmed_by=self._confirmed_by(),
+            created_at=created_at,
+            updated_at=max(self.take("updated_at", _time, created_at), self._quarantined_at(status)),
+            hive_eligible=self.take("hive_eligible", _flag, False),
+            auto_generated=self.take("auto_generated", _flag, False),
+            max_phases=self.take("max_phases", _count, None),
+            **self._ours(),
+            extra=self.extra,
+        )
+
+    def _ours(self) -> dict[str, Any]:
+        return {
+            "title": self.take("title", _text, ""),
+            "kind": self.take("kind", _one_of(KINDS), "learning"),
+            "entities": self.take("entities", _texts, ()),
+            "owner": self.take("owner", _text, ""),
+            "trust": min(self.take("trust", _count, UNCLAIMED_TRUST), MAX_TRUST),
+            "source": self.take("source", _one_of(SOURCES), "import"),
+            "source_ref": self.take("source_ref", _mapping, {}),
+            "key": self.take("key", _text, ""),
+            "expires_at": self.take("expires_at", _time, None),
+            "valid_from": self.take("valid_from", _time, None),
+            "valid_until": self.take("valid_until", _time, None),
+            "supersedes": self.take("supersedes", _texts, ()),
+            "superseded_by": self.take("superseded_by", _text, ""),
+            "born_in_phase": self.take("born_in_phase", _count, 0),
+            "citations": self.take("citations", _citations, ()),
+            "situations": self.take("situations", _situations, ()),
+        }
+
+    def _status(self) -> str:
+        ours = self.take("swarmlore_status", _one_of(_OUR_STATUSES), "")
+        if ours:
+            return str(ours)
+        said = self._obj.get("status", "candidate")
+        if said in _PLAIN_STATUSES:
+            return str(said)
+        if said != "active":
+            self.extra.setdefault("status", said)
+        return "quarantined" if isinstance(said, str) and said.startswith("quarantined") else "candidate"
+
+    def _quarantined_at(self, status: str) -> float:
+        if status != "quarantined":
+            return 0.0
+        try:
+            return _time(self._obj.get("quarantined_at"))
+        except ValueError:
+            return 0.0
+
+    def _confirmed_by(self) -> tuple[Any, ...]:
+        told = self._obj.get("confirmed_by", [])
+        name = self._obj.get("project_name")
+        if not isinstance(told, list):
+            self.extra.setdefault("confirmed_by", told)
+            return ()
+        read = [(item, sighting_from(item, self.tier, name if isinstance(name, str) else "")) for item in told]
+        if odd := [item for item, sighting in read if sighting is None]:
+            held = self.extra.get("confirmed_by")
+            self.extra["confirmed_by"] = [*(held if isinstance(held, list) else []), *odd]
+        return tuple(sighting for _, sighting in read if sighting is not None)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError
+    return value
+
+
+def _id(value: Any) -> str:
+    if not isinstance(value, str) or not is_id(value):
+        raise ValueError
+    return value
+
+
+def _one_of(allowed: tuple[str, ...]) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if value not in allowed:
+            raise ValueError
+        return str(value)
+
+    return read
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError
+    return tuple(value)
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError
+    return value
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError
+    return float(value)
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
+        raise ValueError
+    return value
+
+
+def _time(value: Any) -> float:
+    if not isinstance(value, str) or not value[:4].isdigit():
+        raise ValueError
+    return from_iso(value)
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError
+    return value
+
+
+def _citations(value: Any) -> tuple[Citation, ...]:
+    return tuple(_citation(item) for item in _list(value))
+
+
+def _citation(item: Any) -> Citation:
+    known = {"path": str, "first_line": int, "last_line": int, "span_hash": str, "commit": str}
+    if not all(type(value) is known[name] for name, value in item.items()):
+        raise ValueError
+    return Citation(**item)
+
+
+def _situations(value: Any) -> tuple[Situation, ...]:
+    return tuple(
+        Situation(_text(item["text"]), _text(item.get("via", "prompt")), _time(item["at"])) for item in _list(value)
+    )

@@ -1,0 +1,46 @@
+"""Lines of `knowledge-retractions.jsonl`: lessons that opencode-swarm's users took back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from swarmlore.codec import from_iso
+from swarmlore.formats.jsonl import BadLine
+from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.text.similarity import normalize
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@frozen
+class Retraction:
+    """What was taken back, by whom and when, and the memories it was known to mean."""
+
+    lesson: str
+    normalized: str
+    recorded_at: float
+    reported_by: str
+    swarm_ids: tuple[str, ...]
+    hive_ids: tuple[str, ...]
+
+
+def retraction_from(obj: Mapping[str, Any]) -> Retraction:
+    """The retraction that an object describes; raises BadLine where nothing says what is meant."""
+    lesson = obj.get("retracted_lesson")
+    swarm, hive = _ids(obj.get("matched_swarm_ids")), _ids(obj.get("matched_hive_ids"))
+    if not isinstance(lesson, str) or not (normalize(lesson) or swarm or hive):
+        raise BadLine("no retracted lesson")
+    by = obj.get("reported_by")
+    return Retraction(lesson, normalize(lesson), _at(obj), by if isinstance(by, str) else "user", swarm, hive)
+
+
+def _ids(value: Any) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+
+def _at(obj: Mapping[str, Any]) -> float:
+    try:
+        return from_iso(obj["recorded_at"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return 0.0

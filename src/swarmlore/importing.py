@@ -1,0 +1,286 @@
+"""Import and export of whole files: streamed, resumable, and without effect the second time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import blake2b
+
+from swarmlore.admission import Admission, Refused, nothing
+from swarmlore.config import Settings
+from swarmlore.errors import InvalidInput, NotAllowed, NotFound
+from swarmlore.formats import jsonl
+from swarmlore.formats.jsonl import BadLine, Line
+from swarmlore.formats.knowledge import derived_id, from_object, to_line
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.records import CATEGORIES, Caller
+from swarmlore.rules.merge import Version, merge
+from swarmlore.store.base import Operation
+from swarmlore.store.ledgers import ImportState
+from swarmlore.store.store import Store
+
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
+
+    from swarmlore.embedding import Progress
+
+IMPORTED = ("auto", "knowledge", "shared", "legacy-hive", "retractions")
+EXPORTED = ("knowledge", "shared")
+TIERS = {"knowledge": "swarm", "shared": "hive", "legacy-hive": "hive", "retractions": "swarm"}
+CHUNK = 200  # rows of one transaction: other writers wait for it
+REFUSALS_LISTED = 10_000
+HEAD_BYTES = 65_536
+LEGACY_TAG = "migration:legacy-hive"
+
+
+@frozen
+class Brought:
+    """What an import did: lines read, what became of them, and by number what was refused and why."""
+
+    read: int
+    added: int
+    updated: int
+    removed: int
+    known: int
+    refused: int
+    refusals: tuple[tuple[int, str], ...] = ()
+    redacted: int = 0
+    resumed_at: int = 0
+    operation: str = ""
+
+
+class Importing:
+    """Files in, for one caller."""
+
+    def __init__(self, store: Store, caller: Caller, settings: Settings, name: str) -> None:
+        self._store = store
+        self._caller = caller
+        self._settings = settings
+        self._name = name
+
+    def run(self, path: str, format: str, operation: Operation, progress: Progress | None = None) -> Brought:
+        """Take a file in, from where an interrupted import of it stopped."""
+        kind = format_of(path, format)
+        self._check(kind)
+        operation = replace(operation, reason=f"from {os.path.basename(path)}")
+        with _opened(path) as file:
+            source = _source(file, kind, self._caller.project)
+            state = self._store.import_state(self._caller, source) or ImportState(counts={**nothing(), "redacted": 0})
+            work = (_Retractions if kind == "retractions" else _Import)(self, kind, operation, source, state)
+            for position, size in work.run(file):
+                if progress:
+                    progress(position // 1024, size // 1024)
+        self._store.drop_import(self._caller, source)
+        return work.told()
+
+    def _check(self, kind: str) -> None:
+        knowledge = self._settings.knowledge
+        if not knowledge.enabled:
+            raise NotAllowed("memory is switched off here", "turn it on: swarmlore config knowledge.enabled true")
+        if TIERS[kind] == "hive" and not knowledge.hive_enabled:
+            hint = "turn it on: swarmlore config knowledge.hive_enabled true"
+            raise NotAllowed("the hive is switched off here", hint)
+
+
+class _Import:
+    """One run over one file."""
+
+    def __init__(self, door: Importing, kind: str, operation: Operation, source: str, state: ImportState) -> None:
+        self._store, self._caller = door._store, door._caller
+        self._operation = operation
+        self._source = source
+        self._legacy = kind == "legacy-hive"
+        self._tier = TIERS[kind]
+        self._door = Admission(door._store, door._caller, door._settings, self._tier, door._name, strict=True)
+        self._position, self._line, self._resumed = state.position, state.line, state.line
+        self._counts = dict(state.counts)
+        self._refusals: list[tuple[int, str]] = []
+
+    def run(self, file: BinaryIO) -> Iterator[tuple[int, int]]:
+        """Take in chunk after chunk; gives how far it has come, in bytes, and the size."""
+        size = os.fstat(file.fileno()).st_size
+        file.seek(self._position)
+        chunk: list[tuple[Line, Any]] = []
+        for line in jsonl.lines(file, self._position, self._line):
+            try:
+                chunk.append((line, self._record(jsonl.parse(line))))
+            except BadLine as problem:
+                self._refuse(line, problem.reason)
+            self._counts["read"] = self._counts.get("read", 0) + 1
+            self._position, self._line = line.end, line.number
+            if len(chunk) >= CHUNK:
+                self._take_in(chunk, durable=False)
+                chunk = []
+                yield self._position, size
+        self._take_in(chunk, durable=True)
+        yield size, size
+
+    def _record(self, obj: dict[str, Any]) -> Any:
+        """What a line says."""
+        return from_object(from_legacy(obj) if self._legacy else obj, self._tier)
+
+    def _take_in(self, chunk: list[tuple[Line, Any]], *, durable: bool) -> None:
+        """Store a chunk and how far this import has come, in one transaction."""
+        fresh = self._admitted(chunk)
+        with self._store.operation(self._operation, durable=durable):
+            self._store_all(fresh)
+            state = ImportState(self._position, self._line, self._counts)
+            self._store.put_import(self._caller, self._source, state, self._operation.at)
+
+    def _store_all(self, fresh: list[tuple[Line, Any]]) -> None:
+        done = self._door.take_in(self._operation, [version for _, version in fresh])
+        for (line, _), (outcome, why) in zip(fresh, done, strict=True):
+            self._count(line, outcome, why)
+
+    def _count(self, line: Line, outcome: str, why: str) -> None:
+        if outcome == "refused":
+            self._refuse(line, why)
+        else:
+            self._counts[outcome] += 1
+
+    def _admitted(self, chunk: list[tuple[Line, Version]]) -> list[tuple[Line, Version]]:
+        """Those of a chunk that say something new, through the gate. What is known already needs no gate."""
+        rows, _ = self._door.known([version.memory.id for _, version in chunk])
+        fresh = []
+        for line, version in chunk:
+            local = rows.get(version.memory.id)
+            if local is not None and self._legacy and local.text != version.memory.text:
+                version = _renamed(version)
+                local = None
+            if local is not None and not local.raw:
+                told = self._door.told(local, situations=True)
+                if merge(told, version) == told:
+                    self._counts["known"] += 1
+                    continue
+            try:
+                admitted = self._door.admit(version, self._operation.at)
+            except Refused as refusal:
+                self._refuse(line, refusal.reason)
+                continue
+            self._counts["redacted"] += bool(admitted.redacted)
+            fresh.append((line, admitted.version))
+        return fresh
+
+    def _refuse(self, line: Line, reason: str) -> None:
+        self._counts["refused"] += 1
+        if len(self._refusals) < REFUSALS_LISTED:
+            self._refusals.append((line.number, reason))
+
+    def told(self) -> Brought:
+        counts = {name: int(self._counts.get(name, 0)) for name in ("read", *nothing(), "redacted")}
+        refusals = tuple(sorted(self._refusals))
+        return Brought(**counts, refusals=refusals, resumed_at=self._resumed, operation=self._operation.id)
+
+
+class _Retractions(_Import):
+    """The same for a file of retractions."""
+
+    def _record(self, obj: dict[str, Any]) -> Any:
+        from swarmlore.formats.retractions import retraction_from
+
+        return retraction_from(obj)
+
+    def _admitted(self, chunk: list[tuple[Line, Any]]) -> list[tuple[Line, Any]]:
+        return chunk
+
+    def _store_all(self, fresh: list[tuple[Line, Any]]) -> None:
+        from swarmlore.retracting import retract
+
+        for line, retraction in fresh:
+            for outcome, why in retract(self._store, self._operation, retraction):
+                self._count(line, outcome, why)
+
+
+def export_lines(store: Store, caller: Caller, name: str, format: str) -> Iterator[bytes]:
+    """Every shared memory of the project, or of the hive, as a line, in order; forgotten ones and raw material not."""
+    if format not in EXPORTED:
+        raise InvalidInput(f"unknown format: {format}", "one of: " + ", ".join(EXPORTED))
+    door = TIERS[format]
+    from swarmlore.rules.merge import published
+
+    for memory in store.in_order(store.visible(caller, (door,))):
+        if not memory.raw and memory.forgotten_at is None:
+            yield to_line(published(memory, name, situations=True)) + b"\n"
+
+
+def format_of(path: str, format: str) -> str:
+    """Which format a file has, by its name where nothing was said."""
+    if format not in IMPORTED:
+        raise InvalidInput(f"unknown format: {format}", "one of: " + ", ".join(IMPORTED))
+    if format != "auto":
+        return format
+    name = os.path.basename(path)
+    if name.startswith("hive-knowledge"):
+        return "legacy-hive"
+    if name.startswith("knowledge-retractions"):
+        return "retractions"
+    return "shared" if name.startswith("shared-learnings") else "knowledge"
+
+
+def from_legacy(obj: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the old hive file in today's form."""
+    made = {
+        **{name: value for name, value in obj.items() if name != "scope_tag"},
+        "tier": "hive",
+        "category": obj.get("category") if obj.get("category") in CATEGORIES else "other",
+        "confidence": obj.get("confidence", 0.8),
+        "scope": obj.get("scope_tag") or "global",
+        "status": "established",
+        "tags": [LEGACY_TAG],
+        "source_project": "legacy-promotion",
+        "encounter_score": 1.0,
+        "source": "migration",
+        "trust": 1,
+    }
+    return made
+
+
+def _renamed(version: Version) -> Version:
+    """An old row whose id means another lesson here gets one of its own."""
+    memory = version.memory
+    return replace(version, memory=replace(memory, id=derived_id(memory.tier, memory.text)))
+
+
+def _source(file: BinaryIO, kind: str, project: str) -> str:
+    """A name for this content of this file: another content is another import."""
+    found = os.fstat(file.fileno())
+    head = file.read(HEAD_BYTES)
+    file.seek(0)
+    facts = f"{kind}\n{project}\n{found.st_dev}.{found.st_ino}.{found.st_size}.{found.st_mtime_ns}\n"
+    return blake2b(facts.encode("utf-8", "surrogateescape") + head, digest_size=16).hexdigest()
+
+
+def _opened(path: str) -> BinaryIO:
+    try:
+        file = open(path, "rb", buffering=1 << 20)  # noqa: SIM115 - the caller closes it
+    except FileNotFoundError:
+        raise NotFound(f"no file {path}", "check the path") from None
+    except IsADirectoryError:
+        raise InvalidInput(f"{path} is a folder", "name a file in it") from None
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "no name of a file"
+        raise InvalidInput(f"{path} cannot be read: {why}", "check the path and its permissions") from None
+    if not file.seekable():
+        file.close()
+        raise InvalidInput(f"{path} is not a regular file", "save it to a file first")
+    return file
+
+
+def write_lines(path: str, parts: Callable[[], Iterator[bytes]]) -> int:
+    """Write a file whole or not at all; returns the number of lines."""
+    part = f"{path}.part-{os.urandom(4).hex()}"
+    count = 0
+    try:
+        with open(part, "xb", buffering=1 << 20) as file:
+            for line in parts():
+                file.write(line)
+                count += 1
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}", "name another file") from error
+    finally:
+        if os.path.exists(part):
+            os.unlink(part)
+    return count

@@ -1,0 +1,329 @@
+"""One pass over the files of a ledger: read what is not as it was last written, take it in, write what has to stand.
+
+A line that is missing is no deletion (a branch may be older): it is put back. Deletions are lines of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from io import BytesIO
+
+from swarmlore.admission import Admission, Refused
+from swarmlore.errors import Conflict, NotAllowed
+from swarmlore.formats import jsonl
+from swarmlore.formats.folder import Folder, stamp_of
+from swarmlore.formats.jsonl import BadLine, Line
+from swarmlore.formats.knowledge import from_object, to_line
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.places import Place
+from swarmlore.records import Memory
+from swarmlore.rules.merge import Version, merge, settled
+from swarmlore.set_aside import SetAside, keep_aside, rejected_lines
+from swarmlore.store.base import Operation
+from swarmlore.store.ledgers import KnownLine, LedgerState
+from swarmlore.store.store import Store
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+CHUNK = 400
+QUARANTINED_KEPT = 100
+AUTOMATIC_LINES = 5_000  # more than this is taken in or written only when somebody asks: a recall must not wait for it
+OVERLAP = 64  # changes looked at again: on a server they may become visible out of order
+
+
+@frozen
+class Synced:
+    """What one pass did: lines read, what became of them, and what was set aside with its place and reason."""
+
+    read: int = 0
+    added: int = 0
+    updated: int = 0
+    removed: int = 0
+    restored: int = 0
+    redacted: int = 0
+    lines: int = 0
+    written: bool = False
+    set_aside: tuple[SetAside, ...] = ()
+
+
+@frozen
+class _Spot:
+    """A line that stands in a file as it was last written."""
+
+    file: str
+    offset: int
+    length: int
+
+
+@frozen
+class _Entry:
+    """A line to write: as it stands, or anew."""
+
+    at: float
+    id: str
+    line: bytes = b""
+    spot: _Spot | None = None
+    hidden: bool = False
+    gone: bool = False
+
+
+class Pass:
+    """One pass over the files of a ledger, under its lock."""
+
+    def __init__(self, store: Store, door: Admission, place: Place, folder: Folder, operation: Operation) -> None:
+        self._store, self._door, self._place, self._folder = store, door, place, folder
+        self._caller = operation.caller
+        self._operation = replace(operation, reason=f"from {place.main}")
+        store.act_for(self._caller)
+        self._state = store.ledger_state(place.key) or LedgerState()
+        self._known = store.ledger_lines(place.key)
+        self._by_hash = {line.hash: line for line in self._known.values()}
+        self._spots: dict[str, _Spot] = {}
+        self._touched: set[str] = set()
+        self._deletions = {
+            id: from_object(jsonl.parse_object(line.line.encode())) for id, line in self._known.items() if line.line
+        }
+        self._stamps: dict[str, str] = {}
+        self._aside: list[SetAside] = []
+        self._counts: dict[str, int] = {}
+
+    def check_amount(self) -> None:
+        """Raise where so many lines are new that somebody has to ask for them."""
+        if self._state.stamp == self._place.stamp(self._folder):
+            return
+        fresh = 0
+        for name in (self._place.main, self._place.quarantined):
+            file = self._folder.open(name)
+            if file is None:
+                continue
+            with file:
+                fresh += sum(self._hash(name, line.raw) not in self._by_hash for line in jsonl.lines(file))
+        if fresh > AUTOMATIC_LINES:
+            raise too_much(self._place, f"{fresh} new lines")
+
+    def run(self, full: bool) -> Synced:
+        place = self._place
+        for name in (place.main, place.quarantined):
+            self._read(name)
+        missing = [id for id in self._known if id not in self._spots and id not in self._touched]
+        self._touched.update(missing)
+        seen = self._store.last_audit()
+        entries = self._entries(full or not self._state.at)
+        main, hidden = self._sorted(entries)
+        keep_aside(self._folder, place.unreadable, self._aside, self._operation.at)
+        written = self._write(place.main, main)
+        written = self._write(place.quarantined, hidden) or written
+        self._write_rejected()
+        self._remember(entries, seen)
+        count = self._counts.get
+        return Synced(
+            read=count("read", 0),
+            added=count("added", 0),
+            updated=count("updated", 0),
+            removed=count("removed", 0),
+            restored=len(missing) if self._state.at else 0,
+            redacted=count("redacted", 0),
+            lines=len(main),
+            written=written,
+            set_aside=tuple(self._aside),
+        )
+
+    # Reading
+
+    def _read(self, name: str) -> None:
+        """Take in the lines of a file that are not as they were last written."""
+        with self._folder.open(name) or BytesIO() as file:
+            self._stamps[name] = stamp_of(file)
+            fresh = (line for line in jsonl.lines(file) if not self._is_known(name, line))
+            while chunk := self._chunk(name, fresh):
+                self._take_in(name, chunk)
+
+    def _is_known(self, name: str, line: Line) -> bool:
+        known = None if line.cut else self._by_hash.get(self._hash(name, line.raw))
+        if known is None or known.memory in self._spots:
+            return False
+        self._spots[known.memory] = _Spot(name, line.offset, len(line.raw))
+        return True
+
+    def _hash(self, name: str, line: bytes) -> str:
+        """A line's hash; the same line in another of the files is another one."""
+        mark = "q" if name == self._place.quarantined else ""
+        return mark + blake2b(line, digest_size=16).hexdigest()
+
+    def _chunk(self, name: str, fresh: Iterator[Line]) -> list[tuple[Line, Version]]:
+        """Some hundred fresh lines that passed the gate."""
+        chunk: list[tuple[Line, Version]] = []
+        for line in fresh:
+            self._counts["read"] = self._counts.get("read", 0) + 1
+            try:
+                admitted = self._door.admit(from_object(jsonl.parse(line), self._place.tier), self._operation.at)
+            except (BadLine, Refused) as refusal:
+                self._aside.append(SetAside(name, line.number, refusal.reason, line.raw))
+                continue
+            self._counts["redacted"] = self._counts.get("redacted", 0) + bool(admitted.redacted)
+            chunk.append((line, admitted.version))
+            if len(chunk) >= CHUNK:
+                break
+        return chunk
+
+    def _take_in(self, name: str, chunk: Sequence[tuple[Line, Version]]) -> None:
+        versions = [self._with_deletion(version) for _, version in chunk]
+        with self._store.operation(self._operation):
+            done = self._door.take_in(self._operation, versions)
+            for version, (outcome, _) in zip(versions, done, strict=True):
+                if outcome == "added":
+                    self._store.arrived(version.memory.id)
+        for (line, _), version, (outcome, why) in zip(chunk, versions, done, strict=True):
+            self._counts[outcome] = self._counts.get(outcome, 0) + 1
+            if outcome == "refused":
+                self._aside.append(SetAside(name, line.number, why, line.raw))
+            else:
+                self._touched.add(version.memory.id)
+
+    def _with_deletion(self, version: Version) -> Version:
+        """A version together with what is known of its deletion, whether there is a row for it or not."""
+        id = version.memory.id
+        if id in self._deletions:
+            version = merge(self._deletions[id], version)
+        if version.gone:
+            self._deletions[id] = version
+        return version
+
+    # Writing
+
+    def _entries(self, full: bool) -> dict[str, _Entry]:
+        """Every line that is to stand in the files, by id."""
+        mine = self._door.partitions()
+        entries = {
+            id: _Entry(self._known[id].born_at, id, spot=spot, hidden=spot.file == self._place.quarantined)
+            for id, spot in self._spots.items()
+            if id not in self._touched
+        }
+        if full:
+            rows: Iterable[Memory] = self._store.in_order(mine)
+            listed = set(self._touched)
+        else:
+            changed = self._store.audited_since(mine, self._state.seen - OVERLAP, AUTOMATIC_LINES + OVERLAP + 1)
+            if len(changed) > AUTOMATIC_LINES + OVERLAP:
+                raise too_much(self._place, f"more than {AUTOMATIC_LINES} changes to follow")
+            listed = self._touched | changed
+            rows = self._store.by_ids(mine, sorted(listed)).values()
+        for memory in rows:
+            listed.discard(memory.id)
+            self._enter(entries, memory)
+        self._enter_deletions(entries, sorted(listed))
+        return entries
+
+    def _enter(self, entries: dict[str, _Entry], memory: Memory) -> None:
+        told = self._door.told(memory)
+        public = memory.id in self._known or memory.id in self._touched
+        if memory.raw or (told.gone and not public):
+            return
+        entry = self._entry(told)
+        known, spot = self._known.get(entry.id), self._spots.get(entry.id)
+        if (
+            known
+            and spot
+            and entry.id not in self._touched
+            and known.hash == self._hash(self._file_of(entry), entry.line)
+        ):
+            return  # it stands there already
+        entries[memory.id] = entry
+
+    def _file_of(self, entry: _Entry) -> str:
+        return self._place.quarantined if entry.hidden else self._place.main
+
+    def _entry(self, version: Version) -> _Entry:
+        at, id = version.at
+        hidden = not version.gone and version.memory.status == "quarantined"
+        return _Entry(at, id, to_line(version), hidden=hidden, gone=version.gone)
+
+    def _enter_deletions(self, entries: dict[str, _Entry], ids: Sequence[str]) -> None:
+        """Lines for memories that have no row: erased here, or deleted before they ever came here."""
+        public = [id for id in ids if id in self._known or id in self._touched]
+        erased = self._store.erased_at(public)
+        for id in public:
+            if id in erased:
+                entries[id] = self._entry(Version(Memory(id=id, text="", tier=self._place.tier), erased[id]))
+            elif id in self._deletions:
+                entries[id] = self._entry(self._deletions[id])
+
+    def _sorted(self, entries: dict[str, _Entry]) -> tuple[list[_Entry], list[_Entry]]:
+        """The lines of the file and those of the quarantined ones, in their order."""
+        ordered = sorted(entries.values(), key=lambda entry: (entry.at, entry.id))
+        hidden = [entry for entry in ordered if entry.hidden]
+        old = {entry.id for entry in hidden[:-QUARANTINED_KEPT]}
+        rows = self._store.by_ids(self._door.partitions(), sorted(old)) if old else {}
+        for id in old:  # those that the file has no room for are deleted for others, and stay in the store
+            told = self._door.told(rows[id])
+            entries[id] = self._entry(settled(replace(told, deleted_at=told.memory.updated_at)))
+        if old:
+            ordered = sorted(entries.values(), key=lambda entry: (entry.at, entry.id))
+            hidden = [entry for entry in ordered if entry.hidden]
+        return [entry for entry in ordered if not entry.hidden], hidden
+
+    def _write(self, name: str, entries: Sequence[_Entry]) -> bool:
+        """Replace a file by these lines, unless it holds exactly them; tells whether it did."""
+        with self._folder.open(name) or BytesIO() as file:
+            if stamp_of(file) != self._stamps[name]:  # an editor or git was faster: its lines are not read yet
+                raise Conflict(f"{name} was changed meanwhile", "run: swarmlore sync")
+            if _digest(_blocks(file)) == _digest(_parts(entries, file)):
+                return False
+            self._folder.replace(name, _parts(entries, file))
+            return True
+
+    def _write_rejected(self) -> None:
+        name = self._place.rejected
+        keep = self._door.rejections_kept
+        before = self._folder.read(name)
+        own = [item for item in self._store.rejections(self._caller, keep) if item.tier == self._place.tier]
+        after = rejected_lines(before, own, keep)
+        if after != before:
+            self._folder.replace(name, [after])
+
+    def _remember(self, entries: dict[str, _Entry], seen: int) -> None:
+        """Keep in mind how the files look now."""
+        place = self._place
+        lines = []
+        for entry in entries.values():
+            if entry.spot is not None:
+                continue
+            name = self._file_of(entry)
+            deletion = entry.line.decode() if entry.gone else ""
+            lines.append(KnownLine(entry.id, self._hash(name, entry.line), entry.at, deletion))
+        changed = [line for line in lines if self._known.get(line.memory) != line]
+        stamp = place.stamp(self._folder)
+        state = LedgerState(seen, stamp, "", self._operation.at)
+        self._store.act_for(self._caller)
+        with self._store.engine.writing(durable=False):
+            self._store.put_ledger_lines(place.key, self._caller.project, changed)
+            self._store.put_ledger_state(place.key, self._caller.project, state)
+
+
+def too_much(place: Place, what: str) -> NotAllowed:
+    return NotAllowed(f"{place.main} has {what}; so much is not taken in by itself", "take it in: swarmlore sync")
+
+
+def _parts(entries: Sequence[_Entry], file: BinaryIO) -> Iterator[bytes]:
+    """The bytes of a file made of these lines; those that stay are copied from the one that is there."""
+    for entry in entries:
+        if entry.spot is None:
+            yield entry.line + b"\n"
+        else:
+            file.seek(entry.spot.offset)
+            yield file.read(entry.spot.length) + b"\n"
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    file.seek(0)
+    while block := file.read(1 << 20):
+        yield block
+
+
+def _digest(parts: Iterable[bytes]) -> bytes:
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        digest.update(part)
+    return digest.digest()

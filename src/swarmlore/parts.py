@@ -1,0 +1,279 @@
+"""How a Lore is put together: opened for a folder and a caller, closed, and its parts, each imported on first use."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, cached_property
+
+from swarmlore import config
+from swarmlore.errors import InvalidInput, StoreError
+from swarmlore.frozen import TYPE_CHECKING, replace
+from swarmlore.identity import find_caller
+from swarmlore.project import find_project
+from swarmlore.store.base import Operation
+from swarmlore.store.store import Store
+from swarmlore.text.ids import uuid7
+
+if TYPE_CHECKING:
+    from typing import Any, Self
+
+    from swarmlore.belonging import Belonging
+    from swarmlore.config import Settings
+    from swarmlore.doctor import Doctor
+    from swarmlore.embedding import Embedding
+    from swarmlore.exchange import Exchange
+    from swarmlore.freshness import Budget, Look, Tree
+    from swarmlore.inject import Injector
+    from swarmlore.project import Project
+    from swarmlore.recall import Recaller
+    from swarmlore.records import Caller
+    from swarmlore.writing import Writing
+
+CATCH_UP_AT_CLOSE = 64  # texts that a process with a loaded model embeds before it leaves
+
+
+class _Guard:
+    """Lets one thread in at a time, and none once the memory is closed."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.closed = False
+
+    def __enter__(self) -> None:
+        self.lock.acquire()
+        if self.closed:
+            self.lock.release()
+            raise InvalidInput("this memory is closed", "open it again: Lore.open()")
+
+    def __exit__(self, *_: object) -> None:
+        self.lock.release()
+
+
+class Parts:
+    """One store, one caller, and what works for them."""
+
+    def __init__(
+        self,
+        home: str,
+        store: Store,
+        caller: Caller,
+        settings: Settings,
+        project: Project,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.home = home
+        self.caller = caller
+        self.settings = settings
+        self.project = project
+        self.store = store
+        store.hive = settings.knowledge.hive_enabled
+        store.act_for(caller)
+        self._clock = clock
+        self._guard = _Guard()
+        self._named = True  # the project was named, not found from the folder
+
+    @classmethod
+    def open(
+        cls,
+        home: str | os.PathLike[str] | None = None,
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        caller: Caller | None = None,
+        flags: Mapping[str, Any] | None = None,
+        interactive: bool = False,
+        client: str = "python",
+        env: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> Self:
+        """Open the memory of a home folder for the project that `cwd` lies in."""
+        env = os.environ if env is None else env
+        folder = os.path.abspath(os.fspath(home)) if home is not None else config.home_dir(env)
+        project = find_project(os.fspath(cwd) if cwd is not None else os.getcwd())
+        settings = config.load(folder, project.root, env, flags)
+        who = caller or find_caller(
+            env, env.get("SWARMLORE_PROJECT") or project.id, interactive=interactive, client=client
+        )
+        make_home(folder)
+        store = _open_store(folder, settings, round(clock(), 3))
+        if caller is None and store.engine.remote:
+            who = replace(who, agent=_team_name(settings.store.url, who.agent))
+        lore = cls(folder, store, who, settings, project, clock)
+        if caller is None and not env.get("SWARMLORE_PROJECT"):
+            lore._settle()
+        return lore
+
+    def _settle(self) -> None:
+        """Work for the project that the store knows this folder as."""
+        self._named = False
+        try:
+            found = self.project
+            self._move(self._belonging.root if found.place else self.store.join_projects(found.names, self.now()))
+        except BaseException:
+            self.store.close()
+            raise
+
+    def __enter__(self) -> Self:
+        with self._guard:
+            return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Finish what a loaded model can finish quickly, then let go of the file."""
+        with self._guard.lock:
+            if self._guard.closed:
+                return
+            self._guard.closed = True
+            try:
+                if "embedding" in self.__dict__ and self.embedding.loaded and not self.store.engine.readonly:
+                    self.embedding.catch_up(CATCH_UP_AT_CLOSE)
+                    self.writing.settle()
+            except StoreError:
+                pass  # what waits goes on waiting; nobody asked for it now
+            finally:
+                self.store.close()
+
+    @contextmanager
+    def _looking(self) -> Iterator[None]:
+        """One thread at a time, after what came in through files a person agreed to."""
+        with self._guard:
+            if self._shares:
+                self.exchange.arrive()
+            yield
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """One thread at a time; those files follow afterwards, and their failure is no failure of the change."""
+        with self._guard:
+            yield
+            if self._shares:
+                self.exchange.publish()
+
+    @property
+    def _shares(self) -> bool:
+        """Whether anything was ever agreed to; else the parts that know about files are not even loaded."""
+        return os.path.exists(os.path.join(self.home, "trusted.json"))
+
+    def _keep_names(self) -> None:
+        """Let the project be found again when its folder or its remote changes."""
+        if not self._named and self.project.marker and not self.project.marked:
+            self.project = self._belonging.keep(self._operation("join"))
+
+    def _place(self) -> Belonging:
+        if self._named:
+            raise InvalidInput("the project was named, not found", "leave out SWARMLORE_PROJECT, or `caller`")
+        return self._belonging
+
+    def _move(self, project: str) -> None:
+        """Go on under another id of the same project; the parts that know the old one are made anew."""
+        self.caller = replace(self.caller, project=project)
+        self.store.act_for(self.caller)
+        for part in ("writing", "recaller", "injector", "exchange", "_doctor"):
+            self.__dict__.pop(part, None)
+
+    @cached_property
+    def embedding(self) -> Embedding:
+        from swarmlore.embedding import Embedding
+
+        return Embedding(self.store, self.settings.embedder, self.settings.recall.exact_rows)
+
+    @cached_property
+    def writing(self) -> Writing:
+        from swarmlore.writing import Writing
+
+        return Writing(
+            self.store,
+            self.caller,
+            self.settings,
+            lambda: self.embedding,
+            self._operation,
+            self.new_id,
+            lambda: self._tree,
+        )
+
+    @cached_property
+    def recaller(self) -> Recaller:
+        from swarmlore.recall import Recaller
+
+        return Recaller(self.store, self.caller, self.settings, self.embedding, self._look)
+
+    @cached_property
+    def injector(self) -> Injector:
+        from swarmlore.inject import Injector
+
+        return Injector(self.store, self.caller, self.settings, self.recaller, self.new_id)
+
+    @cached_property
+    def exchange(self) -> Exchange:
+        from swarmlore.exchange import Exchange
+
+        def operation(caller: Caller, verb: str) -> Operation:
+            return replace(self._operation(verb), caller=caller)
+
+        return Exchange(self.home, self.project, self.store, self.caller, self.settings, operation)
+
+    @cached_property
+    def _tree(self) -> Tree:
+        from swarmlore.freshness import Tree
+
+        return Tree(self.project.root)
+
+    def _look(self, budget: Budget | None = None) -> Look:
+        """A look at the working tree, for the memories of its project."""
+        from swarmlore.freshness import Look
+
+        names = cache(lambda: frozenset(self.store.names_of(self.caller.project)))
+        own = self.caller.project
+        return Look(self._tree, lambda memory: memory.project == own or memory.project in names(), budget)
+
+    @cached_property
+    def _belonging(self) -> Belonging:
+        from swarmlore.belonging import Belonging
+
+        return Belonging(self.store, self.project, self.now())
+
+    @cached_property
+    def _doctor(self) -> Doctor:
+        from swarmlore.doctor import Doctor
+
+        return Doctor(self.home, self.store, self.caller, self.settings, self.embedding)
+
+    def now(self) -> float:
+        return round(self._clock(), 3)
+
+    def new_id(self) -> str:
+        return uuid7(self.now(), os.urandom(10))
+
+    def _operation(self, verb: str, reason: str = "") -> Operation:
+        return Operation(self.new_id(), self.now(), self.caller, verb, reason)
+
+
+def _open_store(folder: str, settings: Settings, now: float) -> Store:
+    wait = settings.store.lock_timeout_s
+    if settings.store.url:
+        return Store.connect(settings.store.url, now, lock_timeout_s=wait)
+    return Store.open(folder, now, lock_timeout_s=wait)
+
+
+def _team_name(url: str, agent: str) -> str:
+    """In a team several people run an agent of the same name; what is private to one is not to the others."""
+    from swarmlore.text.url import user_of
+
+    user = user_of(url) or os.environ.get("PGUSER", "")
+    return f"{user}/{agent}" if user and agent else agent
+
+
+def make_home(folder: str) -> None:
+    """The home folder, private to its user."""
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    except (OSError, ValueError) as error:  # ValueError: a name that no file system can hold
+        why = error.strerror if isinstance(error, OSError) else "the name holds a character that no path can"
+        raise StoreError(
+            f"{folder!a} cannot be made: {why}", "set SWARMLORE_HOME to a folder that you may write"
+        ) from error

@@ -1,0 +1,46 @@
+"""Where a ledger lies, and whether it differs from what was last seen: asked at every recall, so it loads little."""
+
+from __future__ import annotations
+
+from swarmlore.formats.folder import Folder
+from swarmlore.frozen import frozen
+from swarmlore.store.store import Store
+
+
+@frozen
+class Place:
+    """Where a ledger lies and what belongs in it."""
+
+    key: str
+    folder: str
+    stem: str
+    tier: str
+    project_name: str
+
+    @property
+    def main(self) -> str:
+        return f"{self.stem}.jsonl"
+
+    @property
+    def quarantined(self) -> str:
+        return f"{self.stem}-quarantined.jsonl"
+
+    @property
+    def rejected(self) -> str:
+        return f"{self.stem}-rejected.jsonl"
+
+    @property
+    def unreadable(self) -> str:
+        return f"{self.stem}-unreadable.jsonl"
+
+    def stamp(self, folder: Folder) -> str:
+        """A text that is another one after the files have changed."""
+        return folder.stamp(self.main, self.quarantined)
+
+    def differs(self, store: Store, *, changed: bool) -> bool:
+        """Whether the files have changed since the last pass, or (if that is asked) the store has."""
+        with Folder(self.folder) as folder:
+            state = store.ledger_state(self.key)
+            if state is None or state.stamp != self.stamp(folder):
+                return True
+            return changed and state.seen != store.last_audit()

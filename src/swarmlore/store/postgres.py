@@ -1,0 +1,468 @@
+"""PostgreSQL through psycopg: the engine of a team's store.
+
+The program works as the role `swarmlore_app`, which owns nothing and cannot bypass row-level security; the caller is
+set for each transaction. Writers queue at one advisory lock, first come, first served: what is decided in a write
+transaction (is this known already?) holds when it commits.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+
+import psycopg
+from psycopg import errors as pg
+
+from swarmlore import errors
+from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.store.pool import Pool
+from swarmlore.text.url import without_password
+
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    from swarmlore.records import Caller
+    from swarmlore.store.engine import Params, Row
+
+    T = TypeVar("T")
+
+SCHEMA = "swarmlore"
+ROLE = "swarmlore_app"
+POOL_SIZE = 8
+CONNECT_S = 10.0
+PATIENCE_S = 3.0
+LOCK_S = 30.0
+IDLE_S = 20  # a writer whose line is dead must not keep the others waiting
+WRITERS = 0x5357524D  # the advisory lock that writers queue at
+READ_TRIES = 3
+KEEPALIVE: dict[str, Any] = {"keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 3}
+OUTCOME_S = 30.0  # how long to ask what became of a commit whose answer was lost
+
+
+@frozen
+class Sight:
+    """Who looks, as the policies of the database want it."""
+
+    agent: str = ""
+    projects: tuple[str, ...] = ()
+    leads: bool = False
+    wide: bool = False
+
+
+NOBODY = Sight()
+
+
+class _Turn:
+    """What one thread is doing: its connection while a transaction is open, and for whom that was begun."""
+
+    def __init__(self) -> None:
+        self.db: psycopg.Connection[Any] | None = None
+        self.depth = 0
+        self.told = NOBODY  # the sight that the open transaction was given
+        self.seen = -1
+
+
+class PostgresEngine:
+    """Pooled connections to one database."""
+
+    name = "postgres"
+    remote = True
+    readonly = False
+
+    def __init__(self, url: str, *, owner: bool = False, lock_timeout_s: float = LOCK_S) -> None:
+        """`owner` works as the role that logged in, for migrations and copies of the whole store."""
+        self.path = without_password(url)
+        self._owner = owner
+        self._lock_s = lock_timeout_s
+        self._local = threading.local()
+        self._sight: ContextVar[Sight] = ContextVar("sight", default=NOBODY)
+        self._url = url
+        self._pool = Pool(self._connect, POOL_SIZE)
+        self._reach()
+
+    def _reach(self) -> None:
+        """Connect once: whatever keeps us from the server shows now. One that is being restarted is waited for."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                with self._pool.connection():
+                    return
+            except psycopg.OperationalError as error:
+                if time.monotonic() > deadline or not _may_come_back(error):
+                    hint = "check the address, the password and that the server runs"
+                    raise errors.StoreError(f"{self.path} cannot be reached", hint) from error
+            time.sleep(0.2)
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        """A connection that sees our schema and, unless we are the owner, works as the role that owns nothing."""
+        db = psycopg.connect(
+            self._url, autocommit=True, connect_timeout=int(CONNECT_S), application_name="swarmlore", **KEEPALIVE
+        )
+        try:
+            db.execute(f"SET search_path = {SCHEMA}, public")
+            if not self._owner and _may_become_app(db):
+                db.execute(f"SET ROLE {ROLE}")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    @property
+    def _turn(self) -> _Turn:
+        found: _Turn | None = getattr(self._local, "turn", None)
+        if found is None:
+            found = self._local.turn = _Turn()
+        return found
+
+    # Statements
+
+    def run(self, sql: str, params: Params | None = None) -> list[Row]:
+        if self._turn.db is not None:
+            with self._ours():
+                return self._execute(self._turn.db, sql, params)
+        return self._again(lambda: self._read(sql, params))
+
+    def _read(self, sql: str, params: Params | None) -> list[Row]:
+        with self._transaction() as db:
+            return self._execute(db, sql, params)
+
+    def _again(self, work: Callable[[], T]) -> T:
+        """Reading twice does no harm: a connection that broke is replaced and asked again."""
+        for left in range(READ_TRIES - 1, -1, -1):
+            try:
+                return work()
+            except errors.StoreLost:
+                self._pool.forget()
+                if not left:
+                    raise
+                time.sleep(0.1)
+        raise AssertionError  # the loop returns or raises
+
+    def _execute(self, db: psycopg.Connection[Any], sql: str, params: Params | None) -> list[Row]:
+        self._tell_sight(db)
+        cursor = db.execute(_spelled(sql), _with_lists(params or {}))
+        return cursor.fetchall() if cursor.description else []
+
+    def run_many(self, sql: str, rows: Iterable[Params]) -> None:
+        db = self._turn.db
+        if db is None:
+            with self.writing():
+                self.run_many(sql, rows)
+            return
+        with self._ours():
+            self._tell_sight(db)
+            db.cursor().executemany(_spelled(sql), list(rows))
+
+    def script(self, sql: str) -> None:
+        with self._ours():
+            if self._turn.db is not None:
+                self._turn.db.execute(sql.encode(), prepare=False)
+                return
+            with self._pool.connection() as db:
+                db.execute(sql.encode(), prepare=False)
+
+    # Transactions
+
+    def act_for(self, caller: Caller, projects: Sequence[str], *, wide: bool = False) -> None:
+        named = tuple(projects) if caller.project else ()
+        self._sight.set(Sight(caller.agent, named, caller.leads, wide))
+
+    def _tell_sight(self, db: psycopg.Connection[Any]) -> None:
+        turn, sight = self._turn, self._sight.get()
+        if turn.told == sight or self._owner:
+            return
+        db.execute(_SET_SIGHT, _sight_params(sight))
+        turn.told = sight
+
+    @contextmanager
+    def writing(self, *, durable: bool = True) -> Iterator[None]:
+        turn = self._turn
+        if turn.db is not None and turn.depth:
+            with self._joined():
+                yield
+            return
+        if turn.db is not None:
+            raise errors.StoreError("a write cannot begin inside a read", "end the read first")
+        with self._transaction(commit=self._commit) as db:
+            self._begin_writing(db, durable)
+            with self._joined():
+                yield
+            if not self._owner:
+                db.execute("UPDATE clock SET writes = writes + 1")
+
+    def _begin_writing(self, db: psycopg.Connection[Any], durable: bool) -> None:
+        """Wait for our turn; tell the server whether the disk has to be waited for."""
+        wait = {"lock": f"{int(self._lock_s * 1000)}ms", "sync": "on" if durable else "off", "idle": f"{IDLE_S}s"}
+        db.execute(_SET_WAITS, wait)
+        db.execute("SELECT pg_advisory_xact_lock(%s)", (WRITERS,))
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        if self._turn.db is not None:
+            yield
+            return
+        with self._transaction(isolation="REPEATABLE READ"):
+            yield
+
+    @contextmanager
+    def _joined(self) -> Iterator[None]:
+        turn = self._turn
+        turn.depth += 1
+        try:
+            yield
+        finally:
+            turn.depth -= 1
+
+    @contextmanager
+    def _transaction(
+        self, isolation: str = "READ COMMITTED", commit: Callable[[psycopg.Connection[Any]], None] | None = None
+    ) -> Iterator[psycopg.Connection[Any]]:
+        """One transaction on one connection of the pool, for the caller that acts now."""
+        turn = self._turn
+        with self._ours(), self._pool.connection() as db:
+            turn.db, turn.told = db, NOBODY
+            try:
+                db.execute(f"BEGIN ISOLATION LEVEL {isolation}")
+                self._tell_sight(db)
+                yield db
+                (commit or _end)(db)
+            except BaseException:
+                _roll_back(db)
+                raise
+            finally:
+                turn.db, turn.depth = None, 0
+
+    def _commit(self, db: psycopg.Connection[Any]) -> None:
+        """Commit; where the answer is lost, ask the server what became of it, so that nothing is done twice."""
+        number = db.execute("SELECT pg_current_xact_id_if_assigned()::TEXT").fetchone()
+        try:
+            db.execute("COMMIT")
+        except psycopg.OperationalError as error:
+            self._pool.forget()
+            if number is None or number[0] is None or not self._was_committed(str(number[0])):
+                raise errors.StoreLost(*_LOST) from error
+
+    def _was_committed(self, number: str) -> bool:
+        """Whether a transaction was committed; waits for one that is still at it."""
+        deadline = time.monotonic() + OUTCOME_S
+        while time.monotonic() < deadline:
+            try:
+                with self._pool.connection() as db:
+                    row = db.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()
+            except psycopg.OperationalError:
+                row = None
+            if row is not None and row[0] != "in progress":
+                return bool(row[0] == "committed")
+            time.sleep(0.1)
+        raise errors.StoreError(
+            "the connection broke while saving, and the database does not answer",
+            "when it is back, see whether the memory is there: swarmlore list",
+        )
+
+    # Facts
+
+    def accept(self) -> None:
+        """Nothing to keep as it was: the server guards its own files."""
+
+    def version(self) -> int:
+        if not self.run("SELECT to_regclass(:name)", {"name": f"{SCHEMA}.migration"})[0][0]:
+            return 0
+        return int(self.run("SELECT coalesce(max(version), 0) FROM migration")[0][0])
+
+    def set_version(self, version: int) -> None:
+        """The newest row of `migration` says it."""
+
+    def data_version(self) -> int:
+        return int(self.run("SELECT writes FROM clock")[0][0])
+
+    def changed(self) -> bool:
+        seen = self.data_version()
+        changed, self._turn.seen = seen != self._turn.seen, seen
+        return changed
+
+    def vector(self, data: bytes) -> str:
+        return str(array("f", data).tolist())
+
+    def numbers(self, data: bytes) -> list[int]:
+        return array("H", data).tolist()
+
+    def vector_bytes(self, value: str) -> bytes:
+        return array("f", json.loads(value)).tobytes()
+
+    def number_bytes(self, value: Sequence[int]) -> bytes:
+        return array("H", value).tobytes()
+
+    def scrub(self) -> None:
+        """Give back the space of deleted rows. Log and backups of the server are its administrator's."""
+        with self._pool.connection() as db:
+            for table in _SCRUBBED:
+                try:
+                    db.execute(f"VACUUM {SCHEMA}.{table}")
+                except pg.InsufficientPrivilege:
+                    return  # autovacuum does it later
+
+    def check(self) -> list[str]:
+        found = self.run(_UNPROTECTED, {"schema": SCHEMA})
+        problems = [f"row-level security is not forced on {name}" for (name,) in found]
+        role, superuser, bypass, _ = self._role()
+        if superuser or bypass:
+            problems.append(f"the role {role} is not bound by row-level security")
+        return problems
+
+    def _role(self) -> tuple[str, bool, bool, bool]:
+        row = self.run(_ROLE_FACTS, {"schema": SCHEMA})[0]
+        return str(row[0]), bool(row[1]), bool(row[2]), bool(row[3])
+
+    def copy_to(self, path: str) -> None:
+        raise errors.InvalidInput(
+            "a team's store is saved by its server", "pg_dump, or swarmlore migrate-store sqlite:PATH for what you see"
+        )
+
+    def facts(self) -> Mapping[str, Any]:
+        role, superuser, bypass, owner = self._role()
+        server, size, extension = self.run(_SERVER_FACTS)[0]
+        return {
+            "engine": self.name,
+            "path": self.path,
+            "postgresql": server,
+            "pgvector": extension or "",
+            "bytes": int(size),
+            "role": role,
+            "role_bound": not (superuser or bypass),
+            "role_owns": owner,
+        }
+
+    def close(self) -> None:
+        self._pool.close()
+
+    @contextmanager
+    def _ours(self) -> Iterator[None]:
+        """Turn the driver's errors into ours."""
+        try:
+            yield
+        except (psycopg.Error, UnicodeError, OverflowError) as error:
+            raise translated(error, self.path) from error
+
+
+def _end(db: psycopg.Connection[Any]) -> None:
+    db.execute("COMMIT")
+
+
+def _roll_back(db: psycopg.Connection[Any]) -> None:
+    """End a transaction that failed, on a connection that may be broken; the pool throws broken ones away."""
+    if db.closed or db.broken:
+        return
+    try:
+        db.execute("ROLLBACK")
+    except psycopg.Error:
+        db.close()
+
+
+def _may_come_back(error: psycopg.OperationalError) -> bool:
+    """Whether the server seems to be on its way up or down; the driver tells it in words only."""
+    said = str(error)
+    return any(words in said for words in ("starting up", "shutting down", "recovery", "refused", "No such file"))
+
+
+def _may_become_app(db: psycopg.Connection[Any]) -> bool:
+    row = db.execute(
+        "SELECT pg_has_role(current_user, oid, 'SET') FROM pg_roles WHERE rolname = %s", (ROLE,)
+    ).fetchone()
+    return bool(row and row[0])
+
+
+@cache
+def _spelled(sql: str) -> str:
+    """A statement as psycopg reads it: values `%(name)s`, lists through ANY."""
+    sql = re.sub(r"\bIN \(:list:(\w+)\)", r"= ANY (:\1)", sql.replace("%", "%%"))
+    return re.sub(r"(?<![:\w]):(\w+)\b", r"%(\1)s", sql)
+
+
+def _with_lists(params: Params) -> Params:
+    """Sets and tuples as the lists that become arrays."""
+    kinds = (tuple, set, frozenset)
+    return {name: list(value) if isinstance(value, kinds) else value for name, value in params.items()}
+
+
+_SET_WAITS = (
+    "SELECT set_config('lock_timeout', %(lock)s, true), set_config('synchronous_commit', %(sync)s, true), "
+    "set_config('idle_in_transaction_session_timeout', %(idle)s, true)"
+)
+_SET_SIGHT = (
+    "SELECT set_config('swarmlore.agent', %(agent)s, true), set_config('swarmlore.leads', %(leads)s, true), "
+    "set_config('swarmlore.wide', %(wide)s, true), set_config('swarmlore.projects', %(projects)s, true)"
+)
+
+
+def _sight_params(sight: Sight) -> dict[str, str]:
+    return {
+        "agent": sight.agent,
+        "leads": "1" if sight.leads else "",
+        "wide": "1" if sight.wide else "",
+        "projects": _array_text(sight.projects) if sight.projects else "",
+    }
+
+
+def _array_text(values: Sequence[str]) -> str:
+    quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
+    return "{" + ",".join(f'"{value}"' for value in quoted) + "}"
+
+
+_SCRUBBED = ("memory", "situation", "audit", "posting", "cue_posting", "shingle", "embedding", "piece", "rejection")
+_UNPROTECTED = """
+    SELECT relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE nspname = :schema AND relkind = 'r' AND NOT (relrowsecurity AND relforcerowsecurity)
+      AND relname NOT IN ('migration', 'meta', 'clock', 'project_alias') ORDER BY relname
+"""
+_ROLE_FACTS = """
+    SELECT current_user, rolsuper, rolbypassrls, EXISTS (
+        SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+        WHERE nspname = :schema AND relname = 'memory' AND pg_has_role(current_user, relowner, 'USAGE')
+    ) FROM pg_roles WHERE rolname = current_user
+"""
+_SERVER_FACTS = """
+    SELECT current_setting('server_version'), pg_database_size(current_database()),
+        (SELECT extversion FROM pg_extension WHERE extname = 'vector')
+"""
+_LOST = ("the connection to the database broke; nothing was changed", "try again in a moment")
+
+
+def translated(error: Exception, path: str) -> Exception:
+    """What went wrong in our words, with what to do next; a mistake of ours stays as it is."""
+    if isinstance(error, pg.UniqueViolation):
+        return errors.Conflict("that id is taken", "give another one, or none")
+    if isinstance(error, (pg.InsufficientPrivilege, pg.UndefinedTable, pg.InvalidSchemaName)):
+        why = (error.diag.message_primary or "not permitted").strip()
+        return errors.StoreError(f"{path}: {why}", f"ask its administrator: GRANT {ROLE} TO your role")
+    for kinds, kind, message, hint in _MEANINGS:
+        if isinstance(error, kinds):
+            return kind(message.format(path=path), hint)
+    return error
+
+
+# A lone surrogate, a NUL, a number beyond 64 bits.
+_ODD_VALUES: tuple[type[Exception], ...] = (UnicodeError, OverflowError, psycopg.DataError)
+_MEANINGS: tuple[tuple[tuple[type[Exception], ...], type[errors.SwarmloreError], str, str], ...] = (
+    (
+        (*_ODD_VALUES, pg.IntegrityError),
+        errors.InvalidInput,
+        "a value was given that cannot be stored or looked for",
+        "give Unicode text, and numbers of usual size",
+    ),
+    (
+        (pg.LockNotAvailable, pg.TooManyConnections, pg.DeadlockDetected, pg.SerializationFailure),
+        errors.StoreBusy,
+        "others are using the store",
+        "try again in a moment",
+    ),
+    ((pg.DiskFull,), errors.StoreFull, "no space left for {path}; nothing was changed", "free some space there"),
+    ((pg.ReadOnlySqlTransaction,), errors.StoreReadOnly, "{path} cannot be written", "connect to the primary server"),
+    ((psycopg.OperationalError,), errors.StoreLost, *_LOST),
+)

@@ -1,0 +1,181 @@
+-- Statements that PostgreSQL says in its own way.
+
+-- name: index_words
+WITH words AS (
+    SELECT left(term, 200) AS term, count(*) OVER () AS size
+    FROM unnest(string_to_array(:title || ' ' || :tags || ' ' || :body, ' ')) AS term WHERE term <> ''
+), added AS (
+    INSERT INTO posting (term, partition, memory_seq, times, size)
+    SELECT term, :partition, :seq, count(*), max(size) FROM words GROUP BY term ORDER BY term
+    RETURNING size
+)
+INSERT INTO place_size (partition, memories, words)
+SELECT :partition, 1, max(size) FROM added HAVING count(*) > 0
+ON CONFLICT (partition) DO UPDATE
+SET memories = place_size.memories + 1, words = place_size.words + excluded.words
+
+-- name: unindex_words
+WITH gone AS (
+    DELETE FROM posting WHERE memory_seq = :seq RETURNING partition, size
+), places AS (
+    SELECT DISTINCT partition, size FROM gone
+)
+UPDATE place_size SET memories = memories - 1, words = words - places.size
+FROM places WHERE place_size.partition = places.partition
+
+-- name: index_cue
+INSERT INTO cue_posting (term, partition, situation_seq, memory_seq, times, size)
+SELECT left(term, 200), :partition, situation.seq, situation.memory_seq, count(*), max(size)
+FROM situation, (
+    SELECT term, count(*) OVER () AS size FROM unnest(string_to_array(:body, ' ')) AS term WHERE term <> ''
+) AS words
+WHERE situation.seq = :seq GROUP BY left(term, 200), situation.seq, situation.memory_seq
+
+-- name: unindex_cue
+DELETE FROM cue_posting WHERE situation_seq = :seq
+
+-- name: search_words
+WITH place AS (
+    SELECT greatest(sum(memories), 1)::FLOAT AS memories, greatest(sum(words) / greatest(sum(memories), 1), 1)::FLOAT AS usual
+    FROM place_size WHERE partition IN (:list:partitions)
+), found AS MATERIALIZED (
+    SELECT term, memory_seq, times, size FROM posting
+    WHERE term IN (:list:terms) AND partition IN (:list:partitions)
+), rarity AS (
+    SELECT term, ln((greatest(place.memories, count(*)) + 1) / (count(*) + 0.5)) AS weight
+    FROM found, place GROUP BY term, place.memories
+)
+SELECT memory_seq FROM found JOIN rarity USING (term), place
+GROUP BY memory_seq
+ORDER BY sum(weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * size / place.usual))) DESC, memory_seq
+LIMIT :limit
+
+-- name: search_cues
+WITH found AS MATERIALIZED (
+    SELECT term, situation_seq, memory_seq, times, size FROM cue_posting
+    WHERE term IN (:list:terms) AND partition IN (:list:partitions)
+), place AS (
+    SELECT greatest(count(DISTINCT situation_seq), 1)::FLOAT AS cues, greatest(avg(size), 1)::FLOAT AS usual FROM found
+), rarity AS (
+    SELECT term, ln((greatest(place.cues, count(*)) + 1) / (count(*) + 0.5)) AS weight
+    FROM found, place GROUP BY term, place.cues
+), best AS (
+    SELECT situation_seq, memory_seq,
+        sum(weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * size / place.usual))) AS fit
+    FROM found JOIN rarity USING (term), place GROUP BY situation_seq, memory_seq
+)
+SELECT memory_seq FROM best ORDER BY fit DESC, situation_seq LIMIT :limit
+
+-- name: memories_of_shingles
+SELECT (
+    SELECT string_agg(near.memory_seq::TEXT, ',') FROM (
+        SELECT memory_seq FROM shingle WHERE partition = :partition AND shingle = asked.value::BIGINT
+        ORDER BY memory_seq DESC LIMIT :look
+    ) AS near
+) FROM json_array_elements_text(:shingles::JSON) WITH ORDINALITY AS asked (value, place) ORDER BY place
+
+-- name: document_frequency
+SELECT term, count(*) FROM posting
+WHERE term IN (:list:terms) AND partition IN (:list:partitions) GROUP BY term
+
+-- name: count_matches
+SELECT count(DISTINCT memory_seq) FROM posting WHERE term IN (:list:terms) AND partition IN (:list:partitions)
+
+-- name: count_place
+SELECT coalesce(sum(memories), 0)::BIGINT FROM place_size WHERE partition = :partition
+
+-- name: count_live
+SELECT coalesce(sum(memories), 0)::BIGINT FROM place_size
+
+-- name: add_embedding
+INSERT INTO embedding (memory_seq, situation_seq, partition, live, change, provider, dimension, data, piece_ids)
+VALUES (:memory_seq, :situation_seq, :partition, :live, 0, :provider, :dimension, :data::vector, :piece_ids)
+
+-- name: turn_embeddings
+UPDATE embedding SET live = :live, partition = :partition
+WHERE memory_seq = :memory_seq AND (live <> :live OR partition <> :partition)
+
+-- name: ids_of_source
+SELECT id FROM memory WHERE partition IN (:list:partitions) AND (forgotten_at IS NULL OR :hidden = 1) AND (
+    source = :source OR EXISTS (
+        SELECT 1 FROM jsonb_each_text(coalesce(more::JSONB -> 'source_ref', '{}')) AS said WHERE said.value = :source
+    )
+)
+
+-- name: ids_derived_from
+SELECT id FROM memory WHERE partition IN (:list:partitions) AND (forgotten_at IS NULL OR :hidden = 1)
+  AND more LIKE '%"derived_from"%' AND EXISTS (
+    SELECT 1 FROM jsonb_path_query(more::JSONB, '$.source_ref.derived_from[*]') AS origin
+    WHERE origin #>> '{}' IN (:list:ids)
+)
+
+-- name: clear_words
+WITH gone AS (DELETE FROM posting) DELETE FROM place_size
+
+-- name: clear_cues
+DELETE FROM cue_posting
+
+-- name: list_memories
+SELECT seq FROM memory
+WHERE partition = :partition
+  AND (:tier = '' OR tier = :tier)
+  AND (:kind = '' OR kind = :kind)
+  AND (:category = '' OR category = :category)
+  AND (:source = '' OR source = :source)
+  AND (:session = '' OR session = :session)
+  AND (:owner = '' OR owner = :owner)
+  AND CASE :status
+        WHEN '' THEN status IN ('candidate', 'established', 'promoted') AND forgotten_at IS NULL
+        WHEN 'any' THEN TRUE
+        WHEN 'forgotten' THEN forgotten_at IS NOT NULL
+        ELSE status = :status AND forgotten_at IS NULL
+      END
+  AND seq < :below
+ORDER BY seq DESC LIMIT :limit
+
+-- Vectors are searched where they are: exactly in small partitions, through the index in large ones.
+
+-- name: seen_partitions
+SELECT id FROM partition
+
+-- name: index_vectors
+SELECT index_vectors(:size)
+
+-- name: count_embedded
+SELECT coalesce(sum(memories), 0)::BIGINT FROM piece_count
+WHERE partition IN (:list:partitions) AND provider = :provider AND piece = -1
+
+-- name: count_pieces
+SELECT piece, sum(memories)::BIGINT FROM piece_count
+WHERE partition IN (:list:partitions) AND provider = :provider AND piece IN (:list:pieces) GROUP BY piece
+
+-- name: nearest_texts
+SELECT memory_seq, 1 - (data <=> :query::vector) FROM embedding
+WHERE live = 1 AND situation_seq = 0 AND provider = :provider AND partition IN (:list:partitions)
+ORDER BY data <=> :query::vector, memory_seq LIMIT :limit
+
+-- name: nearest_cues
+SELECT memory_seq, 1 - (data <=> :query::vector) FROM embedding
+WHERE live = 1 AND situation_seq > 0 AND provider = :provider AND partition IN (:list:partitions)
+ORDER BY data <=> :query::vector, memory_seq LIMIT :limit
+
+-- name: nearest_by_index
+SELECT memory_seq, 1 - (data::vector(SIZE) <=> :query::vector(SIZE)) FROM embedding
+WHERE live = 1 AND situation_seq = 0 AND dimension = SIZE AND provider = :provider AND partition IN (:list:partitions)
+ORDER BY data::vector(SIZE) <=> :query::vector(SIZE) LIMIT :limit
+
+-- name: search_widely
+SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', '200', true),
+    set_config('hnsw.max_scan_tuples', '200000', true)
+
+-- name: cosines_of
+SELECT memory_seq, max(1 - (data <=> :query::vector)) FROM embedding
+WHERE memory_seq IN (:list:seqs) AND provider = :provider AND (situation_seq > 0) = (:cues = 1) GROUP BY memory_seq
+
+-- name: embedding_of
+SELECT memory_seq, partition, live, data::TEXT FROM embedding
+WHERE memory_seq IN (:list:seqs) AND situation_seq = 0 AND provider = :provider
+
+-- name: embeddings_of
+SELECT memory_seq, situation_seq, provider, dimension, data::TEXT, piece_ids FROM embedding
+WHERE memory_seq IN (:list:seqs) ORDER BY memory_seq, situation_seq

@@ -1,0 +1,34 @@
+"""import: take in a file of lessons, from where an interrupted import of it stopped."""
+
+from __future__ import annotations
+
+import argparse
+
+from swarmlore.surfaces import render_files
+from swarmlore.surfaces.cli.desk import Desk
+from swarmlore.surfaces.cli.documents import plain
+
+FORMATS = ("auto", "knowledge", "shared", "legacy-hive", "retractions")
+EXAMPLES = (
+    "swarmlore import .swarm/knowledge.jsonl",
+    "swarmlore import ~/.local/share/opencode-swarm/shared-learnings.jsonl",
+    "swarmlore import old.jsonl --format legacy-hive",
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="lines of JSON, one record each")
+    parser.add_argument(
+        "--format", choices=FORMATS, default="auto", metavar="FORMAT", help="one of: " + ", ".join(FORMATS)
+    )
+
+
+def run(desk: Desk) -> int:
+    with desk.open() as lore, desk.progress("importing, KB") as progress:
+        try:
+            brought = lore.import_file(desk.args.file, desk.args.format, progress)
+        except KeyboardInterrupt:
+            desk.note("stopped; the same command goes on from here")
+            raise
+    document = {**plain(brought), "refusals": [{"line": line, "reason": why} for line, why in brought.refusals]}
+    return desk.show(lambda: document, lambda page: render_files.brought(brought, page))

@@ -1,0 +1,43 @@
+"""migrate-store: everything into another store, compared afterwards."""
+
+from __future__ import annotations
+
+import argparse
+
+from swarmlore.errors import Conflict
+from swarmlore.surfaces import render
+from swarmlore.surfaces.cli.desk import Desk
+from swarmlore.text.url import without_password
+
+EXAMPLES = (
+    "swarmlore migrate-store postgresql://ada@db.example/team",
+    "swarmlore migrate-store ~/lore-copy",
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", metavar="TARGET", help="postgresql://… of a server, or a folder for a file")
+
+
+def run(desk: Desk) -> int:
+    where = without_password(desk.args.target)
+    with desk.open() as lore, desk.progress("copying") as progress:
+        try:
+            told = lore.migrate_store(desk.args.target, progress)
+        except KeyboardInterrupt:
+            desk.note("stopped; what was copied stays there. The same command goes on from here")
+            raise
+    desk.show(
+        lambda: {
+            "target": where,
+            "written": told.written,
+            "known": told.known,
+            "different": list(told.different),
+            "digest": told.digest,
+        },
+        lambda page: render.migrated(told.written, told.known, told.digest, where, page),
+    )
+    if told.different:
+        some = ", ".join(told.different[:5])
+        raise Conflict(f"{len(told.different)} memories differ there: {some}", f"see one: swarmlore get {some[:36]}")
+    return 0

@@ -1,0 +1,91 @@
+"""What people read about files: ledgers, imports, exports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.surfaces.page import Page, clean, many
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from swarmlore.exchange import Founded
+    from swarmlore.importing import Brought
+    from swarmlore.ledger_pass import Synced
+
+LISTED = 20
+
+
+def document(told: Synced | None) -> dict[str, Any] | None:
+    """A pass over a file for programs."""
+    if told is None:
+        return None
+    names = ("read", "added", "updated", "removed", "restored", "redacted", "lines", "written")
+    aside = [{"file": item.file, "line": item.line, "reason": item.reason} for item in told.set_aside]
+    return {**{name: getattr(told, name) for name in names}, "set_aside": aside}
+
+
+def founded(done: Founded, page: Page) -> str:
+    lines = [f"{page.paint('bold', step.state.ljust(14))} {clean(step.what)}{_note(step.note)}" for step in done.steps]
+    if done.synced is not None:
+        lines += _pass("knowledge.jsonl", done.synced, page)
+        lines.append(
+            page.paint("dim", "Commit the folder .swarm to share it; from now on it is kept in step by itself.")
+        )
+    return "\n".join(lines)
+
+
+def _note(note: str) -> str:
+    return f"  ({clean(note)})" if note else ""
+
+
+def trusted(root: str, page: Page, *, on: bool, changed: bool) -> str:
+    if on:
+        word = "From now on" if changed else "As before,"
+        return f"{word} memories are exchanged with the files of {page.paint('bold', clean(root))}."
+    if not changed:
+        return f"Nothing was agreed for {clean(root)}."
+    return f"Memories are no longer exchanged with the files of {page.paint('bold', clean(root))}; all stays as it is."
+
+
+def synced(done: Mapping[str, Synced], page: Page) -> str:
+    return "\n".join(line for path, told in done.items() for line in _pass(path, told, page))
+
+
+def _pass(path: str, told: Synced, page: Page) -> list[str]:
+    counts = {
+        "read": told.read,
+        "added": told.added,
+        "updated": told.updated,
+        "removed": told.removed,
+        "put back": told.restored,
+        "set aside": len(told.set_aside),
+    }
+    said = [f"{count} {name}" for name, count in counts.items() if count] or ["nothing new"]
+    state = "written" if told.written else "unchanged"
+    lines = [f"{page.paint('bold', clean(path))}: {', '.join(said)}; {many(told.lines, 'line')}, {state}"]
+    if told.redacted:
+        what = many(told.redacted, "line held", "lines held")
+        lines.append(page.paint("yellow", f"  {what} secrets; git still has them in its history"))
+    return lines + _some([(f"{item.file} line {item.line}", item.reason) for item in told.set_aside], page)
+
+
+def brought(told: Brought, page: Page) -> str:
+    names = ("added", "updated", "removed", "known", "refused")
+    counts = [f"{getattr(told, name)} {name}" for name in names if getattr(told, name)]
+    lines = [f"{many(told.read, 'line')} read: {', '.join(counts) or 'nothing to take in'}"]
+    if told.resumed_at:
+        lines.append(page.paint("dim", f"  went on after line {told.resumed_at}"))
+    if told.redacted:
+        lines.append(page.paint("yellow", f"  secrets were redacted in {many(told.redacted, 'line')}"))
+    return "\n".join(lines + _some([(f"line {number}", why) for number, why in told.refusals], page))
+
+
+def exported(path: str, count: int, page: Page) -> str:
+    return f"Wrote {page.paint('bold', clean(path))}: {many(count, 'memory', 'memories')}."
+
+
+def _some(items: Sequence[tuple[str, str]], page: Page) -> list[str]:
+    lines = [f"  {page.paint('yellow', clean(where))}: {clean(why)}" for where, why in items[:LISTED]]
+    return lines + ([f"  and {len(items) - LISTED} more; --json lists all"] if len(items) > LISTED else [])
