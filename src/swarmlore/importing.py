@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 IMPORTED = ("auto", "knowledge", "shared", "legacy-hive", "retractions")
 EXPORTED = ("knowledge", "shared")
 TIERS = {"knowledge": "swarm", "shared": "hive", "legacy-hive": "hive", "retractions": "swarm"}
-CHUNK = 200  # rows of one transaction: other writers wait for it
+CHUNK = 100  # rows of one transaction: other writers wait for it
 REFUSALS_LISTED = 10_000
 HEAD_BYTES = 65_536
 LEGACY_TAG = "migration:legacy-hive"
