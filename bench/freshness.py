@@ -29,7 +29,7 @@ from typing import Any
 
 import corpus
 from swarmlore import Lore
-from swarmlore.freshness import WHOLE, Look, Tree
+from swarmlore.freshness.tree import WHOLE, Look, Tree
 from swarmlore.records import Caller, Citation, Cited, Draft
 
 STATES = ("unchanged", "moved", "changed", "gone")

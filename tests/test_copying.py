@@ -139,6 +139,7 @@ def test_a_person_moves_to_a_server_with_two_commands(db: Server, run: Run, monk
     checks = {check["name"]: check["state"] for check in run("doctor", "--json").json["checks"]}
     assert checks["role"] == checks["pgvector"] == checks["postgresql"] == "ok"
     assert run("backup").code == 2
+    assert "server's store is in use" in run("restore-backup", "copy.db", "--yes").err
     assert run("config", "store", "").code == 0
     assert run("stats", "--json").json["live"] == 1
 

@@ -84,6 +84,19 @@ def test_an_erased_memory_leaves_no_text_in_the_file(clone: Clone) -> None:
     assert b"secretive" not in clone.file.read_bytes()
 
 
+def test_the_commits_that_still_hold_an_erased_memory_are_named(clone: Clone) -> None:
+    git = ["git", "-C", str(clone.root), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    first, other = clone.remember(PNPM), clone.remember("The staging database listens on port 5432")
+    subprocess.run([*git, "add", ".swarm"], check=True)
+    subprocess.run([*git, "commit", "-qm", "Share"], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    with clone.open() as lore:
+        lore.forget(first, erase=True)
+        assert lore.commits_holding(first) == (head,) == lore.commits_holding(other)
+        assert lore.commits_holding("nothing-of-the-kind") == ()
+
+
 def test_a_memory_that_was_never_shared_needs_no_deletion(tmp_path: Path) -> None:
     clone = Clone(tmp_path, init=False)
     id = clone.remember(PNPM)
@@ -272,7 +285,7 @@ def test_two_lines_of_one_memory_become_one(clone: Clone) -> None:
 
 
 def test_a_large_file_waits_until_somebody_asks(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("swarmlore.ledger.AUTOMATIC_BYTES", 100)
+    monkeypatch.setattr("swarmlore.sharing.ledger.AUTOMATIC_BYTES", 100)
     clone.write(a_line())
     with clone.open() as lore:
         assert lore.list() == ()
@@ -281,7 +294,7 @@ def test_a_large_file_waits_until_somebody_asks(clone: Clone, monkeypatch: pytes
 
 
 def test_many_new_lines_wait_until_somebody_asks(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("swarmlore.ledger_pass.AUTOMATIC_LINES", 2)
+    monkeypatch.setattr("swarmlore.sharing.ledger_pass.AUTOMATIC_LINES", 2)
     clone.write(*(a_line(id=f"line-{number}", lesson=f"{PORT} of shard {number}") for number in range(3)))
     with clone.open() as lore:
         assert lore.list() == ()
@@ -293,7 +306,7 @@ def test_many_new_lines_wait_until_somebody_asks(clone: Clone, monkeypatch: pyte
 
 def test_many_changes_of_the_store_wait_as_well(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     clone.sync()
-    monkeypatch.setattr("swarmlore.ledger_pass.AUTOMATIC_LINES", 2)
+    monkeypatch.setattr("swarmlore.sharing.ledger_pass.AUTOMATIC_LINES", 2)
     path = clone.root / "in.jsonl"
     path.write_text("".join(json.dumps(a_line(id=f"l{n}", lesson=f"{PORT} of shard {n}")) + "\n" for n in range(80)))
     with clone.open() as lore:
@@ -486,7 +499,7 @@ def test_two_projects_keep_the_hives_file_in_step(clone: Clone) -> None:
 
 def test_a_file_that_changes_while_it_is_read_is_read_again(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     """As when git checks out another branch in the middle of a pass."""
-    from swarmlore.ledger_pass import Pass
+    from swarmlore.sharing.ledger_pass import Pass
 
     clone.remember(PNPM)
     take_in = Pass._entries
@@ -586,9 +599,9 @@ def test_looking_loads_nothing_that_reads_or_writes_files_while_nothing_has_chan
     code = (
         "import sys; from swarmlore import Lore; from conftest import ALICE, quick_env\n"
         f"lore = Lore.open({str(clone.home)!r}, cwd={str(clone.root)!r}, caller=ALICE, env=quick_env())\n"
-        "lore.list(); print(sorted(m for m in sys.modules if m in ('swarmlore.ledger', 'swarmlore.rules.gate', 'hashlib')))"
+        "lore.list(); print(sorted(m for m in sys.modules if m in ('swarmlore.sharing.ledger', 'swarmlore.rules.gate', 'hashlib')))"
     )
     env = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     loaded = done.stdout.strip()
-    assert "swarmlore.ledger" not in loaded
+    assert "swarmlore.sharing.ledger" not in loaded

@@ -11,10 +11,10 @@ import pytest
 
 from conftest import ALICE, BOB, NOW, OTHER, a_memory, an_operation, new_id
 from swarmlore.config import Settings
-from swarmlore.importing import Importing, export_lines
-from swarmlore.ledger import Ledger
-from swarmlore.places import Place
 from swarmlore.records import Caller
+from swarmlore.sharing.importing import Importing, export_lines
+from swarmlore.sharing.ledger import Ledger
+from swarmlore.sharing.places import Place
 from swarmlore.store.base import Operation
 from swarmlore.store.ledgers import ImportState, KnownLine, LedgerState
 from swarmlore.store.store import Store

@@ -19,9 +19,9 @@ from clones import FILES, Clock, Clone, git
 from conftest import ALICE
 from swarmlore import Lore
 from swarmlore.frozen import replace
-from swarmlore.merge_driver import merge_files, merge_lines
 from swarmlore.records import Caller, Memory
 from swarmlore.rules.birth import confirm
+from swarmlore.sharing.merge_driver import merge_files, merge_lines
 from test_store_machine import FAST_DISK
 
 DAY_S = 86_400.0

@@ -228,6 +228,14 @@ def load(home: str, project_root: str, env: Mapping[str, str], flags: Mapping[st
     return _build(found, warnings)
 
 
+def uses_server(home: str, env: Mapping[str, str]) -> bool:
+    """Whether a home's memories are on a server; a broken file does not say so."""
+    try:
+        return bool(load(home, "", env).store.url)
+    except ConfigError:
+        return False
+
+
 def _build(found: Mapping[str, tuple[Any, str]], warnings: list[str]) -> Settings:
     chosen: dict[str, dict[str, Any]] = {name: {} for name in _SECTIONS}
     for name, (value, _) in found.items():

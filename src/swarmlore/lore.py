@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from swarmlore.belonging import Identity
     from swarmlore.doctor import Check
     from swarmlore.embedding import Progress
-    from swarmlore.exchange import Founded
-    from swarmlore.importing import Brought
-    from swarmlore.ledger_pass import Synced
     from swarmlore.recall import Hits
     from swarmlore.records import AuditRow, Block, Cited, Memory, Receipt, Rejection, Remembered, Stale
+    from swarmlore.sharing.exchange import Founded
+    from swarmlore.sharing.importing import Brought
+    from swarmlore.sharing.ledger_pass import Synced
     from swarmlore.store.copying import Copied
     from swarmlore.writing import Imported
 
@@ -110,16 +110,16 @@ class Lore(Parts):
         """The citations of a memory, held against the working tree."""
         if not memory.citations:
             return ()
-        from swarmlore.freshness import WHOLE
+        from swarmlore.freshness.tree import WHOLE
 
         with self._guard:
             return self._look(WHOLE).cited(memory)
 
     def stale(self, *, moved: bool = False, progress: Progress | None = None) -> tuple[Stale, ...]:
         """Memories of this project whose cited code has changed or is gone, with a diff; with `moved` also those."""
-        from swarmlore.freshness import WHOLE
+        from swarmlore.freshness.stale import find_stale
+        from swarmlore.freshness.tree import WHOLE
         from swarmlore.rules.freshness import STALE
-        from swarmlore.stale import find_stale
 
         with self._guard:
             states = (*STALE, "moved") if moved else STALE
@@ -127,8 +127,8 @@ class Lore(Parts):
 
     def follow(self) -> tuple[Memory, ...]:
         """Record the new lines of cited code that has moved, in one operation."""
-        from swarmlore.freshness import WHOLE
-        from swarmlore.stale import find_stale, follow
+        from swarmlore.freshness.stale import find_stale, follow
+        from swarmlore.freshness.tree import WHOLE
 
         with self._changing():
             found = find_stale(self.store.citing(self.caller), self._look(WHOLE), ("moved",))
@@ -166,6 +166,16 @@ class Lore(Parts):
 
         with self._guard:
             return tuple(holding(self.home, id))
+
+    def commits_holding(self, id: str) -> tuple[str, ...]:
+        """The commits whose ledger names a memory; erasing does not reach git's history."""
+        from swarmlore.freshness.checkout import commits_naming
+
+        with self._guard:
+            ledger = os.path.join(".swarm", "knowledge.jsonl")
+            if not os.path.exists(os.path.join(self.project.root, ledger)):
+                return ()
+            return tuple(commits_naming(self.project.root, f'"{id}"', ledger))
 
     def history(self, ref: str) -> tuple[AuditRow, ...]:
         """Every change of one memory, oldest first."""
@@ -220,7 +230,7 @@ class Lore(Parts):
 
     def export_file(self, path: str, format: str = "knowledge") -> int:
         """Write them to a file, whole or not at all; returns the number of lines."""
-        from swarmlore.importing import write_lines
+        from swarmlore.sharing.importing import write_lines
 
         return write_lines(path, lambda: self.export_lines(format))
 
@@ -321,6 +331,9 @@ class Lore(Parts):
         from swarmlore.backups import inspect, restore
 
         folder = home or config.home_dir(os.environ)
+        if config.uses_server(folder, os.environ):
+            hint = "go back to the file first: swarmlore config store ''"
+            raise InvalidInput("a server's store is in use here", hint)
         found = inspect(path)  # before anything is made: a wrong name changes nothing
         make_home(folder)
         return found, restore(folder, found, round(time.time(), 3))

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from swarmlore.config import Settings
     from swarmlore.doctor import Doctor
     from swarmlore.embedding import Embedding
-    from swarmlore.exchange import Exchange
-    from swarmlore.freshness import Budget, Look, Tree
+    from swarmlore.freshness.tree import Budget, Look, Tree
     from swarmlore.inject import Injector
     from swarmlore.project import Project
     from swarmlore.recall import Recaller
     from swarmlore.records import Caller
+    from swarmlore.sharing.exchange import Exchange
     from swarmlore.writing import Writing
 
 CATCH_UP_AT_CLOSE = 64  # texts that a process with a loaded model embeds before it leaves
@@ -210,7 +210,7 @@ class Parts:
 
     @cached_property
     def exchange(self) -> Exchange:
-        from swarmlore.exchange import Exchange
+        from swarmlore.sharing.exchange import Exchange
 
         def operation(caller: Caller, verb: str) -> Operation:
             return replace(self._operation(verb), caller=caller)
@@ -219,13 +219,13 @@ class Parts:
 
     @cached_property
     def _tree(self) -> Tree:
-        from swarmlore.freshness import Tree
+        from swarmlore.freshness.tree import Tree
 
         return Tree(self.project.root)
 
     def _look(self, budget: Budget | None = None) -> Look:
         """A look at the working tree, for the memories of its project."""
-        from swarmlore.freshness import Look
+        from swarmlore.freshness.tree import Look
 
         names = cache(lambda: frozenset(self.store.names_of(self.caller.project)))
         own = self.caller.project

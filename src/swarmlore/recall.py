@@ -29,7 +29,7 @@ from swarmlore.text.words import query_terms
 from swarmlore.typed import choose
 
 if TYPE_CHECKING:
-    from swarmlore.freshness import Look
+    from swarmlore.freshness.tree import Look
 
 MAX_LIMIT = 1000
 MAX_QUERY_CHARS = 20_000

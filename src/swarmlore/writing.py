@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.embedding import Embedding, Progress
-    from swarmlore.freshness import Tree
+    from swarmlore.freshness.tree import Tree
     from swarmlore.rules.upsert import Decision
 
 FROM_ELSEWHERE = ("import", "migration")  # what such texts cite may have changed since they were written

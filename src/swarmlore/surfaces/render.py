@@ -278,7 +278,9 @@ def _cites(cited: Sequence[Cited]) -> list[tuple[str, str]]:
 # What happened
 
 
-def forgotten(gone: Sequence[Memory], backups: Sequence[str], page: Page, *, erased: bool) -> str:
+def forgotten(
+    gone: Sequence[Memory], backups: Sequence[str], commits: Sequence[str], page: Page, *, erased: bool
+) -> str:
     if not gone:
         return "There was nothing to forget."
     names = ", ".join(_handle(memory, page) for memory in gone)
@@ -288,6 +290,9 @@ def forgotten(gone: Sequence[Memory], backups: Sequence[str], page: Page, *, era
     if backups:
         lines.append(page.paint("yellow", "These backups still hold it; delete them if it must be gone:"))
         lines += [f"  {clean(path)}" for path in backups]
+    if commits:
+        lines.append(page.paint("yellow", "Git's history of .swarm/knowledge.jsonl still holds it, since:"))
+        lines += _some([clean(commit[:12]) for commit in commits])
     return "\n".join(lines)
 
 

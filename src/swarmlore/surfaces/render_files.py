@@ -10,9 +10,9 @@ from swarmlore.surfaces.page import Page, clean, many
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.exchange import Founded
-    from swarmlore.importing import Brought
-    from swarmlore.ledger_pass import Synced
+    from swarmlore.sharing.exchange import Founded
+    from swarmlore.sharing.importing import Brought
+    from swarmlore.sharing.ledger_pass import Synced
 
 LISTED = 20
 

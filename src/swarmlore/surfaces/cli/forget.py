@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING
@@ -34,10 +34,11 @@ def run(desk: Desk) -> int:
         if args.erase:
             desk.confirm(_question(lore, args))
         gone = _forget(lore, args)
-        kept_in = _backups(lore, gone) if args.erase else []
+        backups = _holding(lore.backups_holding, gone) if args.erase else []
+        commits = _holding(lore.commits_holding, gone) if args.erase else []
         return desk.show(
-            lambda: {"forgotten": plain(gone), "erased": args.erase, "backups": kept_in},
-            lambda page: render.forgotten(gone, kept_in, page, erased=args.erase),
+            lambda: {"forgotten": plain(gone), "erased": args.erase, "backups": backups, "commits": commits},
+            lambda page: render.forgotten(gone, backups, commits, page, erased=args.erase),
         )
 
 
@@ -54,6 +55,6 @@ def _question(lore: Lore, args: argparse.Namespace) -> str:
     return f"Erase everything from {args.session or args.source} for good?"
 
 
-def _backups(lore: Lore, gone: Sequence[Memory]) -> list[str]:
-    """The backups that still hold any of them."""
-    return sorted({path for memory in gone for path in lore.backups_holding(memory.id)})
+def _holding(look: Callable[[str], Sequence[str]], gone: Sequence[Memory]) -> list[str]:
+    """Where any of them still is, as far as erasing does not reach."""
+    return sorted({place for memory in gone for place in look(memory.id)})

@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
-from swarmlore import trusting
 from swarmlore.config import Settings
 from swarmlore.errors import ConfigError, NotAllowed, NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.places import Place
 from swarmlore.project import Project
 from swarmlore.records import Caller
+from swarmlore.sharing import trusting
+from swarmlore.sharing.places import Place
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
     from swarmlore.doctor import Check
     from swarmlore.embedding import Progress
-    from swarmlore.founding import Step
-    from swarmlore.importing import Brought
-    from swarmlore.ledger import Ledger
-    from swarmlore.ledger_pass import Synced
+    from swarmlore.sharing.founding import Step
+    from swarmlore.sharing.importing import Brought
+    from swarmlore.sharing.ledger import Ledger
+    from swarmlore.sharing.ledger_pass import Synced
 
 
 @frozen
@@ -83,7 +83,7 @@ class Exchange:
 
     def init(self, *, dry_run: bool = False) -> Founded:
         """Make the project's folder for its ledger, agree to it, and exchange for the first time."""
-        from swarmlore.founding import Step, found
+        from swarmlore.sharing.founding import Step, found
 
         self._ledger(self._project_place()).check_allowed()
         steps = found(self._root, dry_run=dry_run)
@@ -125,13 +125,13 @@ class Exchange:
         return {os.path.join(ledger.place.folder, ledger.place.main): ledger.sync() for ledger in ledgers}
 
     def bring(self, path: str, format: str, progress: Progress | None) -> Brought:
-        from swarmlore.importing import Importing
+        from swarmlore.sharing.importing import Importing
 
         importing = Importing(self._store, self._caller, self._settings, self._name)
         return importing.run(path, format, self._operation(self._caller, "import"), progress)
 
     def lines(self, format: str) -> Iterator[bytes]:
-        from swarmlore.importing import export_lines
+        from swarmlore.sharing.importing import export_lines
 
         return export_lines(self._store, self._caller, self._name, format)
 
@@ -139,7 +139,7 @@ class Exchange:
         """What `doctor` says about the files."""
         from swarmlore.doctor import Check
         from swarmlore.formats.folder import Folder
-        from swarmlore.set_aside import count_aside
+        from swarmlore.sharing.set_aside import count_aside
 
         try:
             ledgers = list(self._ledgers())
@@ -189,7 +189,7 @@ class Exchange:
         return project == mine or project in self._store.names_of(mine)
 
     def _ledger(self, place: Place) -> Ledger:
-        from swarmlore.ledger import Ledger
+        from swarmlore.sharing.ledger import Ledger
 
         return Ledger(self._store, self._caller, self._settings, place, self._operation)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from swarmlore.admission import Admission
 from swarmlore.config import Settings
 from swarmlore.errors import Conflict, NotAllowed, SwarmloreError
 from swarmlore.formats.folder import Folder
 from swarmlore.frozen import replace
-from swarmlore.ledger_pass import Pass, Synced, too_much
-from swarmlore.places import Place
 from swarmlore.records import Caller
+from swarmlore.sharing.admission import Admission
+from swarmlore.sharing.ledger_pass import Pass, Synced, too_much
+from swarmlore.sharing.places import Place
 from swarmlore.store.base import Operation
 from swarmlore.store.ledgers import LedgerState
 from swarmlore.store.store import Store

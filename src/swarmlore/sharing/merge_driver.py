@@ -16,7 +16,7 @@ from swarmlore.formats.jsonl import MARK, BadLine
 from swarmlore.formats.knowledge import from_object, to_line
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.rules.merge import Version, merge
-from swarmlore.set_aside import rejected_lines
+from swarmlore.sharing.set_aside import rejected_lines
 
 if TYPE_CHECKING:
     from typing import BinaryIO

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from swarmlore.differences import with_difference
 from swarmlore.errors import InvalidInput
-from swarmlore.freshness import Look, Tree
+from swarmlore.freshness.differences import with_difference
+from swarmlore.freshness.tree import Look, Tree
 from swarmlore.frozen import replace
 from swarmlore.identity import may_change
 from swarmlore.records import Citation, Cited, Memory, Stale

@@ -9,17 +9,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from io import BytesIO
 
-from swarmlore.admission import Admission, Refused
 from swarmlore.errors import Conflict, NotAllowed
 from swarmlore.formats import jsonl
 from swarmlore.formats.folder import Folder, stamp_of
 from swarmlore.formats.jsonl import BadLine, Line
 from swarmlore.formats.knowledge import from_object, to_line
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.places import Place
 from swarmlore.records import Memory
 from swarmlore.rules.merge import Version, merge, settled
-from swarmlore.set_aside import SetAside, keep_aside, rejected_lines
+from swarmlore.sharing.admission import Admission, Refused
+from swarmlore.sharing.places import Place
+from swarmlore.sharing.set_aside import SetAside, keep_aside, rejected_lines
 from swarmlore.store.base import Operation
 from swarmlore.store.ledgers import KnownLine, LedgerState
 from swarmlore.store.store import Store

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 
-from swarmlore.admission import Admission, Refused, nothing
 from swarmlore.config import Settings
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound
 from swarmlore.formats import jsonl
@@ -15,6 +14,7 @@ from swarmlore.formats.knowledge import derived_id, from_object, to_line
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import CATEGORIES, Caller
 from swarmlore.rules.merge import Version, merge
+from swarmlore.sharing.admission import Admission, Refused, nothing
 from swarmlore.store.base import Operation
 from swarmlore.store.ledgers import ImportState
 from swarmlore.store.store import Store
@@ -184,7 +184,7 @@ class _Retractions(_Import):
         return chunk
 
     def _store_all(self, fresh: list[tuple[Line, Any]]) -> None:
-        from swarmlore.retracting import retract
+        from swarmlore.sharing.retracting import retract
 
         for line, retraction in fresh:
             for outcome, why in retract(self._store, self._operation, retraction):

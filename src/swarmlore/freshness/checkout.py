@@ -95,6 +95,13 @@ def commits_of(root: str, since: str, path: str) -> list[str]:
     return []
 
 
+def commits_naming(root: str, word: str, path: str) -> list[str]:
+    """The commits of any branch that brought a word into a file or took it out, newest first."""
+    asked = ["log", "--all", "--format=%H", f"--max-count={10 * VERSIONS}", f"-S{word}", "--no-textconv", "--", path]
+    listed = _git(root, asked, SMALL_BYTES * VERSIONS)
+    return [line for line in (listed or b"").decode("ascii", "replace").split() if is_commit(line)]
+
+
 def _git(root: str, words: Sequence[str], most: int) -> bytes | None:
     """What git answers, up to one byte more than `most`; None where it fails, is missing or takes too long."""
     import subprocess

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from swarmlore.checkout import commits_of, file_at
-from swarmlore.freshness import MAX_FILE_BYTES, Tree, Unreadable
+from swarmlore.freshness.checkout import commits_of, file_at
+from swarmlore.freshness.tree import MAX_FILE_BYTES, Tree, Unreadable
 from swarmlore.frozen import frozen, replace
 from swarmlore.records import Citation, Cited
 from swarmlore.rules.freshness import STALE, place

@@ -15,8 +15,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from swarmlore.checkout import head_commit
 from swarmlore.errors import InvalidInput
+from swarmlore.freshness.checkout import head_commit
 from swarmlore.frozen import frozen, replace
 from swarmlore.records import MAX_CITATIONS, Citation, Cited, Memory
 from swarmlore.text.citations import HINT, find_citations, is_sound, parse_citation

@@ -1,0 +1,1 @@
+"""Memories in files that others read and write: ledgers in git, imports, exports."""
