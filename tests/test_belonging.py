@@ -434,6 +434,35 @@ def test_an_address_or_an_id_can_be_a_former_name(at: Open, tmp_path: Path) -> N
     assert told(at, one) == told(at, two) == {FIRST, SECOND}
 
 
+@pytest.mark.parametrize("said", ["folder", "address"])
+def test_what_was_joined_can_be_parted_with_all_that_came_with_it(at: Open, tmp_path: Path, said: str) -> None:
+    one, two = a_repository(tmp_path / "one", "https://git.example/one"), a_repository(tmp_path / "two")
+    tell(at, one, FIRST)
+    tell(at, two, SECOND)
+    with at(two, "lead", "lead") as lore:
+        before = lore.identity()
+        name = str(one) if said == "folder" else "git.example/one"
+        assert told(at, one) == {FIRST}
+        lore.join(name)
+        assert {memory.text for memory in lore.list()} == {FIRST, SECOND}
+        assert lore.part(name).aliases == before.aliases
+    assert (told(at, one), told(at, two)) == ({FIRST}, {SECOND})
+    assert told(at, one.rename(tmp_path / "moved")) == {FIRST}
+
+
+@pytest.mark.parametrize("said", ["folder", "address"])
+def test_a_new_folder_that_was_joined_can_leave_again(at: Open, tmp_path: Path, said: str) -> None:
+    one, two = a_repository(tmp_path / "one", "https://git.example/one"), a_repository(tmp_path / "two")
+    tell(at, one, FIRST)
+    name = str(one) if said == "folder" else "git.example/one"
+    with at(two, "lead", "lead") as lore:
+        lore.join(name)
+    assert told(at, two) == {FIRST}
+    with at(two, "lead", "lead") as lore:
+        lore.part(name)
+    assert (told(at, one), told(at, two)) == ({FIRST}, set())
+
+
 def test_only_a_lead_or_a_person_says_which_projects_are_one(at: Open, tmp_path: Path) -> None:
     one, two = a_repository(tmp_path / "one", "https://git.example/one"), a_repository(tmp_path / "two")
     tell(at, one, FIRST)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+import os
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -371,3 +372,17 @@ def test_only_a_file_with_the_known_hash_is_read(tmp_path: Path) -> None:
     assert read_checked(str(file), hashlib.sha256(b"weights").hexdigest(), "") == b"weights"
     with pytest.raises(Unavailable, match="SHA-256 differs"):
         read_checked(str(file), hashlib.sha256(b"other").hexdigest(), "")
+
+
+def test_the_model_leaves_nothing_behind_and_opens_no_connection(tmp_path: Path) -> None:
+    """onnxruntime would note device and process under the user's cache, to send them later."""
+    code = (
+        "import socket, sys\n"
+        "def refuse(*_, **__): raise AssertionError('a connection')\n"
+        "socket.socket.connect = refuse\n"
+        "from swarmlore.providers.minilm import MiniLM\n"
+        "MiniLM({}).embed(['hello'])\n"
+    )
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "XDG_"))}
+    subprocess.run([sys.executable, "-c", code], env={**env, "HOME": str(tmp_path)}, check=True, timeout=120)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

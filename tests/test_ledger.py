@@ -80,7 +80,7 @@ def test_an_erased_memory_leaves_no_text_in_the_file(clone: Clone) -> None:
     with clone.open() as lore:
         lore.forget(id, erase=True)
     (line,) = clone.lines()
-    assert set(line) == {"id", "status", "deleted_at"}
+    assert set(line) == {"id", "status", "deleted_at", "erased"}
     assert b"secretive" not in clone.file.read_bytes()
 
 
@@ -168,6 +168,39 @@ def test_a_line_that_somebody_added_is_known_at_the_next_recall(clone: Clone) ->
     with clone.open() as lore:
         (hit,) = lore.recall("port of the database of the tests")
     assert (hit.memory.id, hit.memory.tags, hit.memory.trust) == ("0199-a-line", ("db",), 2)
+
+
+def test_looking_takes_lines_in_and_writes_no_file(clone: Clone) -> None:
+    clone.remember(PNPM)
+    kept = clone.lines()[0]
+    clone.write(a_line(tags=["z", "a"]), b"no record")
+    folder = clone.root / ".swarm"
+    before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
+    with clone.open() as lore:
+        assert {memory.text for memory in lore.list()} == {PNPM, PORT}
+        (check,) = [check for check in lore.doctor() if check.message.startswith("knowledge.jsonl")]
+        assert (check.state, "1 line cannot be taken in" in check.message) == ("warn", True)
+        assert {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()} == before
+        lore.remember("The staging database listens on port 5432")
+    assert [line["id"] for line in clone.lines()][:2] == ["0199-a-line", kept["id"]]
+    assert len(clone.lines()) == 3
+    assert (folder / "knowledge-unreadable.jsonl").read_bytes().count(b"no record") == 1
+    assert not clone.sync().written
+
+
+def test_what_came_in_by_looking_is_no_change_to_follow(
+    clone: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Clone(tmp_path / "other", clone.clock)
+    monkeypatch.setattr("swarmlore.sharing.ledger_pass.AUTOMATIC_LINES", 2)
+    monkeypatch.setattr("swarmlore.sharing.ledger_pass.OVERLAP", 0)
+    for number in range(5):
+        other.remember(f"Service {number * 7919} listens on port {2000 + number * 13}")
+        clone.file.write_bytes(other.file.read_bytes())
+        with clone.open() as lore:
+            assert len(lore.list()) == number + 1
+    clone.remember(PNPM)
+    assert len(clone.lines()) == 6
 
 
 def test_a_changed_line_changes_the_memory_and_its_history_says_from_where(clone: Clone) -> None:
@@ -390,6 +423,89 @@ def test_trust_takes_in_and_distrust_leaves_all_alone(tmp_path: Path) -> None:
     assert clone.content() == before
 
 
+def ledger_check(lore: Lore) -> tuple[str, str]:
+    (check,) = [check for check in lore.doctor() if check.name == "ledger"]
+    return check.state, check.message
+
+
+UNREAD = ("warn", "this repository shares lessons; nothing is read until you say: swarmlore trust")
+
+
+def test_doctor_says_when_shared_lessons_wait_for_an_agreement(tmp_path: Path) -> None:
+    clone = Clone(tmp_path, init=False)
+    git(clone.root, "init", "-q")
+    with clone.open() as lore:
+        assert ledger_check(lore)[0] == "ok"
+        lore.trust(hive=True)
+        (clone.root / ".swarm").mkdir()
+        clone.write(a_line(), a_line(id="0199-b-line", lesson=PNPM))
+        assert UNREAD in {(check.state, check.message) for check in lore.doctor()}
+        lore.trust(on=False, hive=True)
+        assert ledger_check(lore) == UNREAD
+        done = lore.trust()
+        assert done.synced is not None
+        assert (done.changed, done.synced.added, done.synced.lines) == (True, 2, 2)
+        assert done.driver == "git was not told how to merge the shared lessons here"
+        assert ledger_check(lore)[0] == "ok"
+        lore.init()
+        again = lore.trust()
+        assert (again.changed, again.driver) == (False, "")
+
+
+def test_the_commands_say_what_came_in_and_what_would_go_out(tmp_path: Path) -> None:
+    clone = Clone(tmp_path, init=False)
+    git(clone.root, "init", "-q")
+    (clone.root / ".swarm").mkdir()
+    clone.write(a_line(), a_line(id="0199-b-line", lesson=PNPM))
+
+    def said(*words: str) -> str:
+        env = {**quick_env(), "PATH": os.environ["PATH"], "SWARMLORE_HOME": str(clone.home), "HOME": str(tmp_path)}
+        command = [sys.executable, "-m", "swarmlore", *words]
+        return subprocess.run(command, cwd=clone.root, env=env, capture_output=True, text=True, check=True).stdout
+
+    assert "nothing is read until you say: swarmlore trust" in said("doctor")
+    told = said("trust", "--yes")
+    assert "2 lessons came in; 2 lines in the file." in told
+    assert "swarmlore init sets the merge driver" in told
+    assert "0 lessons" in said("init", "--dry-run")
+    assert "came in" not in said("trust", "--yes")
+    assert json.loads(said("trust", "--yes", "--json"))["changed"] is False
+
+
+def test_another_worktree_and_a_moved_folder_wait_for_an_agreement_and_doctor_says_so(tmp_path: Path) -> None:
+    clone = Clone(tmp_path, init=False)
+    git(clone.root, "init", "-q")
+    with clone.open() as lore:
+        lore.init()
+        lore.remember(PNPM)
+    git(clone.root, "add", "-A")
+    git(clone.root, "commit", "-q", "-m", "share")
+    git(clone.root, "worktree", "add", "-q", str(tmp_path / "tree"))
+    clone.root.rename(tmp_path / "moved")
+    for root in ("tree", "moved"):
+        clone.root = tmp_path / root
+        with clone.open() as lore:
+            assert ledger_check(lore) == UNREAD
+
+
+def test_a_plan_says_how_many_lessons_would_be_shared(tmp_path: Path) -> None:
+    clone = Clone(tmp_path, init=False)
+    clone.remember(PNPM)
+    clone.remember(PORT)
+    clone.remember("A private thought about the pnpm lockfile", tier="agent")
+    clone.remember("What was said in the session of today", source="transcript")
+    with clone.open() as lore:
+        lore.forget(lore.remember("The staging database listens on port 5432").memory.id)
+
+        def planned() -> list[str]:
+            return [step.note for step in lore.init(dry_run=True).steps if step.state == "would be shared"]
+
+        assert planned() == ["2 lessons"]
+        lore.init()
+        assert planned() == ["0 lessons"]
+    assert len(clone.lines()) == 2
+
+
 def test_agreement_lies_in_the_home_and_is_private(clone: Clone) -> None:
     told = json.loads((clone.home / "trusted.json").read_text())
     assert list(told["roots"]) == [str(clone.root.resolve())]
@@ -434,13 +550,14 @@ def test_init_shows_its_steps_and_does_them_once(tmp_path: Path) -> None:
     with clone.open() as lore:
         planned = lore.init(dry_run=True)
         assert not (clone.root / ".swarm").exists()
-        assert {step.state for step in planned.steps} == {"would be made", "would be set", "would be noted"}
+        states = {"would be made", "would be set", "would be noted", "would be shared"}
+        assert {step.state for step in planned.steps} == states
         first = lore.init()
         assert {step.state for step in first.steps} == {"made", "set", "noted"}
         again = lore.init()
         assert {step.state for step in again.steps} == {"there already"}
     driver = git(clone.root, "config", "merge.swarmlore.driver").stdout.strip()
-    assert driver.endswith("merge-driver %O %A %B %P")
+    assert driver.startswith(f"{sys.executable} -P -m swarmlore merge-driver %O %A %B %P || ")
     assert "merge=swarmlore" in (clone.root / ".swarm" / ".gitattributes").read_text()
 
 
@@ -452,6 +569,26 @@ def test_init_adds_to_files_that_are_there_and_changes_nothing_else(tmp_path: Pa
         lore.init()
     assert (clone.root / ".swarm" / ".gitignore").read_text().startswith("mine\n")
     assert sorted(os.listdir(clone.root)) == [".swarm"]
+
+
+def test_doctor_says_when_git_cannot_start_the_merge_driver(tmp_path: Path) -> None:
+    clone = Clone(tmp_path, init=False)
+    git(clone.root, "init", "-q")
+
+    def told() -> list[str]:
+        with clone.open() as lore:
+            return [check.message for check in lore.doctor() if check.name == "merge driver"]
+
+    with clone.open() as lore:
+        lore.init()
+    assert told() == []
+    git(clone.root, "config", "merge.swarmlore.driver", "'/gone away/python' -m swarmlore merge-driver %O %A %B %P")
+    assert told() == ["git's merge driver for the shared lessons is gone: /gone away/python"]
+    git(clone.root, "config", "--remove-section", "merge.swarmlore")
+    assert told() == ["git was not told how to merge the shared lessons here"]
+    with clone.open() as lore:
+        assert "set" in {step.state for step in lore.init().steps}
+    assert told() == []
 
 
 def test_init_says_when_git_ignores_the_folder(tmp_path: Path) -> None:

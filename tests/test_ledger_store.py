@@ -108,7 +108,7 @@ def test_a_ledger_is_kept_in_step_both_ways(store: Store, place: Place) -> None:
     by_id = {str(line["id"]): line for line in lines(place)}
     assert set(by_id) == {mine.id, erased.id, "x1"}
     assert "lesson" not in by_id[mine.id]
-    assert set(by_id[erased.id]) == {"id", "status", "deleted_at"}
+    assert set(by_id[erased.id]) == {"id", "status", "deleted_at", "erased"}
     assert book.follow(changed=True) is None
     assert not book.sync().written
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from conftest import NOW
 from swarmlore.frozen import replace
 from swarmlore.records import Citation, Confirmation, Memory
-from swarmlore.rules.merge import Version, applied, merge, merge_all, published, settled
+from swarmlore.rules.merge import Version, applied, erasure, merge, merge_all, published, settled
 from test_knowledge_lines import memories
 
 some_times = st.integers(1, 6).map(float)  # few, so that they often meet
@@ -31,7 +31,8 @@ def versions(draw: Any) -> Version:
             Confirmation(where, at) for where, at in draw(st.dictionaries(st.sampled_from("abc"), some_times)).items()
         ),
     )
-    return published(memory, "p", situations=draw(st.booleans()))
+    version = published(memory, "p", situations=draw(st.booleans()))
+    return settled(replace(version, erased=version.gone and draw(st.booleans())))
 
 
 @given(versions(), versions())
@@ -63,6 +64,10 @@ def test_merging_again_changes_nothing(one: Version, other: Version) -> None:
 def test_nothing_gathered_is_lost(several: list[Version]) -> None:
     merged = merge_all(several)
     assert merged is not None
+    if merged.erased:  # the one case where it is
+        assert merged == erasure("one", "swarm", max(v.deleted_at for v in several if v.erased))
+        return
+    assert not any(version.erased for version in several)
     for version in several:
         assert set(version.memory.tags) <= set(merged.memory.tags)
         assert set(version.memory.citations) <= set(merged.memory.citations)
@@ -75,7 +80,7 @@ def test_the_newest_content_wins_unless_a_deletion_is_as_new(several: list[Versi
     newest = max((v.memory.updated_at for v in several if v.memory.text), default=0.0)
     deleted = max(v.deleted_at for v in several)
     assert merged is not None
-    assert merged.gone == (deleted >= newest)
+    assert merged.gone == (deleted >= newest or any(v.erased for v in several))
     if not merged.gone:
         assert merged.memory.text in {v.memory.text for v in several if v.memory.updated_at == newest}
 
@@ -84,7 +89,10 @@ def test_the_newest_content_wins_unless_a_deletion_is_as_new(several: list[Versi
 def test_a_stored_memory_tells_what_was_merged_into_it(local: Memory, incoming: Version) -> None:
     merged = merge(published(local, "p"), replace(incoming, memory=replace(incoming.memory, situations=())))
     after = applied(local, merged)
-    assert published(after, "p") == merged
+    if merged.erased:  # hidden here, and nothing lost
+        assert after == replace(local, forgotten_at=merged.deleted_at)
+    else:
+        assert published(after, "p") == merged
     kept = ("access_count", "feedback_score", "feedback_count", "outcomes", "handle", "version", "project")
     assert [getattr(after, name) for name in kept] == [getattr(local, name) for name in kept]
 

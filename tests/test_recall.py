@@ -13,7 +13,7 @@ from swarmlore import Lore
 from swarmlore.errors import Ambiguous, InvalidInput
 from swarmlore.frozen import replace
 from swarmlore.recall import final_hits
-from swarmlore.records import PROFILES, Caller, Hit, Memory, Query
+from swarmlore.records import PROFILES, Caller, Draft, Hit, Memory, Query
 
 LESSONS = {
     "snap": "Snapshot tests are recorded with make snap-record, never by hand",
@@ -259,3 +259,23 @@ def test_a_person_can_ask_all_projects_an_agent_cannot(tmp_path: Path) -> None:
     for caller, found in ((PERSON, ["port"]), (ALICE, []), (replace(ALICE, role="lead"), [])):
         with Lore.open(tmp_path / "home", cwd=tmp_path, caller=caller, env=quick_env()) as lore:
             assert ids(lore.recall("port 5433", all_projects=True)) == found
+
+
+def test_what_was_just_imported_is_compared_fairly_at_once(tmp_path: Path) -> None:
+    lines = ["Always run the database migrations before the integration tests", "Staging deploys need --canary or hang"]
+    with Lore.open(tmp_path, cwd=tmp_path, caller=ALICE, env={}) as lore:
+        lore.remember("The worker queue drops messages larger than 256 KB")
+        lore.remember_many([Draft(line) for line in lines])
+        hits = lore.recall("do I need to migrate the database for integration tests?")
+        assert hits[0].memory.text == lines[0]
+        assert "estimated" not in " ".join(part.note for hit in hits for part in hit.explanation)
+        assert lore.store.count_pending().get("embed", (0, 0))[0] == 0
+
+
+def test_when_many_texts_wait_for_their_vector_the_answer_says_so(tmp_path: Path) -> None:
+    with Lore.open(tmp_path, cwd=tmp_path, caller=ALICE, env={}) as lore:
+        lore.remember_many(Draft(f"Run make seed-{n} before the {n}th login test of the shop") for n in range(60))
+        hits = lore.recall("which seed does the 7th login test need?")
+        assert hits.notes == ("many texts wait for their vector and are found by words only: swarmlore reindex",)
+        assert lore.recall("which seed does the 7th login test need?", mode="keyword").notes == ()
+        lore.embedding._embedder = None  # closing has nothing to catch up with

@@ -28,6 +28,7 @@ ROOMS = {
     "identity": 4,
     "store": 4,
     "stats": 5,
+    "undoing": 5,
     "providers": 4,
     "late": 4,
     "moving": 5,

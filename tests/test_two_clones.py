@@ -35,6 +35,10 @@ steps = st.lists(
     max_size=6,
 )
 
+some_erased = st.lists(st.one_of(steps.map(tuple), st.tuples(st.tuples(st.just("erase"), numbers))), max_size=3).map(
+    lambda several: [step for some in several for step in some]
+)
+
 
 @contextmanager
 def folder() -> Iterator[Path]:
@@ -55,6 +59,9 @@ def act(lore: Lore, step: tuple[str, int], name: str) -> None:
     if not rows:
         return
     memory = rows[number % len(rows)]
+    if what == "erase":
+        lore.forget(memory.id, erase=True)
+        return
     after = changed(memory, what, name, lore.now())
     if after != memory:
         with lore.store.operation(lore._operation("test")) as operation:
@@ -175,7 +182,7 @@ def hidden(clone: Clone) -> set[str]:
 
 
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))
-@given(histories=st.tuples(steps, steps, steps), order=st.permutations([0, 1, 2]))
+@given(histories=st.tuples(some_erased, some_erased, some_erased), order=st.permutations([0, 1, 2]))
 def test_three_clones_come_to_the_same_bytes_in_any_order(histories: Any, order: Any) -> None:
     with folder() as place:
         clock = Clock()
@@ -214,7 +221,8 @@ def test_the_driver_does_not_care_who_is_ours(left: Any, right: Any) -> None:
 @pytest.fixture
 def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Clone]:
     """Two clones of one repository, with a ledger in it."""
-    monkeypatch.setenv("PATH", os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"])
+    ours = os.path.dirname(sys.executable)  # where swarmlore is: git has to do without
+    monkeypatch.setenv("PATH", os.pathsep.join(part for part in os.environ["PATH"].split(os.pathsep) if part != ours))
     git(tmp_path, "init", "-q", "--bare", "origin.git")
     clock = Clock()
     clones = []
@@ -285,6 +293,69 @@ def test_without_the_driver_a_conflict_is_read_from_both_sides(team: list[Clone]
     assert one.git("status", "--porcelain").stdout == ""
 
 
+def pull_apart(one: Clone, other: Clone) -> set[str]:
+    """Both have worked apart, and the other one pulls; every id that either has."""
+    work_apart(one, other)
+    ids = {line["id"] for clone in (one, other) for line in clone.lines()}
+    one.git("push", "-q", "origin", "HEAD:main")
+    other.git("pull", "-q", "--no-rebase", "--no-edit", "origin", "main", check=False)
+    return ids
+
+
+def finish(one: Clone, other: Clone, ids: set[str]) -> None:
+    """What was merged is the same everywhere and misses nothing."""
+    other.git("add", "-A")
+    other.git("commit", "-q", "--allow-empty", "-m", "merged")
+    other.git("push", "-q", "origin", "HEAD:main")
+    one.git("pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
+    one.sync()
+    assert one.file.read_bytes() == other.file.read_bytes()
+    assert {line["id"] for line in one.lines()} == ids
+    assert one.git("status", "--porcelain").stdout == ""
+
+
+def test_a_driver_that_is_gone_keeps_the_lines_of_both_sides(team: list[Clone]) -> None:
+    one, other = team
+    driver = other.git("config", "merge.swarmlore.driver").stdout.strip()
+    other.git("config", "merge.swarmlore.driver", driver.replace(sys.executable, "/gone/python"))
+    ids = pull_apart(one, other)
+    assert other.git("ls-files", "-u").stdout == ""
+    assert {line["id"] for line in other.lines()} == ids
+    other.sync()
+    finish(one, other, ids)
+
+
+@pytest.mark.parametrize("way", ["sync", "looking, then a change"])
+def test_a_merge_that_left_one_side_only_is_read_from_gits_index(team: list[Clone], way: str) -> None:
+    one, other = team
+    other.git("config", "merge.swarmlore.driver", "swarmlore-of-another-path merge-driver %O %A %B %P")
+    ids = pull_apart(one, other)
+    assert other.git("ls-files", "-u").stdout
+    assert b"<<<<<<<" not in other.file.read_bytes()
+    assert {line["id"] for line in other.lines()} < ids  # as git leaves it
+    if way == "sync":
+        assert other.sync().added
+    else:
+        left = other.file.read_bytes()
+        with other.open() as lore:
+            assert ids <= {memory.id for memory in lore.list(status="any", limit=99)} | {
+                line["id"] for line in other.lines() + one.lines() if "deleted_at" in line
+            }
+            assert other.file.read_bytes() == left
+            ids.add(lore.remember("The staging database listens on port 5432").memory.id)
+    finish(one, other, ids)
+
+
+def test_nothing_of_the_repository_is_taken_for_the_driver(team: list[Clone]) -> None:
+    one, other = team
+    (other.root / "swarmlore").mkdir()
+    (other.root / "swarmlore" / "__init__.py").write_text("")
+    (other.root / "swarmlore" / "__main__.py").write_text("open('ran', 'w')")
+    ids = pull_apart(one, other)
+    assert not (other.root / "ran").exists()
+    assert {line["id"] for line in other.lines()} == ids
+
+
 def test_an_older_branch_loses_nothing(team: list[Clone]) -> None:
     one, _ = team
     one.git("checkout", "-q", "-b", "feature")
@@ -294,6 +365,100 @@ def test_an_older_branch_loses_nothing(team: list[Clone]) -> None:
     assert one.sync().restored == 1
     with one.open() as lore:
         assert lore.get(id).live
+
+
+def test_looking_at_an_older_commit_leaves_the_work_tree_clean(team: list[Clone]) -> None:
+    one, other = team
+    for number in range(3):
+        one.remember(f"Service {number * 7919} listens on port {2000 + number * 13}")
+        publish(one, f"lesson {number}")
+    whole = one.file.read_bytes()
+    one.git("checkout", "-q", "HEAD~2")
+    older = one.file.read_bytes()
+    with one.open() as lore:
+        assert len(lore.list()) == 4
+        lore.recall("which port")
+        lore.block("which port", session="s")
+    assert one.file.read_bytes() == older
+    assert one.git("status", "--porcelain").stdout == ""
+    one.git("checkout", "-q", "main")
+    with one.open() as lore:
+        assert len(lore.list()) == 4
+    assert not one.sync().written
+    assert one.file.read_bytes() == whole
+    one.git("checkout", "-q", "HEAD~2")
+    with one.open() as lore:
+        lore.list()
+        lore.remember("The feature flag service listens on port 9999")
+    assert len(one.lines()) == 5  # a change puts back what the older commit misses
+    one.git("stash", "-q")
+    one.git("checkout", "-q", "main")
+    one.sync()
+    publish(one, "all")
+    other.git("pull", "-q", "origin", "main")
+    with other.open() as lore:
+        assert len(lore.list()) == 5
+    assert not other.sync().written
+    assert one.content() == other.content()
+
+
+def test_a_deletion_that_was_only_looked_at_holds_on_an_older_branch(team: list[Clone]) -> None:
+    one, other = team
+    id = one.remember("The feature flag service listens on port 9999")
+    publish(one, "lesson")
+    with one.open() as lore:
+        lore.forget(id)
+    publish(one, "forgotten")
+    other.git("pull", "-q", "origin", "main")
+    # The deletion of a line that was never seen here, the line, and the deletion again.
+    for commit in ("main", "HEAD~1", "main"):
+        other.git("checkout", "-q", commit)
+        with other.open() as lore:
+            assert id not in {memory.id for memory in lore.list(status="any")}
+        assert other.git("status", "--porcelain").stdout == ""
+    assert not other.sync().written
+
+
+def test_what_was_erased_in_one_clone_leaves_nothing_in_the_lines_of_any(team: list[Clone]) -> None:
+    one, other = team
+    id = one.remember("The feature flag service listens on port 9999", tags=["secretive"])
+    publish(one, "lesson")
+    other.git("pull", "-q", "origin", "main")
+    other.sync()
+    with one.open() as lore:
+        lore.forget(id, erase=True)
+    publish(one, "erased")
+    (line,) = [line for line in one.lines() if line["id"] == id]
+    assert set(line) == {"id", "status", "deleted_at", "erased"}
+    other.git("pull", "-q", "origin", "main")
+    assert not other.sync().written
+    other.remember("The staging database listens on port 5432")
+    assert line in other.lines()
+    assert b"secretive" not in other.file.read_bytes()
+    with other.open() as lore:
+        assert id not in {memory.id for memory in lore.list()}
+        assert lore.get(id).tags == ("secretive",)  # hidden there, as the manual says
+        lore.forget(id, erase=True)
+    publish(other, "erased too")
+    for clone in (one, other, one):
+        clone.git("pull", "-q", "origin", "main")
+        assert not clone.sync().written
+    assert one.content() == other.content()
+
+
+def test_an_erasure_holds_against_a_later_change_elsewhere(team: list[Clone]) -> None:
+    one, other = team
+    id = one.lines()[0]["id"]
+    with one.open() as lore:
+        lore.forget(id, erase=True)
+    publish(one, "erased")
+    play(other, [("edit", 0), ("tag", 0)], "right")
+    other.git("commit", "-q", "-am", "edited")
+    other.git("pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
+    assert not other.sync().written
+    assert other.content() == one.content()
+    with other.open() as lore:
+        assert lore.list() == ()
 
 
 def test_the_driver_keeps_what_is_no_record_and_merges_the_refused_ones(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from hashlib import blake2b
 
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, StoreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from swarmlore.store.store import Store
 
 CLAIMED = "#claimed"
+CAME_WITH = "#came-with:"
 
 
 @frozen
@@ -96,13 +98,19 @@ class Belonging:
     def join(self, said: str, operation: Operation) -> str:
         """From now on this folder and a name are one project; returns the id their memories are written under."""
         _check(operation.caller)
-        other = _meant(self._store, said, operation.at)
-        self.root = self._store.join_projects(tuple(dict.fromkeys((*self.names, self.root, other))), operation.at)
-        with self._store.operation(operation):
-            return self.root
+        store = self._store
+        other = _meant(store, said, operation.at)
+        theirs = store.join_projects((other,), operation.at)
+        mine, yours = (self.root, *store.names_of(self.root), *self.names), (theirs, *store.names_of(theirs))
+        self.root = store.join_projects(tuple(dict.fromkeys((*self.names, self.root, other))), operation.at)
+        came = () if set(mine) & set(yours) else yours if self.root in mine else mine
+        self._join((self.root, *(_came_with(name, came[0]) for name in dict.fromkeys(came))), operation)
+        self._join((*self.names, self.root, other), operation)
+        return self.root
 
     def part(self, said: str, operation: Operation) -> str:
-        """Take a name away from this project; memories stay with the name they stand under."""
+        """Take a name away from this project, with all that came with it when it was joined; memories stay with the
+        name they stand under."""
         _check(operation.caller)
         store, former = self._store, self.root
         known = store.names_of(former)
@@ -111,16 +119,51 @@ class Belonging:
             raise NotFound(f"{_shown(said)} is no name of this project", "swarmlore project lists its names")
         if name in self.names:
             raise InvalidInput(f"{name} is a name that this folder has now", "it would come back; see: git remote -v")
-        for alias in self.names if name == former else (name,):
-            store.part_projects(alias)
+        leaving = self._leaving(name, said, known)
+        for alias in known:
+            if alias in leaving or _came(alias)[1] in leaving:
+                store.part_projects(alias)
+        self._join(leaving, operation)  # they stay one project, among themselves
         self.root = store.join_projects(self.names, operation.at)
         with store.operation(operation):
             return self.root
+
+    def _leaving(self, name: str, said: str, known: Sequence[str]) -> tuple[str, ...]:
+        """The names that part with a name, the one they stand under first; this folder's own where it is the guest."""
+        groups: dict[str, list[str]] = {}
+        for key, came in map(_came, known):
+            if came:
+                groups[key] = [came, *groups.get(key, ())] if _key(came) == key else [*groups.get(key, ()), came]
+        theirs = next((group for group in groups.values() if name in group), [])
+        ours = next((group for group in groups.values() if {*group} & {*self.names}), [])
+        if not theirs and (ours or name == self.root):
+            found = [*ours, *self.names]
+        else:
+            found = [*theirs, name, *(other for other in _spellings(said) if other in known)]
+            if both := [other for other in found if other in self.names]:
+                raise InvalidInput(f"{both[0]} is a name that both have now", "it would come back; see: git remote -v")
+        return tuple(dict.fromkeys((*found, *(claim for claim in map(claim_on, found) if claim in known))))
 
 
 def claim_on(place: str) -> str:
     """The name under which the store knows that a path belongs to a marker."""
     return place + CLAIMED
+
+
+def _came_with(name: str, head: str) -> str:
+    """The name under which the store knows that a name came to a project together with those of another one."""
+    return f"{name}{CAME_WITH}{_key(head)}{CLAIMED}"
+
+
+def _key(head: str) -> str:
+    """A name made short: an index has room for one long name, not for two."""
+    return blake2b(head.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+
+
+def _came(alias: str) -> tuple[str, str]:
+    """With whom a name came along, and that name; nothing where an alias is a name as others."""
+    name, sign, key = alias.removesuffix(CLAIMED).rpartition(CAME_WITH)
+    return (key, name) if sign and alias.endswith(CLAIMED) else ("", "")
 
 
 def _free(store: Store, path: str, now: float) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from swarmlore.embedding import Vectors
 
 LEAST = 50  # candidates of each engine, however few hits are asked for
+BEHIND = "many texts wait for their vector and are found by words only: swarmlore reindex"
 FILTERED = 4  # times as many where a filter will throw most of them away
 
 
@@ -84,11 +85,14 @@ class Gatherer:
         self._store = store
         self._embedding = embedding
         self._settings = settings
+        self._behind = False
 
     def notes(self, query: Query) -> tuple[str, ...]:
         """What a reader of the hits should know about how they were found."""
-        problem = self._embedding.problem
-        return (problem,) if problem and query.mode != "keyword" and query.profile not in ("knowledge", "beads") else ()
+        if query.mode == "keyword" or query.profile in ("knowledge", "beads"):
+            return ()
+        said = (self._embedding.problem, BEHIND if self._behind else "")
+        return tuple(note for note in said if note)
 
     def gather(self, query: Query, partitions: Sequence[int]) -> Found:
         """Every candidate of both engines with its relevance; the two look at the same time."""
@@ -110,6 +114,7 @@ class Gatherer:
         """Embed the question and look for the nearest vectors, in a thread of its own."""
         if query.mode == "keyword":
             return None
+        self._behind = self._embedding.catch_up_few()
         index = self._embedding.index()  # catches up with the table here: the thread must not use the store
         return Meanwhile(lambda: self._near(query.text, index, partitions, wanted))
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Vectors: TypeAlias = VectorIndex | RemoteVectors
 
 BATCH = 64
+FEW = 48  # texts that are embedded before an answer: about half a second
 MAX_ATTEMPTS = 5
 Progress = Callable[[int, int], None]
 
@@ -177,6 +178,19 @@ class Embedding:
             if progress:
                 progress(done, total)
         return done
+
+    def catch_up_few(self) -> bool:
+        """Before an answer: embed what waits, where that takes a moment; tells whether more is left waiting."""
+        waiting = [row for row in self._store.pending("embed", FEW + 1) if not row[2]]  # what failed once can wait
+        if not waiting or self.problem or self.embedder() is None:
+            return False
+        if len(waiting) > FEW or self._store.engine.readonly:
+            return True
+        try:
+            self.catch_up(FEW)
+        except StoreError:
+            return True  # busy or full: the answer does not depend on it
+        return False
 
     def _waiting(self, limit: int) -> Iterator[list[tuple[int, int, str]]]:
         """Batches of (memory, situation, text); texts that failed in this run are not tried twice."""

@@ -14,6 +14,7 @@ MOST_BYTES = 1_000_000  # a configuration with thousands of branches is a few hu
 MOST_CHARS = 2_000  # of an address
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 _SUFFIXES = ("/.git", "", ".git/.git", ".git")  # what git tries after the path of a remote, in its order
+_UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 Entry = tuple[str, str, str, str]  # section, subsection, key, value
 
 
@@ -48,6 +49,22 @@ def common_dir(git: str) -> str:
     shared = first_line(os.path.join(git, "commondir"))
     common = os.path.realpath(os.path.join(git, shared) if shared else git)
     return common if os.path.isdir(common) else ""
+
+
+def merge_under_way(root: str) -> str:
+    """A mark of the merge, rebase or pick in the middle of which git stopped in a work tree; '' where there is none."""
+    git = os.path.join(root, ".git")
+    if not os.path.isdir(git):
+        line = first_line(git)
+        if not line.startswith("gitdir:"):
+            return ""
+        git = os.path.join(root, line.removeprefix("gitdir:").strip())
+    for name in _UNDER_WAY:
+        try:
+            return f"{name}.{os.stat(os.path.join(git, name)).st_mtime_ns}"
+        except (OSError, ValueError):
+            continue
+    return ""
 
 
 def is_git_dir(folder: str) -> bool:

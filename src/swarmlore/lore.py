@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from swarmlore.embedding import Progress
     from swarmlore.recall import Hits
     from swarmlore.records import AuditRow, Block, Cited, Memory, Receipt, Rejection, Remembered, Stale
-    from swarmlore.sharing.exchange import Founded
+    from swarmlore.sharing.exchange import Agreed, Founded
     from swarmlore.sharing.importing import Brought
     from swarmlore.sharing.ledger_pass import Synced
     from swarmlore.store.copying import Copied
+    from swarmlore.undoing import Undone
     from swarmlore.writing import Imported
 
 MOST_LISTED = 10_000_000
@@ -182,14 +183,14 @@ class Lore(Parts):
         with self._guard:
             return tuple(self.store.history(self.caller, self._resolve(ref).id))
 
-    def undo(self, operation: str = "") -> tuple[Memory, ...]:
-        """Take back the caller's last operation, or a named one, whole."""
+    def undo(self, operation: str = "") -> Undone:
+        """Take back the caller's last operation, or a named one, whole; an undo too, by the id in the answer."""
+        from swarmlore.undoing import Undone, last_undoable
+
         with self._changing():
-            target = operation or self.store.last_operation(self.caller)
-            if not target:
-                raise NotFound("there is nothing to undo", "swarmlore history ID shows what happened to a memory")
+            target = operation or last_undoable(self.store, self.caller)
             act = replace(self._operation("undo"), undoes=target)
-            return self.store.perform(act, lambda act: tuple(self.store.undo(act, target)))
+            return self.store.perform(act, lambda act: Undone(self.store.undo(act, target), act.id))
 
     # Files
 
@@ -198,13 +199,10 @@ class Lore(Parts):
         with self._guard:
             return self.exchange.init(dry_run=dry_run)
 
-    def trust(self, *, on: bool = True, hive: bool = False) -> bool:
+    def trust(self, *, on: bool = True, hive: bool = False) -> Agreed:
         """Agree, or not any more, to exchange memories with the files of this project, or with those of the hive."""
         with self._guard:
-            changed = self.exchange.trust(on=on, hive=hive)
-            if on:
-                self.exchange.publish()
-            return changed
+            return self.exchange.trust(on=on, hive=hive)
 
     def sync(self) -> dict[str, Synced]:
         """Bring the agreed files and the store in step, completely; what was done, by file."""
@@ -228,11 +226,12 @@ class Lore(Parts):
                 return
             yield line
 
-    def export_file(self, path: str, format: str = "knowledge") -> int:
-        """Write them to a file, whole or not at all; returns the number of lines."""
+    def export_file(self, path: str, format: str = "knowledge", *, overwrite: bool = False) -> int:
+        """Write them to a file, whole or not at all; returns the number of lines. One that is there stays as it is,
+        unless it may be overwritten."""
         from swarmlore.sharing.importing import write_lines
 
-        return write_lines(path, lambda: self.export_lines(format))
+        return write_lines(path, lambda: self.export_lines(format), overwrite=overwrite)
 
     # Sessions and receipts
 

@@ -91,7 +91,8 @@ def parse_object(raw: bytes) -> dict[str, Any]:
     except RecursionError:
         raise BadLine("nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise BadLine(f"not JSON: {error.msg.lower()} at character {error.pos + 1}") from None
+        what = error.msg.lower().removesuffix(" at").rstrip(": ")
+        raise BadLine(f"not JSON: {what} at character {error.pos + 1}") from None
     except ValueError as error:
         raise BadLine(str(error)[:80]) from None
     if not isinstance(value, dict):

@@ -47,7 +47,9 @@ def to_object(version: Version) -> dict[str, Any]:
     """A version as a JSON object, keys in their fixed order."""
     memory = version.memory
     if version.gone:
-        found = {"id": memory.id, "status": "archived", "deleted_at": iso(version.deleted_at)}
+        found: dict[str, Any] = {"id": memory.id, "status": "archived", "deleted_at": iso(version.deleted_at)}
+        if version.erased:
+            return {**found, "erased": True}
         if memory.created_at:
             found["created_at"] = iso(memory.created_at)
         return {**found, **_gathered(memory)}
@@ -62,7 +64,7 @@ def from_object(obj: Mapping[str, Any], tier: str = "swarm") -> Version:
         raise BadLine("no lesson" if "lesson" not in obj else "the lesson is no text")
     if not memory.text and not is_id(str(obj.get("id", ""))):
         raise BadLine("a deletion without an id")
-    return settled(Version(ordered(memory), deleted_at))
+    return settled(Version(ordered(memory), deleted_at, deleted_at > 0.0 and obj.get("erased") is True))
 
 
 def outcomes_of(extra: Mapping[str, Any]) -> Outcomes:

@@ -25,6 +25,11 @@ class Retraction:
     hive_ids: tuple[str, ...]
 
 
+def is_retraction(obj: Mapping[str, Any]) -> bool:
+    """Whether an object is a retraction and no lesson."""
+    return "retracted_lesson" in obj and "lesson" not in obj
+
+
 def retraction_from(obj: Mapping[str, Any]) -> Retraction:
     """The retraction that an object describes; raises BadLine where nothing says what is meant."""
     lesson = obj.get("retracted_lesson")

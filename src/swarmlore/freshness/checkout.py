@@ -102,6 +102,15 @@ def commits_naming(root: str, word: str, path: str) -> list[str]:
     return [line for line in (listed or b"").decode("ascii", "replace").split() if is_commit(line)]
 
 
+def unmerged(folder: str, name: str, most: int) -> list[bytes]:
+    """Our side and the other one of a file that git could not merge; those of more than `most` bytes are left out."""
+    listed = _git(folder, ["ls-files", "-u", "-z", "--", name], SMALL_BYTES) or b""
+    facts = [entry.partition(b"\t")[0].decode("ascii", "replace").split() for entry in listed.split(b"\0")]
+    blobs = [fact[1] for fact in facts if len(fact) == 3 and fact[2] in ("2", "3") and is_commit(fact[1])]
+    sides = [_git(folder, ["cat-file", "blob", blob], most) for blob in blobs]
+    return [side for side in sides if side is not None and len(side) <= most]
+
+
 def _git(root: str, words: Sequence[str], most: int) -> bytes | None:
     """What git answers, up to one byte more than `most`; None where it fails, is missing or takes too long."""
     import subprocess

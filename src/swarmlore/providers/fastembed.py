@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from swarmlore.errors import Unavailable
 from swarmlore.providers.options import text_option, whole_option
-from swarmlore.providers.packages import need_packages
+from swarmlore.providers.packages import keep_silent, need_packages
 from swarmlore.providers.vectors import clean, unit_rows
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class FastEmbed:
             raise Unavailable(f"fastembed could not load or run {self._model_name}", hint) from error
 
     def _open(self) -> Any:
+        keep_silent()
         from fastembed import TextEmbedding
 
         return TextEmbedding(model_name=self._model_name, cache_dir=self._folder or None, threads=self._threads)

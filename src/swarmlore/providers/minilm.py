@@ -16,7 +16,7 @@ from swarmlore.errors import Unavailable
 from swarmlore.frozen import frozen
 from swarmlore.providers.base import Embedded
 from swarmlore.providers.options import text_option, whole_option
-from swarmlore.providers.packages import find_data, need_packages, read_checked
+from swarmlore.providers.packages import find_data, keep_silent, need_packages, read_checked
 from swarmlore.providers.vectors import clean, unit_rows
 from swarmlore.text.words import piece_emphasis
 
@@ -179,6 +179,7 @@ def _build_tokenizer(words: list[str]) -> Any:
 
 
 def _open_session(weights: bytes, threads: int) -> tuple[Any, tuple[type[Exception], ...]]:
+    keep_silent()
     import onnxruntime as ort
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 

@@ -10,6 +10,12 @@ from importlib.util import find_spec
 from swarmlore.errors import Unavailable
 
 
+def keep_silent() -> None:
+    """Before onnxruntime is loaded: it would note device and process under the user's cache and send them later; its
+    own switch comes too late for the first note."""
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+
 def need_packages(packages: Mapping[str, str], install: str) -> None:
     """Pass if every module (name -> distribution) is installed; nothing is imported to find out."""
     missing = [distribution for module, distribution in packages.items() if not _folders(module)]

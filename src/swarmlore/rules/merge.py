@@ -4,7 +4,8 @@ A version is made of parts that each have an order of their own, so that merging
 idempotent: the content is a register that the newer one wins (equal times: the greater hash), what was gathered
 (confirmations, tags, citations, situations, what it replaced) is a union, the birth is the earliest, the deletion the
 latest. A deletion hides content that is as old as itself or older; what was gathered stays with it, because a newer
-version of the content may still bring the memory back.
+version of the content may still bring the memory back. An erasure keeps nothing but its time, so it wins over all: if a
+newer version could bring the memory back, it would come with or without its tags, depending on who met first.
 """
 
 from __future__ import annotations
@@ -35,10 +36,12 @@ _BLANK = Memory(id="", text="")
 
 @frozen
 class Version:
-    """A memory as others see it: without counters, handle and history. Without text it is only a deletion."""
+    """A memory as others see it: without counters, handle and history. Without text it is only a deletion, and an
+    erasure where nothing else of it may be kept."""
 
     memory: Memory
     deleted_at: float = 0.0
+    erased: bool = False
 
     @property
     def gone(self) -> bool:
@@ -85,6 +88,9 @@ def merge(one: Version, other: Version) -> Version:
     """The version that knows what both know."""
     if one == other:
         return one
+    if erasures := [(item.deleted_at, item.memory.tier) for item in (one, other) if item.erased]:
+        at, tier = max(erasures)
+        return erasure(one.memory.id, tier, at)
     newer, older = (one.memory, other.memory) if _wins(one.memory, other.memory) else (other.memory, one.memory)
     gathered = {name: (*getattr(newer, name), *getattr(older, name)) for name in GATHERED}
     births = [at for at in (newer.created_at, older.created_at) if at]
@@ -92,6 +98,11 @@ def merge(one: Version, other: Version) -> Version:
     if newer.tier == "hive" and not newer.project:
         joined = replace(joined, project=older.project)
     return settled(Version(ordered(joined), max(one.deleted_at, other.deleted_at)))
+
+
+def erasure(id: str, tier: str, at: float) -> Version:
+    """What remains of an erased memory: its id and when."""
+    return Version(Memory(id=id, text="", tier=tier), round(at, 3), erased=True)
 
 
 def merge_all(versions: Iterable[Version]) -> Version | None:
@@ -107,6 +118,8 @@ def settled(version: Version) -> Version:
     memory, deleted_at = version.memory, version.deleted_at
     if not deleted_at:
         return version
+    if version.erased:
+        return erasure(memory.id, memory.tier, deleted_at)
     if memory.text and memory.updated_at > deleted_at:
         return Version(memory)
     gathered = {name: getattr(memory, name) for name in GATHERED if name != "situations"}
@@ -117,6 +130,8 @@ def settled(version: Version) -> Version:
 def applied(local: Memory, merged: Version) -> Memory:
     """A stored memory after a merge: told to others again it is what was merged; its counters are its own."""
     told = merged.memory
+    if merged.erased:  # by somebody else: it is hidden here, and whole
+        return replace(local, forgotten_at=merged.deleted_at)
     gathered = {name: getattr(told, name) for name in GATHERED if name != "situations"}
     if merged.gone:
         born = told.created_at or local.created_at

@@ -6,7 +6,7 @@ not compared with other texts here: two stores that exchange lines would each de
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from swarmlore.codec import iso
@@ -16,7 +16,7 @@ from swarmlore.formats.knowledge import outcomes_of
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.identity import may_change
 from swarmlore.records import Caller, Citation, Confirmation, Draft, Memory, Situation
-from swarmlore.rules.gate import pass_gate, scrub_text
+from swarmlore.rules.gate import GateRejection, pass_gate, scrub_text
 from swarmlore.rules.merge import QUARANTINE, Version, applied, merge, ordered, published, settled
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
@@ -29,12 +29,17 @@ REASON_CHARS = 500
 WORD_CHARS = 64
 NOT_YOURS = "only its author, a lead or a person can change this memory"
 FOREIGN_ID = "this id is not one of this project's shared memories"
+NOT_OF_THE_HIVE = "this id belongs to a memory that is not one of the hive"
 _BESIDE_THE_DRAFT = ("owner", "project", "superseded_by", "supersedes", "confirmed_by", "citations", "situations")
 _FROM_GATE = ("text", "title", "tags", "entities", "category", "key", "scope", "source_ref")
 
 
 class Refused(Exception):
-    """A record that may not come in; its words say why."""
+    """A record that may not come in; its words say why, and what the gate said, if it was the gate."""
+
+    def __init__(self, reason: str, by_gate: GateRejection | None = None) -> None:
+        super().__init__(reason)
+        self.by_gate = by_gate
 
     @property
     def reason(self) -> str:
@@ -75,6 +80,10 @@ class Admission:
     def rejections_kept(self) -> int:
         return self._settings.knowledge.rejected_max_entries
 
+    @property
+    def _foreign(self) -> str:
+        return NOT_OF_THE_HIVE if self._tier == "hive" else FOREIGN_ID
+
     def partitions(self) -> list[int]:
         """Where its rows are."""
         return self._store.visible(self._caller, (self._tier,))
@@ -98,7 +107,7 @@ class Admission:
                 return Admitted(settled(replace(version, memory=ordered(gathered))))
             return self._through_the_gate(gathered)
         except (Rejected, InvalidInput) as refusal:
-            raise Refused(refusal.message) from None
+            raise Refused(refusal.message, refusal if isinstance(refusal, GateRejection) else None) from None
 
     def _through_the_gate(self, memory: Memory) -> Admitted:
         knowledge = self._settings.knowledge
@@ -118,9 +127,12 @@ class Admission:
         foreign = {id for id, place in places.items() if place not in mine}
         return self._store.by_ids(mine, [id for id in places if id not in foreign]), foreign
 
-    def take_in(self, operation: Operation, versions: Iterable[Version]) -> list[tuple[str, str]]:
+    def take_in(
+        self, operation: Operation, versions: Iterable[Version], anybodys: Container[str] = ()
+    ) -> list[tuple[str, str]]:
         """Merge admitted versions with what is stored, inside a transaction; returns what became of each: added,
-        updated, removed, known, or why it was refused (with a mark in front)."""
+        updated, removed, known, or why it was refused (with a mark in front). `anybodys` are ids that also a strict
+        door may change."""
         several = list(versions)
         ids = list(dict.fromkeys(version.memory.id for version in several))
         rows, foreign = self.known(ids)
@@ -129,13 +141,14 @@ class Admission:
         for version in several:
             id = version.memory.id
             if id in foreign:
-                done.append(("refused", FOREIGN_ID))
+                done.append(("refused", self._foreign))
                 continue
-            done.append(self._take_one(operation, version, rows, erased.get(id, 0.0)))
+            strict = self._strict and id not in anybodys
+            done.append(self._take_one(operation, version, rows, erased.get(id, 0.0), strict))
         return done
 
     def _take_one(
-        self, operation: Operation, version: Version, rows: dict[str, Memory], erased_at: float
+        self, operation: Operation, version: Version, rows: dict[str, Memory], erased_at: float, strict: bool
     ) -> tuple[str, str]:
         id = version.memory.id
         local = rows.get(id)
@@ -147,14 +160,14 @@ class Admission:
                     operation, self._fresh(version.memory, operation.at), reason=operation.reason
                 )
             except Conflict:
-                return ("refused", FOREIGN_ID)
+                return ("refused", self._foreign)
             return ("added", "")
         if local.raw:
-            return ("refused", FOREIGN_ID)
-        return self._merge_into(operation, local, version, rows)
+            return ("refused", self._foreign)
+        return self._merge_into(operation, local, version, rows, strict)
 
     def _merge_into(
-        self, operation: Operation, local: Memory, version: Version, rows: dict[str, Memory]
+        self, operation: Operation, local: Memory, version: Version, rows: dict[str, Memory], strict: bool
     ) -> tuple[str, str]:
         told = self.told(local, situations=bool(version.memory.situations))
         merged = merge(told, version)
@@ -163,7 +176,7 @@ class Admission:
         after = applied(local, merged)
         if after == local:
             return ("known", "")
-        if self._strict and local.owner and not may_change(self._caller, local):
+        if strict and local.owner and not may_change(self._caller, local):
             return ("refused", NOT_YOURS)
         gone = merged.gone and local.forgotten_at is None
         action = "forgotten" if gone else "merged"
@@ -263,4 +276,5 @@ def _scrubbed_word(text: str) -> str:
 
 
 def nothing() -> dict[str, Any]:
-    return dict.fromkeys(("added", "updated", "removed", "known", "refused"), 0)
+    names = ("added", "updated", "revived", "quarantined", "removed", "known", "forgotten", "refused", "redacted")
+    return dict.fromkeys(names, 0)

@@ -33,6 +33,18 @@ class Founded:
     synced: Synced | None = None
 
 
+@frozen
+class Agreed:
+    """What `trust` did: whether it changed anything, what came in, and what git still has to be told."""
+
+    changed: bool
+    synced: Synced | None = None
+    driver: str = ""
+
+    def __bool__(self) -> bool:
+        return self.changed
+
+
 class Exchange:
     """Files and the store, for one caller in one project."""
 
@@ -56,20 +68,22 @@ class Exchange:
     # By itself
 
     def arrive(self) -> None:
-        """Take in what has changed in the files; cheap where nothing has."""
+        """Take in what has changed in the files, which stay as they are; cheap where nothing has."""
         self._follow(changed=False)
 
-    def publish(self) -> None:
-        """Let the files follow a change of the store; what goes wrong is kept for `doctor`."""
-        self._follow(changed=True)
+    def publish(self) -> dict[str, Synced]:
+        """Let the files follow a change of the store; what was done, by tier. What goes wrong is kept for `doctor`."""
+        return self._follow(changed=True)
 
-    def _follow(self, *, changed: bool) -> None:
+    def _follow(self, *, changed: bool) -> dict[str, Synced]:
+        done: dict[str, Synced] = {}
         try:
             for place in self._places():
-                if self._may_differ(place, changed):
-                    self._ledger(place).follow(changed=changed)
+                if self._may_differ(place, changed) and (synced := self._ledger(place).follow(changed=changed)):
+                    done[place.tier] = synced
         except ConfigError:
-            return  # nobody's agreement can be read, so nothing is exchanged; `doctor` tells
+            pass  # nobody's agreement can be read, so nothing is exchanged; `doctor` tells
+        return done
 
     def _may_differ(self, place: Place, changed: bool) -> bool:
         """Asked before the parts that read and write are loaded; what goes wrong here they will find and note."""
@@ -90,14 +104,24 @@ class Exchange:
         known = any(place.tier == "swarm" for place in self._places())
         if dry_run:
             steps.append(Step("your agreement", "there already" if known else "would be noted"))
+            steps.append(self._ledger(self._project_place()).planned())
             return Founded(self._root, tuple(steps))
         if not known:
             self._agree(self._root)
         steps.append(Step("your agreement", "there already" if known else "noted"))
         return Founded(self._root, tuple(steps), self._ledger(self._project_place()).sync())
 
-    def trust(self, *, on: bool = True, hive: bool = False) -> bool:
-        """Agree, or not any more, to exchange memories with a repository; tells whether that changed anything."""
+    def trust(self, *, on: bool = True, hive: bool = False) -> Agreed:
+        """Agree, or not any more, to exchange memories with a repository, and then do it."""
+        from swarmlore.sharing.founding import missing_driver
+
+        changed = self._change_trust(on=on, hive=hive)
+        if not on:
+            return Agreed(changed)
+        synced = self.publish().get("hive" if hive else "swarm")
+        return Agreed(changed, synced, "" if hive else missing_driver(self._root))
+
+    def _change_trust(self, *, on: bool, hive: bool) -> bool:
         root = trusting.HIVE if hive else self._root
         if on and not hive and not os.path.isdir(os.path.join(root, trusting.FOLDER)):
             raise NotFound(f"there is no folder {trusting.FOLDER} in {root}", "make it: swarmlore init")
@@ -161,8 +185,24 @@ class Exchange:
                 yield Check("ledger", "warn", message, f"see {os.path.join(place.folder, place.unreadable)}")
             else:
                 yield Check("ledger", "ok", f"{place.main} is followed")
-        if not ledgers:
+        yield from self._driver_checks(ledgers)
+        if not any(ledger.place.tier == "swarm" for ledger in ledgers) and self._is_shared():
+            message = "this repository shares lessons; nothing is read until you say: swarmlore trust"
+            yield Check("ledger", "warn", message, "swarmlore trust; swarmlore init sets git's merge driver too")
+        elif not ledgers:
             yield Check("ledger", "ok", "not shared through files here; swarmlore init does that")
+
+    def _driver_checks(self, ledgers: list[Ledger]) -> Iterator[Check]:
+        from swarmlore.doctor import Check
+        from swarmlore.sharing.founding import missing_driver
+
+        if any(ledger.place.tier == "swarm" for ledger in ledgers) and (missing := missing_driver(self._root)):
+            yield Check("merge driver", "warn", missing, "swarmlore init sets it")
+
+    def _is_shared(self) -> bool:
+        """Whether the repository has files of shared lessons, agreed to or not."""
+        place = self._project_place()
+        return os.path.lexists(os.path.join(place.folder, place.main))
 
     # Where
 

@@ -14,7 +14,7 @@ ATTRIBUTES = (
     "knowledge-rejected.jsonl text eol=lf merge=swarmlore",
 )
 IGNORED = ("knowledge-unreadable.jsonl", ".*.swarmlore-tmp")
-DRIVER = "merge-driver %O %A %B %P"
+DRIVER = "merge.swarmlore.driver"
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
@@ -71,9 +71,9 @@ def _add_lines(folder: Folder, name: str, wanted: tuple[str, ...], dry_run: bool
 
 
 def _tell_git(root: str, dry_run: bool) -> list[Step]:
-    command = f"{program()} {DRIVER}"
-    what = "git config merge.swarmlore.driver"
-    code, current = _git(root, "config", "--get", "merge.swarmlore.driver")
+    command = driver()
+    what = f"git config {DRIVER}"
+    code, current = _git(root, "config", "--get", DRIVER)
     if code is None:
         return [Step(what, "not done", "git was not found; lines are then merged at the next sync")]
     if current == command:
@@ -82,7 +82,7 @@ def _tell_git(root: str, dry_run: bool) -> list[Step]:
         steps = [Step(what, "would be set", command)]
     else:
         _git(root, "config", "--local", "merge.swarmlore.name", "Swarmlore ledger")
-        code, said = _git(root, "config", "--local", "merge.swarmlore.driver", command)
+        code, said = _git(root, "config", "--local", DRIVER, command)
         steps = [Step(what, "not done", said) if code else Step(what, "set", command)]
     ignored, _ = _git(root, "check-ignore", "-q", f"{FOLDER}/knowledge.jsonl")
     if ignored == 0:
@@ -90,16 +90,34 @@ def _tell_git(root: str, dry_run: bool) -> list[Step]:
     return steps
 
 
-def program() -> str:
-    """How git's shell starts this program."""
-    import shutil
+def driver() -> str:
+    """What git's shell runs to merge a ledger, whatever its PATH is. Where this program is gone, git keeps the lines of
+    both sides and the next pass makes one of them: without that git would report a conflict and leave one side only."""
+    import shlex
     import sys
 
-    if shutil.which("swarmlore"):
-        return "swarmlore"
-    import shlex
+    python = shlex.quote(sys.executable).replace("%", "%%")
+    # -P: git starts it in the repository, and nothing there may be taken for a module.
+    return f"{python} -P -m swarmlore merge-driver %O %A %B %P || git merge-file --union %A %O %B"
 
-    return f"{shlex.quote(sys.executable)} -m swarmlore"
+
+def missing_driver(root: str) -> str:
+    """What is wrong with the merge driver of a repository, or ''."""
+    import shlex
+    import shutil
+
+    if not os.path.exists(os.path.join(root, ".git")):
+        return ""
+    code, command = _git(root, "config", "--get", DRIVER)
+    if code is None:
+        return ""
+    if code:
+        return "git was not told how to merge the shared lessons here"
+    try:
+        program = shlex.split(command.replace("%%", "%"))[0]
+    except (ValueError, IndexError):
+        return "git's merge driver for the shared lessons is no command"
+    return "" if shutil.which(program) else f"git's merge driver for the shared lessons is gone: {program}"
 
 
 def _git(root: str, *words: str) -> tuple[int | None, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from hashlib import blake2b
 
 from swarmlore.config import Settings
@@ -11,11 +12,14 @@ from swarmlore.errors import InvalidInput, NotAllowed, NotFound
 from swarmlore.formats import jsonl
 from swarmlore.formats.jsonl import BadLine, Line
 from swarmlore.formats.knowledge import derived_id, from_object, to_line
+from swarmlore.formats.retractions import is_retraction
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import CATEGORIES, Caller
+from swarmlore.records import CATEGORIES, Caller, Memory, Rejection
 from swarmlore.rules.merge import Version, merge
 from swarmlore.sharing.admission import Admission, Refused, nothing
+from swarmlore.sharing.again import said_again
 from swarmlore.store.base import Operation
+from swarmlore.store.history import Past
 from swarmlore.store.ledgers import ImportState
 from swarmlore.store.store import Store
 
@@ -29,13 +33,16 @@ EXPORTED = ("knowledge", "shared")
 TIERS = {"knowledge": "swarm", "shared": "hive", "legacy-hive": "hive", "retractions": "swarm"}
 CHUNK = 100  # rows of one transaction: other writers wait for it
 REFUSALS_LISTED = 10_000
+LISTED_CHARS = 2_000
 HEAD_BYTES = 65_536
 LEGACY_TAG = "migration:legacy-hive"
+BY_PEOPLE = ("forget", "undo")  # what hides a memory because somebody wanted it; files hide memories too
 
 
 @frozen
 class Brought:
-    """What an import did: lines read, what became of them, and by number what was refused and why."""
+    """What an import did: lines read, what became of them, and by number what was refused and why. `revived` had gone
+    when an import was undone; `forgotten` stay so, and `hidden_by` has how many of them which operation hid."""
 
     read: int
     added: int
@@ -47,6 +54,10 @@ class Brought:
     redacted: int = 0
     resumed_at: int = 0
     operation: str = ""
+    revived: int = 0
+    quarantined: int = 0
+    forgotten: int = 0
+    hidden_by: tuple[tuple[str, int], ...] = ()
 
 
 class Importing:
@@ -61,11 +72,13 @@ class Importing:
     def run(self, path: str, format: str, operation: Operation, progress: Progress | None = None) -> Brought:
         """Take a file in, from where an interrupted import of it stopped."""
         kind = format_of(path, format)
-        self._check(kind)
         operation = replace(operation, reason=f"from {os.path.basename(path)}")
         with _opened(path) as file:
+            if format == "auto" and _tells_retractions(file):
+                kind = "retractions"
+            self._check(kind)
             source = _source(file, kind, self._caller.project)
-            state = self._store.import_state(self._caller, source) or ImportState(counts={**nothing(), "redacted": 0})
+            state = self._store.import_state(self._caller, source) or ImportState(counts=nothing())
             work = (_Retractions if kind == "retractions" else _Import)(self, kind, operation, source, state)
             for position, size in work.run(file):
                 if progress:
@@ -93,7 +106,10 @@ class _Import:
         self._tier = TIERS[kind]
         self._door = Admission(door._store, door._caller, door._settings, self._tier, door._name, strict=True)
         self._position, self._line, self._resumed = state.position, state.line, state.line
-        self._counts = dict(state.counts)
+        self._counts = {**nothing(), **state.counts}
+        self._hidden_by: dict[str, int] = {}
+        self._rejected: list[Rejection] = []
+        self._revived: set[str] = set()
         self._refusals: list[tuple[int, str]] = []
 
     def run(self, file: BinaryIO) -> Iterator[tuple[int, int]]:
@@ -117,6 +133,10 @@ class _Import:
 
     def _record(self, obj: dict[str, Any]) -> Any:
         """What a line says."""
+        if is_retraction(obj):
+            raise BadLine("a retraction: import it with --format retractions")
+        if self._legacy and obj.get("tier", "hive") != "hive":
+            raise BadLine("no row of the old hive file, it has a tier: import it without --format legacy-hive")
         return from_object(from_legacy(obj) if self._legacy else obj, self._tier)
 
     def _take_in(self, chunk: list[tuple[Line, Any]], *, durable: bool) -> None:
@@ -124,12 +144,18 @@ class _Import:
         fresh = self._admitted(chunk)
         with self._store.operation(self._operation, durable=durable):
             self._store_all(fresh)
+            self._keep_rejected()
             state = ImportState(self._position, self._line, self._counts)
             self._store.put_import(self._caller, self._source, state, self._operation.at)
 
     def _store_all(self, fresh: list[tuple[Line, Any]]) -> None:
-        done = self._door.take_in(self._operation, [version for _, version in fresh])
-        for (line, _), (outcome, why) in zip(fresh, done, strict=True):
+        versions = [version for _, version in fresh]
+        done = self._door.take_in(self._operation, versions, anybodys=self._revived)
+        for (line, version), (outcome, why) in zip(fresh, done, strict=True):
+            if outcome in ("added", "updated") and version.memory.status == "quarantined":
+                outcome = "quarantined"
+            elif outcome == "updated" and version.memory.id in self._revived:
+                outcome = "revived"
             self._count(line, outcome, why)
 
     def _count(self, line: Line, outcome: str, why: str) -> None:
@@ -140,36 +166,94 @@ class _Import:
 
     def _admitted(self, chunk: list[tuple[Line, Version]]) -> list[tuple[Line, Version]]:
         """Those of a chunk that say something new, through the gate. What is known already needs no gate."""
-        rows, _ = self._door.known([version.memory.id for _, version in chunk])
+        chunk, rows = self._met(chunk)
+        known = {line.number for line, version in chunk if self._is_known(rows.get(version.memory.id), version)}
+        pasts = self._pasts([version for line, version in chunk if line.number in known], rows)
+        self._revived = set()
         fresh = []
         for line, version in chunk:
-            local = rows.get(version.memory.id)
-            if local is not None and self._legacy and local.text != version.memory.text:
-                version = _renamed(version)
-                local = None
-            if local is not None and not local.raw:
-                told = self._door.told(local, situations=True)
-                if merge(told, version) == told:
-                    self._counts["known"] += 1
-                    continue
+            local, past = rows.get(version.memory.id), pasts.get(version.memory.id, Past())
+            if line.number in known and not past.taken_back:
+                self._count_known(version, local, past)
+                continue
             try:
                 admitted = self._door.admit(version, self._operation.at)
             except Refused as refusal:
                 self._refuse(line, refusal.reason)
+                self._list(refusal)
                 continue
+            taken = admitted.version
+            if line.number in known and local is not None:
+                again = self._again(taken, local, past)
+                if again is None:
+                    self._count_known(version, local, past)
+                    continue
+                taken = again
             self._counts["redacted"] += bool(admitted.redacted)
-            fresh.append((line, admitted.version))
+            fresh.append((line, taken))
         return fresh
+
+    def _met(self, chunk: list[tuple[Line, Version]]) -> tuple[list[tuple[Line, Version]], dict[str, Memory]]:
+        """A chunk with the rows that have its ids; old rows whose id is taken have one of their own then."""
+        rows, _ = self._door.known([version.memory.id for _, version in chunk])
+        if self._legacy:
+            chunk = [(line, _renamed(version) if _is_other(rows, version) else version) for line, version in chunk]
+            rows, _ = self._door.known([version.memory.id for _, version in chunk])
+        return chunk, rows
+
+    def _is_known(self, local: Memory | None, version: Version) -> bool:
+        if local is None or local.raw:
+            return False
+        told = self._door.told(local, situations=True)
+        return merge(told, version) == told
+
+    def _pasts(self, known: list[Version], rows: dict[str, Memory]) -> dict[str, Past]:
+        """How those that differ from their line came to be so; most are as their line says."""
+        ids = {version.memory.id: version for version in known}
+        differ = [id for id, version in ids.items() if self._door.told(rows[id], situations=True) != version]
+        return self._store.pasts(differ)
+
+    def _again(self, version: Version, local: Memory, past: Past) -> Version | None:
+        """What a line says again after its import was undone."""
+        told = None if past.before is None else self._door.told(past.before, situations=True)
+        again = said_again(version, past.before, told, local, self._operation.at)
+        if again is not None and past.before is None:
+            self._revived.add(local.id)
+        return again
+
+    def _count_known(self, version: Version, local: Memory | None, past: Past) -> None:
+        """Count what is known; what somebody forgot stays so, and is counted apart."""
+        hidden = local is not None and local.forgotten_at is not None and not version.gone
+        if not hidden or past.verb not in BY_PEOPLE:
+            self._counts["known"] += 1
+            return
+        self._counts["forgotten"] += 1
+        self._hidden_by[past.hidden_by] = self._hidden_by.get(past.hidden_by, 0) + 1
 
     def _refuse(self, line: Line, reason: str) -> None:
         self._counts["refused"] += 1
         if len(self._refusals) < REFUSALS_LISTED:
             self._refusals.append((line.number, reason))
 
+    def _list(self, refusal: Refused) -> None:
+        """Note what the gate refused; the same text is listed once, however often its file comes."""
+        if refusal.by_gate is None:
+            return
+        text, reason = refusal.by_gate.draft.text[:LISTED_CHARS], refusal.by_gate.reason
+        id = derived_id(self._tier, f"{reason}\n{text}")
+        self._rejected.append(Rejection(id, text, reason, refusal.by_gate.layer, self._operation.at))
+
+    def _keep_rejected(self) -> None:
+        keep = self._door.rejections_kept
+        for rejection in self._rejected[-keep:] if keep else ():
+            self._store.reject(self._caller, self._tier, rejection, keep)
+        self._rejected = []
+
     def told(self) -> Brought:
-        counts = {name: int(self._counts.get(name, 0)) for name in ("read", *nothing(), "redacted")}
+        facts: dict[str, Any] = {name: int(self._counts.get(name, 0)) for name in ("read", *nothing())}
         refusals = tuple(sorted(self._refusals))
-        return Brought(**counts, refusals=refusals, resumed_at=self._resumed, operation=self._operation.id)
+        facts |= {"resumed_at": self._resumed, "operation": self._operation.id}
+        return Brought(**facts, refusals=refusals, hidden_by=tuple(self._hidden_by.items()))
 
 
 class _Retractions(_Import):
@@ -217,6 +301,19 @@ def format_of(path: str, format: str) -> str:
     return "shared" if name.startswith("shared-learnings") else "knowledge"
 
 
+def _tells_retractions(file: BinaryIO) -> bool:
+    """Whether the first record of a file is a retraction, whatever the file is called."""
+    told = False
+    for line in jsonl.lines(file):
+        with suppress(BadLine):
+            told = is_retraction(jsonl.parse(line))
+            break
+        if line.end > HEAD_BYTES:
+            break
+    file.seek(0)
+    return told
+
+
 def from_legacy(obj: Mapping[str, Any]) -> dict[str, Any]:
     """A row of the old hive file in today's form."""
     made = {
@@ -233,6 +330,11 @@ def from_legacy(obj: Mapping[str, Any]) -> dict[str, Any]:
         "trust": 1,
     }
     return made
+
+
+def _is_other(rows: Mapping[str, Memory], version: Version) -> bool:
+    local = rows.get(version.memory.id)
+    return local is not None and local.text != version.memory.text
 
 
 def _renamed(version: Version) -> Version:
@@ -266,8 +368,11 @@ def _opened(path: str) -> BinaryIO:
     return file
 
 
-def write_lines(path: str, parts: Callable[[], Iterator[bytes]]) -> int:
+def write_lines(path: str, parts: Callable[[], Iterator[bytes]], *, overwrite: bool = False) -> int:
     """Write a file whole or not at all; returns the number of lines."""
+    if os.path.lexists(path) and not (overwrite and os.path.isfile(path)):
+        hint = "name another file, or overwrite it: --yes" if os.path.isfile(path) else "name a file"
+        raise InvalidInput(f"{path} is there already", hint)
     part = f"{path}.part-{os.urandom(4).hex()}"
     count = 0
     try:

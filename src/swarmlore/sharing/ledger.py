@@ -10,6 +10,7 @@ from swarmlore.formats.folder import Folder
 from swarmlore.frozen import replace
 from swarmlore.records import Caller
 from swarmlore.sharing.admission import Admission
+from swarmlore.sharing.founding import FOLDER, Step
 from swarmlore.sharing.ledger_pass import Pass, Synced, too_much
 from swarmlore.sharing.places import Place
 from swarmlore.store.base import Operation
@@ -40,8 +41,8 @@ class Ledger:
         self._door = Admission(store, self._caller, settings, place.tier, place.project_name)
 
     def follow(self, *, changed: bool = False) -> Synced | None:
-        """Bring both in step where one of them has changed; cheap where neither has. Never raises: what went wrong is
-        kept for `doctor`."""
+        """Take in what has changed in the files, and write them if the store has changed; cheap where nothing has.
+        Never raises: what went wrong is kept for `doctor`."""
         try:
             self._store.act_for(self._caller)
             if not self._allowed() or not self.place.differs(self._store, changed=changed):
@@ -50,7 +51,7 @@ class Ledger:
                 self._check_size(folder)
                 work = self._pass(folder)
                 work.check_amount()
-                return work.run(full=False)
+                return work.run(full=False) if changed else work.look()
         except (SwarmloreError, OSError) as error:
             self._note(error)
             return None
@@ -68,6 +69,15 @@ class Ledger:
 
     def _pass(self, folder: Folder) -> Pass:
         return Pass(self._store, self._door, self.place, folder, self._operation(self._caller, "sync"))
+
+    def planned(self) -> Step:
+        """How many lessons the next pass would write that are not in the files yet."""
+        self._store.act_for(self._caller)
+        known = self._store.ledger_lines(self.place.key)
+        rows = self._store.in_order(self._door.partitions())
+        count = sum(not row.raw and row.forgotten_at is None and row.id not in known for row in rows)
+        what = f"{FOLDER}/{self.place.main}"
+        return Step(what, "would be shared", f"{count} {'lesson' if count == 1 else 'lessons'}")
 
     def problem(self) -> str:
         """What went wrong when the files were last followed, or ''."""

@@ -1,6 +1,7 @@
 """One pass over the files of a ledger: read what is not as it was last written, take it in, write what has to stand.
 
 A line that is missing is no deletion (a branch may be older): it is put back. Deletions are lines of their own.
+Whoever only looks takes lines in and writes nothing: a file that git checked out stays as git knows it.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from swarmlore.formats import jsonl
 from swarmlore.formats.folder import Folder, stamp_of
 from swarmlore.formats.jsonl import BadLine, Line
 from swarmlore.formats.knowledge import from_object, to_line
+from swarmlore.freshness.checkout import unmerged
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import Memory
-from swarmlore.rules.merge import Version, merge, settled
+from swarmlore.rules.merge import Version, erasure, merge, settled
 from swarmlore.sharing.admission import Admission, Refused
 from swarmlore.sharing.places import Place
 from swarmlore.sharing.set_aside import SetAside, keep_aside, rejected_lines
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 CHUNK = 400
 QUARANTINED_KEPT = 100
 AUTOMATIC_LINES = 5_000  # more than this is taken in or written only when somebody asks: a recall must not wait for it
+SIDE_BYTES = 64 * 1024 * 1024
 OVERLAP = 64  # changes looked at again: on a server they may become visible out of order
 
 
@@ -103,10 +106,36 @@ class Pass:
         if fresh > AUTOMATIC_LINES:
             raise too_much(self._place, f"{fresh} new lines")
 
-    def run(self, full: bool) -> Synced:
+    def look(self) -> Synced:
+        """Take in what the files say and leave them as they are; the next change or sync writes what has to stand."""
         place = self._place
-        for name in (place.main, place.quarantined):
-            self._read(name)
+        merging = place.merging()
+        before = self._store.last_audit()
+        waiting = self._state.seen != before
+        self._read_all(full=False)
+        entries: dict[str, _Entry] = {}
+        listed = set(self._touched)
+        for memory in self._store.by_ids(self._door.partitions(), sorted(listed)).values():
+            listed.discard(memory.id)
+            self._enter(entries, memory)
+        self._enter_deletions(entries, sorted(listed))
+        stamp = " ".join((self._stamps[place.main], self._stamps[place.quarantined], *merging))
+        # What waits to be written goes on waiting, and so does what went wrong with it.
+        problem = self._unreadable() or (self._state.problem if waiting else "")
+        ours = before + sum(self._counts.get(name, 0) for name in ("added", "updated", "removed"))
+        followed = not waiting and self._store.last_audit() == ours  # nobody else has changed anything meanwhile
+        seen = ours if followed else self._state.seen
+        self._keep(entries, replace(self._state, seen=seen, stamp=stamp, problem=problem))
+        return self._report()
+
+    def _unreadable(self) -> str:
+        lost = sum(item.reason != jsonl.MARK for item in self._aside)
+        return f"{lost} {'line' if lost == 1 else 'lines'} cannot be taken in" if lost else ""
+
+    def run(self, full: bool) -> Synced:
+        """Take in what the files say, and write what has to stand in them."""
+        place = self._place
+        self._read_all(full)
         missing = [id for id in self._known if id not in self._spots and id not in self._touched]
         self._touched.update(missing)
         seen = self._store.last_audit()
@@ -116,21 +145,40 @@ class Pass:
         written = self._write(place.main, main)
         written = self._write(place.quarantined, hidden) or written
         self._write_rejected()
-        self._remember(entries, seen)
+        self._keep(entries, LedgerState(seen, place.stamp(self._folder), "", self._operation.at))
+        restored = len(missing) if self._state.at else 0
+        return replace(self._report(), restored=restored, lines=len(main), written=written)
+
+    def _report(self) -> Synced:
         count = self._counts.get
         return Synced(
             read=count("read", 0),
             added=count("added", 0),
             updated=count("updated", 0),
             removed=count("removed", 0),
-            restored=len(missing) if self._state.at else 0,
             redacted=count("redacted", 0),
-            lines=len(main),
-            written=written,
             set_aside=tuple(self._aside),
         )
 
     # Reading
+
+    def _read_all(self, full: bool) -> None:
+        """The files, and both sides of those that git could not merge: it may have left one side of them only. Whoever
+        does not ask for everything looks for these only where a merge is under way."""
+        names = (self._place.main, self._place.quarantined)
+        for name in names:
+            self._read(name)
+        if self._place.merging() or (full and self._place.tier != "hive"):
+            for name in names:
+                for side in unmerged(self._place.folder, name, SIDE_BYTES):
+                    self._read_side(name, side)
+
+    def _read_side(self, name: str, side: bytes) -> None:
+        told = {item.raw for item in self._aside}
+        lines = jsonl.lines(BytesIO(side))
+        fresh = (line for line in lines if line.raw not in told and self._hash(name, line.raw) not in self._by_hash)
+        while chunk := self._chunk(name, fresh):
+            self._take_in(name, chunk)
 
     def _read(self, name: str) -> None:
         """Take in the lines of a file that are not as they were last written."""
@@ -218,6 +266,8 @@ class Pass:
 
     def _enter(self, entries: dict[str, _Entry], memory: Memory) -> None:
         told = self._door.told(memory)
+        if (deletion := self._deletions.get(memory.id)) and deletion.erased:
+            told = deletion  # the row is only hidden here; the line keeps nothing of it
         public = memory.id in self._known or memory.id in self._touched
         if memory.raw or (told.gone and not public):
             return
@@ -245,10 +295,12 @@ class Pass:
         public = [id for id in ids if id in self._known or id in self._touched]
         erased = self._store.erased_at(public)
         for id in public:
+            known = self._deletions.get(id)
             if id in erased:
-                entries[id] = self._entry(Version(Memory(id=id, text="", tier=self._place.tier), erased[id]))
-            elif id in self._deletions:
-                entries[id] = self._entry(self._deletions[id])
+                mine = erasure(id, self._place.tier, erased[id])
+                known = merge(mine, known) if known else mine
+            if known:
+                entries[id] = self._entry(known)
 
     def _sorted(self, entries: dict[str, _Entry]) -> tuple[list[_Entry], list[_Entry]]:
         """The lines of the file and those of the quarantined ones, in their order."""
@@ -283,8 +335,8 @@ class Pass:
         if after != before:
             self._folder.replace(name, [after])
 
-    def _remember(self, entries: dict[str, _Entry], seen: int) -> None:
-        """Keep in mind how the files look now."""
+    def _keep(self, entries: dict[str, _Entry], state: LedgerState) -> None:
+        """Keep in mind how the files look now, or how their lines will look when they are written."""
         place = self._place
         lines = []
         for entry in entries.values():
@@ -294,8 +346,6 @@ class Pass:
             deletion = entry.line.decode() if entry.gone else ""
             lines.append(KnownLine(entry.id, self._hash(name, entry.line), entry.at, deletion))
         changed = [line for line in lines if self._known.get(line.memory) != line]
-        stamp = place.stamp(self._folder)
-        state = LedgerState(seen, stamp, "", self._operation.at)
         self._store.act_for(self._caller)
         with self._store.engine.writing(durable=False):
             self._store.put_ledger_lines(place.key, self._caller.project, changed)

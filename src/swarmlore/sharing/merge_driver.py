@@ -1,7 +1,7 @@
 """What git calls to merge two versions of a ledger: the same rule as everywhere, without a store.
 
     [merge "swarmlore"]
-        driver = swarmlore merge-driver %O %A %B %P
+        driver = /path/of/python -P -m swarmlore merge-driver %O %A %B %P || git merge-file --union %A %O %B
 
 The common ancestor is not needed: the rule gives the same lines whatever came before.
 """

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from swarmlore.formats.folder import Folder
 from swarmlore.frozen import frozen
+from swarmlore.git import merge_under_way
 from swarmlore.store.store import Store
 
 
@@ -34,8 +37,14 @@ class Place:
         return f"{self.stem}-unreadable.jsonl"
 
     def stamp(self, folder: Folder) -> str:
-        """A text that is another one after the files have changed."""
-        return folder.stamp(self.main, self.quarantined)
+        """A text that is another one after the files have changed, or git has stopped while merging: it may leave one
+        side of them as it was."""
+        return " ".join((folder.stamp(self.main, self.quarantined), *self.merging()))
+
+    def merging(self) -> list[str]:
+        """A mark of the merge that is under way, if there is one."""
+        mark = "" if self.tier == "hive" else merge_under_way(os.path.dirname(self.folder))
+        return [mark] if mark else []
 
     def differs(self, store: Store, *, changed: bool) -> bool:
         """Whether the files have changed since the last pass, or (if that is asked) the store has."""

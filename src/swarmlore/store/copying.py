@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 from swarmlore.codec import memory_to_dict
-from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import TIERS, Caller, Memory
 from swarmlore.store.memories import Words
 from swarmlore.store.rows import to_row
@@ -41,6 +41,18 @@ class Bundle:
     pieces: tuple[Row, ...]
     waiting: tuple[Row, ...]
 
+    def of(self, name: Callable[[str], str]) -> Bundle:
+        """The same with agents under other names: on a server they are called after whoever logs in."""
+        memory = self.memory
+        if name(memory.owner) == memory.owner:
+            return self
+        return replace(
+            self,
+            memory=replace(memory, owner=name(memory.owner)),
+            audit=tuple((*row[:4], _renamed(row[4], name), *row[5:7], name(str(row[7]))) for row in self.audit),
+            operations=tuple((*row[:3], name(str(row[3])), *row[4:]) for row in self.operations),
+        )
+
     def canonical(self) -> str:
         """The same text for the same content, whatever the database."""
         content = {
@@ -68,20 +80,36 @@ class Copied:
 Progress = Callable[[int, int], None]
 
 
-def copy(source: Store, target: Store, progress: Progress | None = None) -> Copied:
-    """Copy what the source shows into the target, then compare both by their canonical text."""
+def _renamed(before: str | None, name: Callable[[str], str]) -> str | None:
+    """A former record with its owner under another name."""
+    if before is None:
+        return None
+    record = json.loads(before)
+    return json.dumps({**record, "owner": name(record["owner"])}, ensure_ascii=False)
+
+
+def _same_name(agent: str) -> str:
+    return agent
+
+
+def copy(
+    source: Store, target: Store, progress: Progress | None = None, name: Callable[[str], str] = _same_name
+) -> Copied:
+    """Copy what the source shows into the target, with agents called by `name`; then compare both by their text."""
     total = int(source.ask("count_memories")[0][0])
     written = done = 0
-    for bundles in pages(source):
+    for page in pages(source):
+        bundles = [bundle.of(name) for bundle in page]
         with target.engine.writing(durable=False):
             written += _take_in(target, bundles)
         done += len(bundles)
         if progress:
-            progress(done, 2 * total)
-    _copy_links(source, target)
-    _copy_journal(source, target)
+            progress(done // 2, total)  # comparing is the other half
+    _copy_links(source, target, name)
+    _copy_journal(source, target, name)
     different, digest, seen = [], hashlib.sha256(), 0
-    for bundles in pages(source):
+    for page in pages(source):
+        bundles = [bundle.of(name) for bundle in page]
         there = _same_memories(target, [bundle.memory for bundle in bundles])
         for bundle in bundles:
             line = bundle.canonical()
@@ -90,7 +118,7 @@ def copy(source: Store, target: Store, progress: Progress | None = None) -> Copi
                 different.append(bundle.memory.id)
         seen += len(bundles)
         if progress:
-            progress(total + seen, 2 * total)
+            progress((total + seen + 1) // 2, total)
     target.set_meta("copied", digest.hexdigest())  # waits for the disk, and with it for all that was written before
     return Copied(written, seen - written, tuple(different), digest.hexdigest())
 
@@ -198,7 +226,7 @@ def _take_one(store: Store, bundle: Bundle) -> bool:
     return True
 
 
-def _copy_links(source: Store, target: Store) -> None:
+def _copy_links(source: Store, target: Store, name: Callable[[str], str]) -> None:
     """After the memories, because both ends have to be there."""
     for bundles in pages(source):
         ends = [id for bundle in bundles for link in bundle.links for id in (bundle.memory.id, str(link[0]))]
@@ -206,16 +234,16 @@ def _copy_links(source: Store, target: Store) -> None:
         with target.engine.writing(durable=False):
             for bundle in bundles:
                 for link in bundle.links:
-                    _take_link(target, bundle.memory.id, link, places)
+                    _take_link(target, bundle.memory.id, link, places, name)
 
 
-def _take_link(store: Store, id: str, link: Row, places: dict[Any, Row]) -> None:
+def _take_link(store: Store, id: str, link: Row, places: dict[Any, Row], name: Callable[[str], str]) -> None:
     other, kind, at, strength, operation = link
     if id not in places or other not in places:
         return  # an end that was erased, or that the one who copies cannot see
     # Whoever sees the more private end sees both: a link is drawn by somebody who does.
     _, project, owner = min(places[id], places[other], key=lambda place: TIERS.index(place[0]))
-    _as(store, str(project), str(owner))
+    _as(store, str(project), name(str(owner)))
     store.ask("add_link", source=id, target=other, kind=kind, at=at, strength=strength, operation=operation)
 
 
@@ -271,7 +299,7 @@ def _same_memories(store: Store, memories: Sequence[Memory]) -> dict[str, str]:
     return found
 
 
-def _copy_journal(source: Store, target: Store) -> None:
+def _copy_journal(source: Store, target: Store, name: Callable[[str], str]) -> None:
     """Names of projects, sessions, receipts and rejections: what is there already stays."""
     places = _places(source)
     with target.engine.writing(durable=False):
@@ -279,12 +307,15 @@ def _copy_journal(source: Store, target: Store) -> None:
             target.ask("put_alias", alias=alias, project=project, at=at)
         for row in source.ask("every_session"):
             session = dict(zip(SESSION, row, strict=True))
+            session["agent"] = name(session["agent"])
             _as(target, session["project"], session["agent"])
             target.ask("put_session", **session)
         for seq, *values in source.ask("every_receipt"):
-            _take_receipt(source, target, int(seq), dict(zip(RECEIPT, values, strict=True)))
+            receipt = dict(zip(RECEIPT, values, strict=True))
+            _take_receipt(source, target, int(seq), {**receipt, "agent": name(receipt["agent"])})
         for id, partition, text, reason, layer, at in source.ask("every_rejection"):
             if place := places.get(int(partition)):
+                place = (place[0], place[1], name(place[2]))
                 _as(target, place[1], place[2])
                 refused = {"id": id, "text": text, "reason": reason, "layer": layer, "at": at}
                 target.ask("put_rejection", partition=target.partition_at(place), **refused)

@@ -20,6 +20,9 @@ class Engine(Protocol):
     remote: bool
     """Whether the rows are elsewhere: then vectors are searched there, and words are counted per partition there."""
 
+    user: str
+    """Who logged in, where one has to; agents of a team are named after it."""
+
     def run(self, sql: str, params: Params = ...) -> list[Row]:
         """Run one statement and return all its rows; `:name` takes a value, `IN (:list:name)` a list."""
         ...

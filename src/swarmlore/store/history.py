@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from swarmlore.codec import memory_from_dict, memory_to_dict
 from swarmlore.errors import Conflict, NotAllowed, NotFound
-from swarmlore.frozen import TYPE_CHECKING, replace
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import AuditRow, Caller, Memory
 from swarmlore.store.base import Operation
 from swarmlore.store.memories import Memories
@@ -15,11 +15,24 @@ from swarmlore.store.rows import from_json
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.store.engine import Row
+
 # Counters go on counting whatever happens to the content; an undo leaves them alone.
 _COUNTERS = (
     *("access_count", "last_accessed_at", "feedback_score", "feedback_count", "last_validated_at", "outcomes"),
     "encounter_score",
 )
+
+
+@frozen
+class Past:
+    """How a memory came to be as it is. `taken_back`: its last change was that an import was undone; `before` is what
+    it was before that import, None where it was not there. `hidden_by` is the operation that hid it, with its verb."""
+
+    taken_back: bool = False
+    before: Memory | None = None
+    hidden_by: str = ""
+    verb: str = ""
 
 
 class History(Memories):
@@ -37,6 +50,13 @@ class History(Memories):
             AuditRow(str(row[0]), row[1], memory.id, row[2], row[3], row[4], before, after)
             for row, before, after in zip(found, befores, afters, strict=True)
         ]
+
+    def pasts(self, ids: Sequence[str]) -> dict[str, Past]:
+        """How each of these memories came to be as it is."""
+        rows: dict[str, list[Row]] = {}
+        for row in self.ask("pasts_of", ids=list(ids)) if ids else ():  # newest first
+            rows.setdefault(str(row[0]), []).append(row)
+        return {id: _past(found) for id, found in rows.items()}
 
     def forget(self, operation: Operation, memory: Memory, reason: str = "") -> Memory:
         """Hide a memory; `undo` brings it back."""
@@ -77,6 +97,18 @@ class History(Memories):
         """The caller's newest act that can still be undone, or ''."""
         self.act_for(caller)
         rows = self.ask("last_operation", by=caller.agent, projects=self.names_of(caller.project))
+        return str(rows[0][0]) if rows else ""
+
+    def last_act(self, caller: Caller) -> tuple[str, str]:
+        """The caller's newest act that is in force, also one that cannot be undone, and its verb; or nothing."""
+        self.act_for(caller)
+        rows = self.ask("last_act", by=caller.agent, projects=self.names_of(caller.project))
+        return (str(rows[0][0]), str(rows[0][1])) if rows else ("", "")
+
+    def last_undo(self, caller: Caller) -> str:
+        """The caller's newest undo that is in force, or ''."""
+        self.act_for(caller)
+        rows = self.ask("last_undo", by=caller.agent, projects=self.names_of(caller.project))
         return str(rows[0][0]) if rows else ""
 
     def undo(self, operation: Operation, target: str) -> list[Memory]:
@@ -126,3 +158,20 @@ class History(Memories):
         kept = {name: getattr(now, name) for name in _COUNTERS}
         restored = replace(former, **kept, updated_at=operation.at)
         return self.revise(operation, now, restored, "undone", f"undo of {action}")
+
+
+def _past(rows: Sequence[Row]) -> Past:
+    """The past that the changes of one memory tell, newest first."""
+    taken_back, before, place = False, None, 0
+    while place < len(rows) and rows[place][4] == "import":  # an undo of an import: look at what was before that one
+        of_import = [number for number, row in enumerate(rows) if row[1] == rows[place][3]]
+        if not of_import:
+            break
+        taken_back, before, place = True, rows[of_import[-1]][5], of_import[-1] + 1
+    hidden_by, verb = next(((str(row[1]), str(row[2])) for row in rows if not _is_hidden(row[5])), ("", ""))
+    former = memory_from_dict(from_json(before)) if before is not None else None
+    return Past(taken_back, former, hidden_by, verb)
+
+
+def _is_hidden(before: str | None) -> bool:
+    return before is not None and from_json(before).get("forgotten_at") is not None

@@ -22,11 +22,11 @@ class Journal(Search):
     """What was refused, who worked when, and what was shown to whom."""
 
     def reject(self, caller: Caller, tier: str, rejection: Rejection, keep: int = REJECTIONS_KEPT) -> None:
-        """Keep the newest rejections of a partition."""
+        """Keep the newest rejections of a partition; one that is known by its id is not listed twice."""
         with self.operation(Operation(rejection.id, rejection.at, caller, "reject")):
             partition = self._partition(place_of(tier, caller.project, caller.agent))
             values = {name: getattr(rejection, name) for name in ("id", "text", "reason", "layer", "at")}
-            self.ask("add_rejection", partition=partition, **values)
+            self.ask("put_rejection", partition=partition, **values)
             self.ask("trim_rejections", partition=partition, keep=keep)
 
     def rejections(self, caller: Caller, limit: int = REJECTIONS_KEPT) -> list[Rejection]:

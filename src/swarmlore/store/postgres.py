@@ -18,12 +18,13 @@ from contextvars import ContextVar
 from functools import cache
 
 import psycopg
+import psycopg.conninfo
 from psycopg import errors as pg
 
 from swarmlore import errors
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.store.pool import Pool
-from swarmlore.text.url import without_password
+from swarmlore.text.url import is_ambiguous, user_of, without_password
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar
@@ -78,7 +79,9 @@ class PostgresEngine:
 
     def __init__(self, url: str, *, owner: bool = False, lock_timeout_s: float = LOCK_S) -> None:
         """`owner` works as the role that logged in, for migrations and copies of the whole store."""
+        check_address(url)
         self.path = without_password(url)
+        self.user = user_of(url)
         self._owner = owner
         self._lock_s = lock_timeout_s
         self._local = threading.local()
@@ -97,7 +100,8 @@ class PostgresEngine:
             except psycopg.OperationalError as error:
                 if time.monotonic() > deadline or not _may_come_back(error):
                     hint = "check the address, the password and that the server runs"
-                    raise errors.StoreError(f"{self.path} cannot be reached", hint) from error
+                    why = _why_unreachable(str(error))
+                    raise errors.StoreError(f"{self.path} cannot be reached{why}", hint) from error
             time.sleep(0.2)
 
     def _connect(self) -> psycopg.Connection[Any]:
@@ -322,7 +326,7 @@ class PostgresEngine:
 
     def copy_to(self, path: str) -> None:
         raise errors.InvalidInput(
-            "a team's store is saved by its server", "pg_dump, or swarmlore migrate-store sqlite:PATH for what you see"
+            "a team's store is saved by its server", "pg_dump, or for what you see: swarmlore migrate-store FOLDER"
         )
 
     def facts(self) -> Mapping[str, Any]:
@@ -363,6 +367,33 @@ def _roll_back(db: psycopg.Connection[Any]) -> None:
         db.execute("ROLLBACK")
     except psycopg.Error:
         db.close()
+
+
+def check_address(url: str) -> None:
+    """Raise for an address that cannot be read; none of it is repeated, as any part may belong to the password."""
+    hint = "write @ : / # % of a password as %40 %3A %2F %23 %25"
+    try:
+        psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        raise errors.ConfigError("the address of the store cannot be read", hint) from None
+    if is_ambiguous(url):
+        raise errors.ConfigError("it is not clear where the password in the address of the store ends", hint)
+
+
+_REASONS = {
+    "password authentication failed": "the password was not accepted",
+    "no password supplied": "it asks for a password",
+    "does not exist": "there is no such database or role",
+    "could not translate host name": "the host is not known",
+    "refused": "nothing answers there",
+    "No such file": "nothing answers there",
+    "timeout": "it did not answer in time",
+}
+
+
+def _why_unreachable(said: str) -> str:
+    """The reason in our words; the driver's own may repeat what was typed."""
+    return next((f": {why}" for words, why in _REASONS.items() if words in said), "")
 
 
 def _may_come_back(error: psycopg.OperationalError) -> bool:

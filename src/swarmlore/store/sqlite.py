@@ -38,6 +38,7 @@ class SqliteEngine:
 
     name = "sqlite"
     remote = False
+    user = ""
 
     def __init__(
         self,

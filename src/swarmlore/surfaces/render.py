@@ -146,10 +146,11 @@ def remembered_lines(
 
 
 def migrated(written: int, known: int, digest: str, where: str, page: Page) -> str:
-    lines = [f"{written} memories copied to {clean(where)}" + (f", {known} were there already" if known else "")]
+    what = "1 memory" if written == 1 else f"{written} memories"
+    lines = [f"{what} copied to {clean(where)}" + (f", {known} were there already" if known else "")]
     lines.append(page.paint("dim", f"  both sides compared, sha256 {digest[:16]}…"))
     if "://" in where:
-        lines.append(f"  to use it from now on: swarmlore config store {clean(where)}")
+        lines.append(f"  to use it from now on, with your password in it: swarmlore config store {clean(where)}")
     return "\n".join(lines)
 
 
@@ -312,11 +313,12 @@ def _change(row: AuditRow, page: Page) -> list[str]:
     return [*lines, "    " + page.paint("dim", clean(by))]
 
 
-def undone(reverted: Sequence[Memory], page: Page) -> str:
+def undone(reverted: Sequence[Memory], operation: str, page: Page) -> str:
     lines = [f"Took it back: {many(len(reverted), 'memory', 'memories')} changed."]
     for memory in reverted:
         state = "forgotten" if memory.forgotten_at is not None else memory.status
         lines.append(f"  {_handle(memory, page)}  {page.paint('dim', clean(state))}  {one_line(memory.text, 80)}")
+    lines.append(page.paint("dim", f"To bring it back: swarmlore undo {clean(operation)}"))
     return "\n".join(lines)
 
 

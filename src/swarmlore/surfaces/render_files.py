@@ -10,7 +10,7 @@ from swarmlore.surfaces.page import Page, clean, many
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.sharing.exchange import Founded
+    from swarmlore.sharing.exchange import Agreed, Founded
     from swarmlore.sharing.importing import Brought
     from swarmlore.sharing.ledger_pass import Synced
 
@@ -40,11 +40,18 @@ def _note(note: str) -> str:
     return f"  ({clean(note)})" if note else ""
 
 
-def trusted(root: str, page: Page, *, on: bool, changed: bool) -> str:
+def trusted(root: str, page: Page, done: Agreed, *, on: bool) -> str:
     if on:
-        word = "From now on" if changed else "As before,"
-        return f"{word} memories are exchanged with the files of {page.paint('bold', clean(root))}."
-    if not changed:
+        word = "From now on" if done.changed else "As before,"
+        lines = [f"{word} memories are exchanged with the files of {page.paint('bold', clean(root))}."]
+        if done.synced is not None:
+            lines.append(f"{many(done.synced.added, 'lesson')} came in; {many(done.synced.lines, 'line')} in the file.")
+        elif done.changed:
+            lines.append("Nothing came in yet; swarmlore sync takes it in, or says why not.")
+        if done.driver:
+            lines.append(page.paint("yellow", f"{clean(done.driver)}; swarmlore init sets the merge driver."))
+        return "\n".join(lines)
+    if not done.changed:
         return f"Nothing was agreed for {clean(root)}."
     return f"Memories are no longer exchanged with the files of {page.paint('bold', clean(root))}; all stays as it is."
 
@@ -72,13 +79,21 @@ def _pass(path: str, told: Synced, page: Page) -> list[str]:
 
 
 def brought(told: Brought, page: Page) -> str:
-    names = ("added", "updated", "removed", "known", "refused")
+    names = ("added", "updated", "revived", "quarantined", "removed", "known", "forgotten", "refused")
     counts = [f"{getattr(told, name)} {name}" for name in names if getattr(told, name)]
     lines = [f"{many(told.read, 'line')} read: {', '.join(counts) or 'nothing to take in'}"]
     if told.resumed_at:
         lines.append(page.paint("dim", f"  went on after line {told.resumed_at}"))
     if told.redacted:
         lines.append(page.paint("yellow", f"  secrets were redacted in {many(told.redacted, 'line')}"))
+    if told.quarantined:
+        what = many(told.quarantined, "line is", "lines are")
+        lines.append(
+            page.paint("yellow", f"  {what} in quarantine, shown to nobody: swarmlore list --status quarantined")
+        )
+    for operation, count in told.hidden_by[:LISTED]:
+        words = "is forgotten here; bring it back" if count == 1 else "are forgotten here; bring them back"
+        lines.append(page.paint("yellow", f"  {count} {words}: swarmlore undo {operation}"))
     return "\n".join(lines + _some([(f"line {number}", why) for number, why in told.refusals], page))
 
 

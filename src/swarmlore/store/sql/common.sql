@@ -188,6 +188,14 @@ SELECT id FROM operation WHERE by = :by AND project IN (:list:projects) AND undo
   )
 ORDER BY at DESC, id DESC LIMIT 1
 
+-- name: last_act
+SELECT id, verb FROM operation WHERE by = :by AND project IN (:list:projects) AND undone_by = '' AND undoes = ''
+  AND verb <> 'settle' ORDER BY at DESC, id DESC LIMIT 1
+
+-- name: last_undo
+SELECT id FROM operation WHERE by = :by AND project IN (:list:projects) AND undone_by = '' AND undoes <> ''
+ORDER BY at DESC, id DESC LIMIT 1
+
 -- name: mark_undone
 UPDATE operation SET undone_by = :undone_by WHERE id = :id
 
@@ -199,6 +207,11 @@ VALUES (:operation, :memory, :partition, :action, :reason, :version, :before)
 SELECT audit.operation, operation.at, audit.action, operation.by, audit.reason, audit.before
 FROM audit JOIN operation ON operation.id = audit.operation
 WHERE audit.memory = :id ORDER BY audit.seq
+
+-- name: pasts_of
+SELECT audit.memory, audit.operation, operation.verb, operation.undoes, target.verb, audit.before
+FROM audit JOIN operation ON operation.id = audit.operation LEFT JOIN operation AS target ON target.id = operation.undoes
+WHERE audit.memory IN (:list:ids) ORDER BY audit.seq DESC
 
 -- name: audit_of_operation
 SELECT memory, action, seq, before FROM audit WHERE operation = :operation ORDER BY seq DESC
@@ -215,9 +228,6 @@ UPDATE audit SET reason = '' WHERE operation IN (SELECT operation FROM audit WHE
 
 -- name: ids_superseded_by
 SELECT id FROM memory WHERE superseded_by = :id
-
--- name: add_rejection
-INSERT INTO rejection (id, partition, text, reason, layer, at) VALUES (:id, :partition, :text, :reason, :layer, :at)
 
 -- name: trim_rejections
 DELETE FROM rejection WHERE partition = :partition AND seq NOT IN (
@@ -413,6 +423,9 @@ SELECT count(*) FROM memory
 
 -- name: every_partition
 SELECT id, tier, project, owner FROM partition
+
+-- name: every_agent
+SELECT DISTINCT by FROM operation
 
 -- name: every_alias
 SELECT alias, project, at FROM project_alias ORDER BY alias

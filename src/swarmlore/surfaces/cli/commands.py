@@ -31,7 +31,7 @@ COMMANDS = {
     "reindex": "build the search indexes anew",
     "backup": "write a checked copy of the store",
     "restore-backup": "put a backup in place of the store",
-    "migrate-store": "copy everything into another store",
+    "migrate-store": "copy all that you may see into another store",
     "completion": "print a completion script for a shell",
 }
 GROUPS = (

@@ -132,12 +132,17 @@ class Desk:
         """Go on only after a yes: from the flag, else from a person."""
         if self.args.yes:
             return
-        if not (_is_terminal(sys.stdin) and _is_terminal(sys.stderr)):
+        if not self.can_ask:
             raise InvalidInput("this needs a yes, and nobody can be asked", "add --yes")
         _write(sys.stderr, clean(question) + " [y/N] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() not in YES:
             raise InvalidInput("nothing was changed", "answer y, or add --yes")
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether a person is there to answer."""
+        return _is_terminal(sys.stdin) and _is_terminal(sys.stderr)
 
     def progress(self, doing: str) -> Progress:
         from swarmlore.surfaces.cli.progress import Progress

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Iterator
 
 from swarmlore.surfaces import render_files
 from swarmlore.surfaces.cli.desk import Desk
@@ -13,7 +15,7 @@ EXAMPLES = ("swarmlore export lessons.jsonl", "swarmlore export --format shared 
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", default="", metavar="FILE", help="else standard output")
+    parser.add_argument("file", nargs="?", default="", metavar="FILE", help="else, or with -, standard output")
     parser.add_argument(
         "--format",
         choices=FORMATS,
@@ -21,19 +23,28 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FORMAT",
         help="knowledge (this project, default) or shared (the hive)",
     )
+    parser.add_argument("--yes", action="store_true", help="overwrite a file without asking")
 
 
 def run(desk: Desk) -> int:
+    path, format = desk.args.file, desk.args.format
     with desk.open() as lore:
-        if not desk.args.file and not desk.json:
-            for line in lore.export_lines(desk.args.format):
-                sys.stdout.buffer.write(line)
-            return 0
-        if not desk.args.file:
-            lines = [line.decode() for line in lore.export_lines(desk.args.format)]
-            return desk.show(lambda: {"lines": lines}, lambda _: "")
-        count = lore.export_file(desk.args.file, desk.args.format)
+        if path in ("", "-"):
+            return _print(desk, lore.export_lines(format))
+        overwrite = desk.args.yes
+        if not overwrite and desk.can_ask and os.path.isfile(path):
+            desk.confirm(f"{path} is there already. Overwrite it?")
+            overwrite = True
+        count = lore.export_file(path, format, overwrite=overwrite)
     return desk.show(
-        lambda: {"file": desk.args.file, "count": count},
-        lambda page: render_files.exported(desk.args.file, count, page),
+        lambda: {"file": path, "count": count},
+        lambda page: render_files.exported(path, count, page),
     )
+
+
+def _print(desk: Desk, lines: Iterator[bytes]) -> int:
+    if desk.json:
+        return desk.show(lambda: {"lines": [line.decode() for line in lines]}, lambda _: "")
+    for line in lines:
+        sys.stdout.buffer.write(line)
+    return 0

@@ -30,5 +30,9 @@ def run(desk: Desk) -> int:
         except KeyboardInterrupt:
             desk.note("stopped; the same command goes on from here")
             raise
-    document = {**plain(brought), "refusals": [{"line": line, "reason": why} for line, why in brought.refusals]}
+    document = {
+        **plain(brought),
+        "refusals": [{"line": line, "reason": why} for line, why in brought.refusals],
+        "hidden_by": [{"operation": operation, "count": count} for operation, count in brought.hidden_by],
+    }
     return desk.show(lambda: document, lambda page: render_files.brought(brought, page))

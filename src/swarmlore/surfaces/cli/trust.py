@@ -33,11 +33,17 @@ def run(desk: Desk) -> int:
         on = not desk.args.no
         if on:
             agree(desk, lore)
-        changed = lore.trust(on=on, hive=desk.args.hive)
+        done = lore.trust(on=on, hive=desk.args.hive)
         root = lore.home if desk.args.hive else lore.project.root
     return desk.show(
-        lambda: {"root": root, "trusted": on, "changed": changed},
-        lambda page: render_files.trusted(root, page, on=on, changed=changed),
+        lambda: {
+            "root": root,
+            "trusted": on,
+            "changed": done.changed,
+            "synced": render_files.document(done.synced),
+            "driver": done.driver,
+        },
+        lambda page: render_files.trusted(root, page, done, on=on),
     )
 
 

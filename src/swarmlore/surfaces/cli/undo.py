@@ -18,4 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(desk: Desk) -> int:
     with desk.open() as lore:
         reverted = lore.undo(desk.args.operation)
-        return desk.show(lambda: {"reverted": plain(reverted)}, lambda page: render.undone(reverted, page))
+        return desk.show(
+            lambda: {"reverted": plain(reverted), "operation": reverted.operation},
+            lambda page: render.undone(reverted, reverted.operation, page),
+        )
