@@ -9,8 +9,9 @@ WORDED: tuple[tuple[str, str, str, str], ...] = (
         "private key",
         r"-----BEGIN [A-Z0-9 _]{0,60}PRIVATE KEY(?: BLOCK)?-----(?=(?:\s|\\[nr]){0,9}[\w+/=:])"
         # to its end; or, of a block that was cut, all lines that can belong to it
-        r"(?:(?:[^-]|-(?!----)){1,20000}+-----END [A-Z0-9 _]{0,60}PRIVATE KEY(?: BLOCK)?-----"
-        r"|(?:(?:[\s>#*\"',]|\\[nr]|[A-Z][A-Z\-]{2,20}: [^\n\\]{1,60}){0,40}+[A-Z0-9+/]{16,}+={0,2}){1,400}+)",
+        # (atomic groups: before Python 3.11.5 a possessive repeat of a group matches wrongly)
+        r"(?:(?>(?:[^-]|-(?!----)){1,20000})-----END [A-Z0-9 _]{0,60}PRIVATE KEY(?: BLOCK)?-----"
+        r"|(?>(?:(?>(?:[\s>#*\"',]|\\[nr]|[A-Z][A-Z\-]{2,20}: [^\n\\]{1,60}){0,40})[A-Z0-9+/]{16,}+={0,2}){1,400}))",
         "any",
     ),
     ("private-key", "private-lines:", r"Private-Lines: \d{1,4}((?:\s{1,4}[A-Z0-9+/=]{16,64}+){1,200})", "any"),
