@@ -270,3 +270,26 @@ def test_a_kill_in_the_middle_of_a_migration_leaves_the_old_schema(home: Path, s
     Store.open(str(home), LATER).close()
     assert schema(home / "lore.db")[0] == (NEXT,)
     assert texts(home) == set(LESSONS)
+
+
+def test_a_store_of_the_first_schema_goes_on_with_everything_in_it(tmp_path: Path) -> None:
+    """The file was made by the first program that could make one."""
+    home = tmp_path / "home"
+    home.mkdir()
+    shutil.copy(Path(__file__).parent / "data" / "store-0001.db", home / "lore.db")
+    with Lore.open(home, cwd=tmp_path, caller=ALICE, env=quick_env()) as lore:
+        assert lore.store.engine.version() == FIRST
+        assert lore.store.engine.check() == []
+        snapshots = lore.recall("snap-record", mode="keyword")[0].memory
+        assert (snapshots.kind, snapshots.tags, len(snapshots.situations)) == ("correction", ("testing",), 1)
+        assert {memory.tier for memory in lore.list()} == {"agent", "swarm"}
+        (superseded,) = lore.list(status="superseded")
+        assert [row.action for row in lore.history(superseded.id)] == ["added", "superseded"]
+        assert len(lore.list(status="forgotten")) == 1
+        assert lore.store.count_vectors("minilm-int8:8199be6f") == 6
+        assert [check.state for check in lore.doctor() if check.name == "indexes"] == ["warn"]
+        lore.reindex()
+        assert [check for check in lore.doctor() if check.name == "indexes"] == []
+        again = lore.remember("The staging database listens on port 5433")
+        assert again.outcome == "confirmed"
+    assert len(copies(home)) == 1

@@ -14,7 +14,7 @@ from swarmlore.embedding import Embedding
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import Caller
-from swarmlore.store.store import FILE, Store
+from swarmlore.store.store import FILE, REINDEX_META, Store
 
 if TYPE_CHECKING:
     from typing import Any
@@ -131,6 +131,8 @@ class Doctor:
             yield Check("vectors", "warn", f"{waiting} texts wait for a vector", "swarmlore reindex")
         else:
             yield Check("vectors", "ok", "every text has one")
+        if why := self._store.meta(REINDEX_META):
+            yield Check("indexes", "warn", why, "swarmlore reindex")
 
     def _writer(self) -> Iterator[Check]:
         """Where a language model is configured, whether it answers; without it nothing stops, so it only warns."""

@@ -27,7 +27,8 @@ def migrate(engine: Engine, backup_dir: str, now: float) -> int:
             f"this store has schema {found}, this program knows up to {steps[-1][0]}; nothing was changed",
             "update the program: pip install -U swarmlore",
         )
-    return sum(_apply(engine, step, backup_dir, now) for step in steps if step[0] > found)
+    copies = backup_dir if found and not engine.remote else ""  # a new store has nothing to copy, a server its own ways
+    return sum(_apply(engine, step, copies, now) for step in steps if step[0] > found)
 
 
 def _apply(engine: Engine, step: tuple[int, str, str], backup_dir: str, now: float) -> int:
@@ -36,7 +37,7 @@ def _apply(engine: Engine, step: tuple[int, str, str], backup_dir: str, now: flo
         found = engine.version()
         if found >= number:  # another process was faster
             return 0
-        if found and not engine.remote:  # a server changes its schema in a transaction, and has backups of its own
+        if backup_dir:
             _copy_first(engine, backup_dir, found)  # here, where nobody can write between the copy and the change
         engine.script(script)
         row = {"version": number, "name": name, "applied_at": now}

@@ -20,6 +20,7 @@ from swarmlore.store.sqlite import SqliteEngine
 FILE = "lore.db"
 MARKER = "store.json"
 BACKUPS = "backups"
+REINDEX_META = "reindex"  # why the indexes should be built anew, where a migration left them behind
 INSTALL_DRIVER = 'pip install "swarmlore[postgres]"'
 
 
@@ -72,6 +73,7 @@ class Store(Ledgers):
                     self._reindex_cues(seq, partition, memory.live)
                 done, after = done + len(seqs), seqs[-1]
             self.ask("queue_missing")
+            self.ask("drop_meta", name=REINDEX_META)
         self.engine.scrub()  # what could not be scrubbed when it was erased goes now
         return done
 

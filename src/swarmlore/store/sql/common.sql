@@ -299,6 +299,9 @@ SELECT value FROM meta WHERE name = :name
 -- name: put_meta
 INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value
 
+-- name: drop_meta
+DELETE FROM meta WHERE name = :name
+
 -- name: add_migration
 INSERT INTO migration (version, name, applied_at) VALUES (:version, :name, :applied_at)
 

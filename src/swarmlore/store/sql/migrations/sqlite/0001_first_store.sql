@@ -1,4 +1,4 @@
--- Rows are the truth. Words, cue_words, embedding and shingle are derived from them and can be rebuilt.
+-- Rows are the truth. Words, cue_words, vector and shingle are derived from them and can be rebuilt.
 
 CREATE TABLE migration (
     version INTEGER PRIMARY KEY,
@@ -19,14 +19,6 @@ CREATE TABLE partition (
     owner TEXT NOT NULL,
     UNIQUE (tier, project, owner)
 );
-
--- A project that got a remote, moved or changed its address is known under several names; `project` is the first.
-CREATE TABLE project_alias (
-    alias TEXT PRIMARY KEY,
-    project TEXT NOT NULL,
-    at REAL NOT NULL
-) WITHOUT ROWID;
-CREATE INDEX project_alias_project ON project_alias (project);
 
 CREATE TABLE memory (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -60,12 +52,13 @@ CREATE TABLE memory (
     feedback_score REAL NOT NULL,
     feedback_count INTEGER NOT NULL,
     version INTEGER NOT NULL,
+    text_hash TEXT NOT NULL,
     more TEXT NOT NULL,
     stems TEXT NOT NULL DEFAULT ''
 );
+CREATE INDEX memory_text_hash ON memory (partition, text_hash);
 CREATE INDEX memory_newest ON memory (partition);  -- with the row number behind it: newest first per partition
 CREATE INDEX memory_key ON memory (partition, key) WHERE key <> '';
-CREATE INDEX memory_order ON memory (partition, created_at, id);
 CREATE INDEX memory_place ON memory (session, position) WHERE session <> '';
 CREATE INDEX memory_counts ON memory (partition, tier, status, kind, category, source, forgotten_at);
 
@@ -78,7 +71,7 @@ CREATE TABLE situation (
 );
 CREATE INDEX situation_memory ON situation (memory_seq);
 
--- Keys under which equal texts, near-duplicates and contradictions meet.
+-- Keys under which near-duplicates and contradictions meet.
 CREATE TABLE shingle (
     partition INTEGER NOT NULL,
     shingle INTEGER NOT NULL,
@@ -108,7 +101,7 @@ CREATE VIRTUAL TABLE cue_words USING fts5 (
 
 -- One row per embedded text: the memory itself (situation_seq 0) or one of its situations.
 -- `change` grows with every insert and every turn of `live`, so that caches can catch up.
-CREATE TABLE embedding (
+CREATE TABLE vector (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     memory_seq INTEGER NOT NULL,
     situation_seq INTEGER NOT NULL,
@@ -121,7 +114,7 @@ CREATE TABLE embedding (
     piece_ids BLOB NOT NULL,
     UNIQUE (memory_seq, situation_seq)
 );
-CREATE INDEX embedding_change ON embedding (change);
+CREATE INDEX vector_change ON vector (change);
 
 -- The word pieces of an embedded memory, for late interaction. Apart, because they are read for a few rows only.
 CREATE TABLE piece (
@@ -226,39 +219,3 @@ CREATE TABLE receipt_item (
     PRIMARY KEY (receipt_seq, place)
 ) WITHOUT ROWID;
 CREATE INDEX receipt_item_memory ON receipt_item (memory);
-
--- Rows that came through a ledger: they were compared with their neighbours where they were written.
-CREATE TABLE arrived (
-    memory_seq INTEGER PRIMARY KEY REFERENCES memory (seq) ON DELETE CASCADE
-);
-
--- The files that a person agreed to keep in step: up to which change they follow, and how they looked then.
-CREATE TABLE ledger (
-    place TEXT PRIMARY KEY,
-    project TEXT NOT NULL,
-    seen INTEGER NOT NULL,
-    stamp TEXT NOT NULL,
-    problem TEXT NOT NULL,
-    at REAL NOT NULL
-) WITHOUT ROWID;
-
--- Each line as it was last written. A deletion is kept whole: there may be no row to make it from.
-CREATE TABLE ledger_line (
-    place TEXT NOT NULL,
-    project TEXT NOT NULL,
-    memory TEXT NOT NULL,
-    hash TEXT NOT NULL,
-    born_at REAL NOT NULL,
-    line TEXT NOT NULL,
-    PRIMARY KEY (place, memory)
-) WITHOUT ROWID;
-
--- How far an import has come, so that it can go on after a kill.
-CREATE TABLE import_state (
-    source TEXT PRIMARY KEY,
-    project TEXT NOT NULL,
-    position INTEGER NOT NULL,
-    line INTEGER NOT NULL,
-    counts TEXT NOT NULL,
-    at REAL NOT NULL
-) WITHOUT ROWID;
