@@ -32,9 +32,9 @@ _CHUNK = re.compile(r"[vV]?\d+(?:\.\d+)+|[^\W_]+(?:[-_][^\W_]+)*")
 # Capitals that are followed by a small letter begin the next part: HTTPServer is http and server.
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _JOINT = re.compile(r"[-_]")
-_WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
-_CODE_LIKE = re.compile(r"\S*(?:[a-z][A-Z]|[A-Z]{2}[a-z]|\w[_/\\.:=@#]\w|--?\w|\w\(|[{}<>\[\]|;`$*\\]|\d)\S*")
-_SPACED = re.compile(r"\S+")
+# Compiled when first used: not every command meets such texts.
+_WIDE = r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
+_CODE_LIKE = r"\S*(?:[a-z][A-Z]|[A-Z]{2}[a-z]|\w[_/\\.:=@#]\w|--?\w|\w\(|[{}<>\[\]|;`$*\\]|\d)\S*"
 _LONGEST_NOISE = 2  # digits
 _WEAK_PIECE = 0.7
 
@@ -56,7 +56,7 @@ def _parts(chunk: str) -> tuple[str, ...]:
     if "." in chunk:
         numbers = chunk.lstrip("vV").split(".")
         return (*numbers, "p".join(numbers))
-    if _WIDE.search(chunk):
+    if not chunk.isascii() and re.search(_WIDE, chunk):
         return tuple(_wide_words(chunk))
     parts = _PART.findall(chunk.lower() if chunk.isupper() else chunk) if chunk.isascii() else _JOINT.split(chunk)
     parts = [part.casefold() for part in parts]
@@ -67,7 +67,7 @@ def _wide_words(chunk: str) -> list[str]:
     """Chinese, Japanese and Korean have no spaces: their runs become overlapping pairs of characters."""
     words: list[str] = []
     end = 0
-    for run in _WIDE.finditer(chunk):
+    for run in re.finditer(_WIDE, chunk):
         words.extend(split_words(chunk[end : run.start()]))
         letters = run.group()
         words.extend(letters[i : i + 2] for i in range(max(1, len(letters) - 1)))
@@ -97,8 +97,9 @@ def index_text(text: str) -> str:
 
 def code_share(text: str) -> float:
     """How much of a text looks like code or machine output: the share of its spaced words that do, 0 to 1."""
-    words = _SPACED.findall(text)
-    return sum(_CODE_LIKE.fullmatch(word) is not None for word in words) / len(words) if words else 0.0
+    words = re.findall(r"\S+", text)
+    like = re.compile(_CODE_LIKE)
+    return sum(like.fullmatch(word) is not None for word in words) / len(words) if words else 0.0
 
 
 def piece_emphasis(piece: str) -> float:
