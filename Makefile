@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: setup demo test check bench bench-large torture torture-long clean
+.PHONY: setup demo test test-clients check bench bench-large torture torture-long clean
 
 setup: $(STAMP)
 
@@ -21,6 +21,10 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest -q -n 2
 
+# The real clients, in a network of their own; the first run fetches them into .cache.
+test-clients: setup
+	PYTHONPATH=tests $(BIN)/python -m clients
+
 check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -30,6 +34,7 @@ check: setup
 bench: setup
 	$(BIN)/python bench/retrieval.py
 	$(BIN)/python bench/speed.py
+	$(BIN)/python bench/mcp_start.py
 	$(BIN)/python bench/team.py
 	$(BIN)/python bench/freshness.py
 	$(BIN)/python bench/freshness.py --cost 1000

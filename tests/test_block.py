@@ -424,8 +424,8 @@ HOSTILE = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=400)
-@given(st.lists(HOSTILE, min_size=1, max_size=4), HOSTILE, HOSTILE)
+@settings(max_examples=2_000)  # of four to six texts and two names each: more than 10,000 strings
+@given(st.lists(HOSTILE, min_size=4, max_size=6), HOSTILE, HOSTILE)
 def test_no_text_name_or_project_leaves_its_line(texts: list[str], owner: str, project: str) -> None:
     memories = [a_memory(text, owner=owner, project=project, trust=3) for text in texts]
     items = parse(block_of(*memories, allowed=Allowance(9, 9000, "")))

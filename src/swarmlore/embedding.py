@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from swarmlore.config import EmbedderSettings
 from swarmlore.errors import StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.providers.base import Embedded, Embedder, TokenEmbedder
 from swarmlore.rules.generic_requests import GENERIC_REQUESTS
 from swarmlore.store.search import EMBEDDER_META
 from swarmlore.store.store import Store
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from swarmlore.providers.base import Embedded, Embedder
     from swarmlore.vectors.local import VectorIndex
     from swarmlore.vectors.remote import RemoteVectors
 
@@ -34,6 +34,7 @@ BATCH = 64
 FEW = 48  # texts that are embedded before an answer: about half a second
 MAX_ATTEMPTS = 5
 Progress = Callable[[int, int], None]
+Waiting = tuple[int, int, str]  # memory, situation, text
 
 
 @frozen
@@ -90,7 +91,7 @@ class Embedding:
         except SwarmloreError as error:
             self.problem = error.message
             return None
-        return QueryVector(found.vector, found) if isinstance(found, Embedded) else QueryVector(found, None)
+        return QueryVector(found.vector, found) if hasattr(found, "pieces") else QueryVector(found, None)
 
     def everyday_closeness(self, query: QueryVector | None) -> float:
         """How much a cue resembles requests that need no memory at all; 0 without vectors."""
@@ -128,6 +129,8 @@ class Embedding:
         return [_row(embedder, text, item) for text, item in zip(texts, found, strict=True)]
 
     def _embed(self, embedder: Embedder, texts: Sequence[str]) -> list[Any]:
+        from swarmlore.providers.base import TokenEmbedder
+
         if isinstance(embedder, TokenEmbedder):
             return list(embedder.embed_tokens(texts))
         return list(embedder.embed(texts))
@@ -192,7 +195,7 @@ class Embedding:
             return True  # busy or full: the answer does not depend on it
         return False
 
-    def _waiting(self, limit: int) -> Iterator[list[tuple[int, int, str]]]:
+    def _waiting(self, limit: int) -> Iterator[list[Waiting]]:
         """Batches of (memory, situation, text); texts that failed in this run are not tried twice."""
         left, tried = limit, set[tuple[int, int]]()
         while left > 0:
@@ -209,8 +212,16 @@ class Embedding:
         found = self._store.text_of(memory, cue)
         return found[0] if found else ""
 
-    def _embed_batch(self, batch: Sequence[tuple[int, int, str]]) -> int:
-        vectors = self.rows([text for _, _, text in batch])
+    def _embed_batch(self, batch: Sequence[Waiting]) -> int:
+        return self.keep(batch, self.rows([text for _, _, text in batch]))
+
+    def waiting(self, most: int) -> list[Waiting]:
+        """Some texts that wait: for who embeds them while others use the store."""
+        self.note_provider()
+        return next(self._waiting(most), [])
+
+    def keep(self, batch: Sequence[Waiting], vectors: list[dict[str, Any]] | None) -> int:
+        """Store the vectors of texts that waited, or that they could not be had; returns how many got one."""
         with self._store.engine.writing():
             if vectors is None:
                 for memory, cue, _ in batch:
@@ -227,7 +238,7 @@ class Embedding:
 def _row(embedder: Embedder, text: str, item: Any) -> dict[str, Any]:
     from swarmlore.late import pack_pieces, unique_ids
 
-    has_pieces = isinstance(item, Embedded)
+    has_pieces = hasattr(item, "pieces")
     vector = item.vector if has_pieces else item
     return {
         "text": text,

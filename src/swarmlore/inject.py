@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from swarmlore.config import Settings
 from swarmlore.errors import InvalidInput, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.recall import Recaller
 from swarmlore.records import PROFILES, Block, Caller, Hit, Query, Receipt, Shown
-from swarmlore.rules.block import Composed, compose, estimate_tokens, strip_blocks
+from swarmlore.rules.block import Composed, compose, estimate_tokens, quote, strip_blocks
 from swarmlore.rules.budget import Allowance, allowance
 from swarmlore.rules.gate import scrub_text
 from swarmlore.store.store import Store
@@ -23,12 +23,17 @@ CUE_CHARS = 400
 READ_CHARS = 20_000  # of a cue; redacted before it is cut, so that no half of a secret stays
 COMPACTION = "compaction"
 FLOOR_CHARS = 300
+SHOWN_EARLIER = "shown earlier in this session"
+SAID_HERE = "learned in this session"
 SPARE = 3  # hits per place in the block: trust, authors and what was shown before cut some
 
 
 @frozen
 class BlockRequest:
-    """When and for whom a block is asked. `trigger` names the moment: prompt, error, file, session-start, …"""
+    """When and for whom a block is asked. `trigger` names the moment: prompt, error, file, session-start, …
+
+    `files` are paths in the project: what cites them comes first. `standing` adds what a session should begin with.
+    """
 
     cue: str
     trigger: str = "prompt"
@@ -37,6 +42,9 @@ class BlockRequest:
     chars_left: int | None = None
     profile: str = ""
     scopes: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    standing: bool = False
+    mode: str = ""
 
 
 class Injector:
@@ -57,14 +65,40 @@ class Injector:
         room = self._allowance(request)
         if reason := self._reason_to_skip(request, room):
             return self._recorded(request, Composed(""), reason, now)
-        hits, silence = self._recaller.relevant(self._query(request, room), now)
-        compacted = request.trigger == COMPACTION  # what was shown before is out of the context
-        shown_before = frozenset() if compacted else self._store.shown_in(self._caller, request.session)
-        fresh = [hit for hit in hits if hit.memory.id not in shown_before]
-        again = tuple((hit, "shown earlier in this session") for hit in hits if hit.memory.id in shown_before)
-        composed = self._compose(fresh, room, request, now)
-        composed = replace(composed, cut=(*composed.cut, *again))
+        hits, silence = self._found(request, self._query(request, room), now)
+        again = self._in_context(request, hits)
+        composed = self._compose([hit for hit in hits if hit.memory.id not in again], room, request, now)
+        left = tuple((hit, again[hit.memory.id]) for hit in hits if hit.memory.id in again)
+        composed = replace(composed, cut=(*composed.cut, *left))
         return self._recorded(request, composed, self._reason(composed, hits, silence, room), now)
+
+    def quote(self, hits: Sequence[Hit], cue: str, facts: Mapping[str, Any], now: float) -> Block:
+        """The block of memories that somebody asked for, shown before or not."""
+        request = _request(cue, facts)
+        whole = len(hits) == 1 and request.trigger == "get"
+        composed = quote(hits, fence=os.urandom(8).hex(), now=now, project=self._caller.project, whole=whole)
+        return self._recorded(request, composed, "asked for" if hits else "nothing was found", now)
+
+    def _in_context(self, request: BlockRequest, hits: list[Hit]) -> dict[str, str]:
+        """The ids of what the agent has before its eyes, and why: it was shown in this session, or said in it."""
+        if request.trigger == COMPACTION:  # what was there before is out of the context
+            return {}
+        shown = self._store.shown_in(self._caller, request.session)
+        found = dict.fromkeys(shown, SHOWN_EARLIER)
+        said = (hit.memory for hit in hits if request.session and not hit.memory.raw)
+        return found | {item.id: SAID_HERE for item in said if item.source_ref.get("session") == request.session}
+
+    def _found(self, request: BlockRequest, query: Query, now: float) -> tuple[list[Hit], str]:
+        """What cites the files, what fits the cue, what a session begins with: in this order, each once."""
+        hits, silence = self._recaller.relevant(query, now) if request.cue else ([], "")
+        if request.files:
+            hits = [*self._recaller.about(request.files, query, now), *hits]
+        if request.standing:
+            hits = [*hits, *self._recaller.standing(query, now)]
+        once: dict[str, Hit] = {}
+        for hit in hits:
+            once.setdefault(hit.memory.id, hit)
+        return list(once.values()), silence
 
     def _allowance(self, request: BlockRequest) -> Allowance:
         knowledge, own = self._settings.knowledge, self._settings.inject
@@ -80,12 +114,12 @@ class Injector:
     def _reason_to_skip(self, request: BlockRequest, room: Allowance) -> str:
         if not self._settings.knowledge.enabled:
             return "switched off: knowledge.enabled = false"
-        if not request.cue:
+        if not (request.cue or request.files or request.standing):
             return "there is no cue"
         return "" if room.count else room.reason
 
     def _query(self, request: BlockRequest, room: Allowance) -> Query:
-        mode = self._settings.recall.mode
+        mode = request.mode or self._settings.recall.mode
         return Query(
             request.cue, limit=room.count * SPARE, profile=self._profile(request), mode=mode, scopes=request.scopes
         )

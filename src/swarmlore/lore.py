@@ -31,8 +31,22 @@ if TYPE_CHECKING:
     from swarmlore.belonging import Identity
     from swarmlore.doctor import Check
     from swarmlore.embedding import Progress
+    from swarmlore.indexing import IndexedFile
+    from swarmlore.prime import Primed
     from swarmlore.recall import Hits
-    from swarmlore.records import AuditRow, Block, Cited, Memory, Receipt, Rejection, Remembered, Stale
+    from swarmlore.records import (
+        AuditRow,
+        Block,
+        Cited,
+        Hit,
+        Memory,
+        Outcome,
+        Proposal,
+        Receipt,
+        Rejection,
+        Remembered,
+        Stale,
+    )
     from swarmlore.sharing.exchange import Agreed, Founded
     from swarmlore.sharing.importing import Brought
     from swarmlore.sharing.ledger_pass import Synced
@@ -89,6 +103,23 @@ class Lore(Parts):
             request.setdefault("scopes", self.scopes(request.get("profile") or self.settings.recall.profile))
             return self.injector.block(cue, request, self.now())
 
+    def quote(self, hits: Sequence[Hit], cue: str = "", *, trigger: str = "recall", session: str = "") -> Block:
+        """The fenced lines of memories that an agent asked for, with a receipt."""
+        with self._guard:
+            facts = {"trigger": trigger, "session": session}
+            return self.injector.quote(hits, cue, facts, self.now())
+
+    def prime(self, topic: str = "") -> Primed:
+        """What to know before beginning: the stack, what fits the topic or has earned it, what was learned lately."""
+        from swarmlore.prime import RELEVANT, prime
+
+        if not isinstance(topic, str):
+            raise InvalidInput("a topic is a text", "say what the work is about, or nothing")
+        query = self._query(topic.strip(), RELEVANT, "default", None, {})
+        with self._looking():
+            names = stacks(self.project.root)
+            return prime(self.store, self.caller, self.recaller, query, names, self.now())
+
     def get(self, ref: str) -> Memory:
         """One memory by id, handle or unique prefix, expired ones too; counts as an access."""
         with self._looking():
@@ -135,6 +166,32 @@ class Lore(Parts):
             found = find_stale(self.store.citing(self.caller), self._look(WHOLE), ("moved",))
             with self.store.operation(self._operation("follow")) as operation:
                 return tuple(follow(self.store, operation, found, self._tree))
+
+    # Learning
+
+    def reflect(self, text: str) -> tuple[Proposal, ...]:
+        """Lessons that a text holds, each with whether it is known already. Nothing is stored."""
+        from swarmlore.reflecting import Reflection, lessons_in
+
+        found = lessons_in(text)
+        with self._looking():
+            reflection = Reflection(self.store, self.caller, self.settings, self.new_id)
+            return tuple(reflection.propose(lesson, self.now()) for lesson in found)
+
+    def rate(self, ref: str, helpful: bool) -> Memory:
+        """Say that a memory helped or did harm; it rises slowly and sinks quickly."""
+        with self._changing():
+            return self.learning.rate(self._resolve(ref), helpful)
+
+    def outcome(self, success: bool, **facts: Any) -> Outcome:
+        """Record how a task ended and credit the memories shown for it. `facts` are the fields of `Report`."""
+        with self._changing():
+            return self.learning.record({**facts, "success": success}, self._resolve)
+
+    def outcomes(self, session: str = "", limit: int = 20) -> tuple[Outcome, ...]:
+        """How tasks ended, newest first."""
+        with self._guard:
+            return tuple(self.store.outcomes(self.caller, session, limit))
 
     # Forget and undo
 
@@ -233,6 +290,24 @@ class Lore(Parts):
 
         return write_lines(path, lambda: self.export_lines(format), overwrite=overwrite)
 
+    def index_file(self, path: str) -> IndexedFile:
+        """Take in a file of notes from a watched folder, or what changed in it; where it is gone, its memories go."""
+        if not isinstance(path, str):
+            raise InvalidInput("a path is a text", "name the file of notes")
+        with self._changing():
+            indexed = self.indexing.index(os.path.abspath(path))
+            if indexed.operation:
+                self._keep_names()
+            return indexed
+
+    def index_changed(self) -> tuple[IndexedFile, ...]:
+        """The same for all files of notes that are known or lie in a client's own folder and have changed."""
+        with self._changing():
+            found = self.indexing.changed()
+            if any(indexed.operation for indexed in found):
+                self._keep_names()
+            return found
+
     # Sessions and receipts
 
     def start_session(self, id: str, *, client: str = "", cwd: str = "", **extra: Any) -> Session:
@@ -261,6 +336,11 @@ class Lore(Parts):
     def sessions(self, limit: int = 20) -> tuple[Session, ...]:
         with self._guard:
             return tuple(self.store.sessions(self.caller, limit))
+
+    def clients(self) -> dict[str, tuple[int, float]]:
+        """How many sessions each client had, in whatever project, and when the newest began."""
+        with self._guard:
+            return self.store.clients(self.caller)
 
     def receipts(self, session: str = "", limit: int = 20) -> tuple[Receipt, ...]:
         """What was injected or not, newest first, and why."""
@@ -296,9 +376,12 @@ class Lore(Parts):
             return count(self.store, self.caller)
 
     def doctor(self) -> tuple[Check, ...]:
-        """Check the store, its indexes, the embedder, settings and permissions."""
+        """Check the store, its indexes, the embedder, settings, permissions, and whether hooks close the loop."""
+        from swarmlore.loop import Loop
+
         with self._guard:
-            return (*self._doctor.checks(), *self.exchange.checks())
+            loop = Loop(self.home, self.store, self.caller)
+            return (*self._doctor.checks(), *self.exchange.checks(), *loop.checks(self.now()))
 
     def reindex(self, progress: Progress | None = None) -> dict[str, int]:
         """Build every derived index anew from the rows, and embed what has no vector of the current embedder."""
@@ -309,6 +392,16 @@ class Lore(Parts):
             embedded = self.embedding.catch_up(10**9, progress)
             settled = self.writing.settle()
             return {"rows": rows, "embedded": embedded, "settled": settled}
+
+    def catch_up(self, most: int = 64) -> int:
+        """Embed some of the texts that wait for a vector, while others may ask; settle what was compared by words."""
+        with self._guard:
+            batch = self.embedding.waiting(most) if self.embedding.embedder() is not None else []
+        vectors = self.embedding.rows([text for _, _, text in batch]) if batch else None
+        with self._guard:
+            done = self.embedding.keep(batch, vectors) if batch else 0
+            self.writing.settle()
+            return done
 
     def migrate_store(self, target: str, progress: Progress | None = None) -> Copied:
         """Copy all that the caller may see into another store (postgresql://… or a folder), and compare both."""

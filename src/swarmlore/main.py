@@ -6,8 +6,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from swarmlore.errors import StoreFull, SwarmloreError
-from swarmlore.surfaces.cli.desk import Desk
+from swarmlore.frozen import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from swarmlore.errors import SwarmloreError
+    from swarmlore.surfaces.cli.desk import Desk
 
 INTERRUPTED = 130  # as a shell reports SIGINT
 PIPE_CLOSED = 141  # as a shell reports SIGPIPE
@@ -16,7 +19,12 @@ DEBUG = "SWARMLORE_DEBUG"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns its exit code."""
-    desk = Desk(list(sys.argv[1:] if argv is None else argv))
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["hook"] and not {"-h", "--help"} & set(words):
+        return _hook(words[1:])
+    from swarmlore.surfaces.cli.desk import Desk
+
+    desk = Desk(words)
     try:
         code = desk.serve()
         desk.flush()
@@ -28,6 +36,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _fail(desk, error)
     _drop_broken_streams()
     return code
+
+
+def _hook(words: list[str]) -> int:
+    """A client waits: nothing is imported that a hook does not need."""
+    from swarmlore.hooks.entry import run
+    from swarmlore.surfaces.alone import answer
+
+    return run(words, answer)
 
 
 def _fail(desk: Desk, error: Exception) -> int:
@@ -48,6 +64,8 @@ def _fail(desk: Desk, error: Exception) -> int:
 
 
 def _in_our_words(error: Exception) -> SwarmloreError:
+    from swarmlore.errors import SwarmloreError
+
     if isinstance(error, SwarmloreError):
         return error
     if isinstance(error, OSError):
@@ -61,6 +79,8 @@ def _in_our_words(error: Exception) -> SwarmloreError:
 
 def _of_the_system(error: OSError) -> SwarmloreError:
     import errno
+
+    from swarmlore.errors import StoreFull, SwarmloreError
 
     said = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or type(error).__name__
     if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from swarmlore.doctor import Doctor
     from swarmlore.embedding import Embedding
     from swarmlore.freshness.tree import Budget, Look, Tree
+    from swarmlore.indexing import Indexing
     from swarmlore.inject import Injector
+    from swarmlore.learning import Learning
     from swarmlore.project import Project
     from swarmlore.recall import Recaller
     from swarmlore.records import Caller
@@ -37,17 +39,19 @@ CATCH_UP_AT_CLOSE = 64  # texts that a process with a loaded model embeds before
 
 
 class _Guard:
-    """Lets one thread in at a time, and none once the memory is closed."""
+    """Lets one thread in at a time, as its caller, and none once the memory is closed."""
 
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
+    def __init__(self, enter: Callable[[], None], lock: threading.RLock | None = None) -> None:
+        self.lock = lock or threading.RLock()
         self.closed = False
+        self._enter = enter
 
     def __enter__(self) -> None:
         self.lock.acquire()
         if self.closed:
             self.lock.release()
             raise InvalidInput("this memory is closed", "open it again: Lore.open()")
+        self._enter()
 
     def __exit__(self, *_: object) -> None:
         self.lock.release()
@@ -70,10 +74,11 @@ class Parts:
         self.settings = settings
         self.project = project
         self.store = store
-        store.hive = settings.knowledge.hive_enabled
-        store.act_for(caller)
         self._clock = clock
-        self._guard = _Guard()
+        self._guard = _Guard(self._take_over)
+        self._owns_store = True
+        self._env: Mapping[str, str] = os.environ
+        self._take_over()
         self._named = True  # the project was named, not found from the folder
 
     @classmethod
@@ -102,9 +107,32 @@ class Parts:
         if caller is None and store.engine.remote:
             who = replace(who, agent=_team_name(settings.store.url, who.agent))
         lore = cls(folder, store, who, settings, project, clock)
+        lore._env = env
         if caller is None and not env.get("SWARMLORE_PROJECT"):
             lore._settle()
         return lore
+
+    def beside(self, project: Project, client: str, env: Mapping[str, str]) -> Self:
+        """The same memory for another folder or client, whose identity and folders `env` tells: one store, one model,
+        one thread at a time."""
+        with self._guard:
+            who = find_caller(env, env.get("SWARMLORE_PROJECT") or project.id, interactive=False, client=client)
+            if self.store.engine.remote:
+                who = replace(who, agent=_team_name(self.settings.store.url, who.agent))
+            settings = config.load(self.home, project.root, self._env)
+            other = type(self)(self.home, self.store, who, settings, project, self._clock)
+            other._env = {**self._env, **env}
+            other._guard.lock = self._guard.lock
+            other._owns_store = False
+            other.__dict__["embedding"] = self.embedding
+            if not env.get("SWARMLORE_PROJECT"):
+                other._settle()
+            return other
+
+    def _take_over(self) -> None:
+        """Several may share a store: whoever enters acts for its own caller."""
+        self.store.hive = self.settings.knowledge.hive_enabled
+        self.store.act_for(self.caller)
 
     def _settle(self) -> None:
         """Work for the project that the store knows this folder as."""
@@ -113,7 +141,8 @@ class Parts:
             found = self.project
             self._move(self._belonging.root if found.place else self.store.join_projects(found.names, self.now()))
         except BaseException:
-            self.store.close()
+            if self._owns_store:
+                self.store.close()
             raise
 
     def __enter__(self) -> Self:
@@ -129,6 +158,8 @@ class Parts:
             if self._guard.closed:
                 return
             self._guard.closed = True
+            if not self._owns_store:
+                return
             try:
                 if "embedding" in self.__dict__ and self.embedding.loaded and not self.store.engine.readonly:
                     self.embedding.catch_up(CATCH_UP_AT_CLOSE)
@@ -137,6 +168,10 @@ class Parts:
                 pass  # what waits goes on waiting; nobody asked for it now
             finally:
                 self.store.close()
+
+    def acting(self) -> _Guard:
+        """A context in which no other thread uses this store: for several looks at it that belong together."""
+        return self._guard
 
     @contextmanager
     def _looking(self) -> Iterator[None]:
@@ -173,7 +208,7 @@ class Parts:
         """Go on under another id of the same project; the parts that know the old one are made anew."""
         self.caller = replace(self.caller, project=project)
         self.store.act_for(self.caller)
-        for part in ("writing", "recaller", "injector", "exchange", "_doctor"):
+        for part in ("writing", "recaller", "injector", "learning", "indexing", "exchange", "_doctor"):
             self.__dict__.pop(part, None)
 
     @cached_property
@@ -207,6 +242,27 @@ class Parts:
         from swarmlore.inject import Injector
 
         return Injector(self.store, self.caller, self.settings, self.recaller, self.new_id)
+
+    @cached_property
+    def learning(self) -> Learning:
+        from swarmlore.learning import Learning
+
+        return Learning(self.store, self.caller, self._operation)
+
+    @cached_property
+    def indexing(self) -> Indexing:
+        from swarmlore.indexing import Indexing
+
+        return Indexing(
+            self.home,
+            self.store,
+            self.caller,
+            self.settings,
+            self.writing,
+            self._operation,
+            self.project.root,
+            self._env,
+        )
 
     @cached_property
     def exchange(self) -> Exchange:

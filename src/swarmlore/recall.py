@@ -19,11 +19,11 @@ from swarmlore.records import KINDS, MODES, PROFILES, SOURCES, TIERS, Caller, Hi
 from swarmlore.rules import ranking
 from swarmlore.rules.birth import in_force
 from swarmlore.rules.freshness import stale_later, with_citations
-from swarmlore.rules.meaning import contradicts, differences
 from swarmlore.rules.priors import default_priors, preferred
+from swarmlore.rules.standing import standing
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
-from swarmlore.text.entities import entities_from_text, resolve_entities, resolve_entity
+from swarmlore.text.entities import entities_from_path, entities_from_text, resolve_entities, resolve_entity
 from swarmlore.text.similarity import content_words, jaccard_bigram
 from swarmlore.text.words import query_terms
 from swarmlore.typed import choose
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 MAX_LIMIT = 1000
 MAX_QUERY_CHARS = 20_000
 SCAN_ROWS = 10_000  # profiles that rank without an index look at the newest so many
+STANDING_ROWS = 200  # of the newest, for a session's start
 SAME = 0.6  # word-pair overlap from which two hits count as one, if nothing that matters differs
 NUDGED, NUDGED_PER_HIT = 40, 4
 UNRELATED, ANY_SCORE = 0.0, -math.inf
@@ -83,6 +84,25 @@ class Recaller:
         scored = _scored(found.candidates, query.limit, now)
         near = final_hits(self._held_against_code(scored, query, now), query, now)
         return verdict.near_best(near), ""
+
+    def standing(self, query: Query, now: float) -> list[Hit]:
+        """What a session should begin with: lessons that have earned it, best first. The query filters and limits."""
+        lessons = [memory for memory in self._scan(self._partitions(query), STANDING_ROWS) if not memory.raw]
+        scored = [(memory, standing(memory, now)) for memory in lessons]
+        ranked = _ordered(Hit(memory, item.score, item.parts) for memory, item in scored)
+        return final_hits(self._held_against_code(ranked, query, now), query, now)
+
+    def about(self, files: Sequence[str], query: Query, now: float) -> list[Hit]:
+        """What cites one of these files of the project, or names its feature; cited ones first."""
+        cited = [f"file:{path}" for path in files]
+        features = [name for path in files for name in entities_from_path(path) if name.startswith("feature:")]
+        hits = [
+            Hit(memory, score, (Part("about", score, why),))
+            for names, score, why in ((cited, 1.0, "cites the file"), (features, 0.5, "names its feature"))
+            for memory in self._store.about(self._caller, names)
+        ]
+        once = {hit.memory.id: hit for hit in reversed(hits)}  # of two the one that cites the file stays
+        return final_hits(self._held_against_code(_ordered(once.values()), query, now), query, now)
 
     def _held_against_code(self, hits: Iterable[Hit], query: Query, now: float) -> Iterator[Hit]:
         """The hits that may answer, with the state of the code they cite; only `default` ranks by it."""
@@ -254,12 +274,18 @@ def _clash(one: Memory, other: Memory) -> bool:
     words, others = content_words(one.text), content_words(other.text)
     if other.raw or 4 * len(words & others) < min(len(words), len(others)):
         return False
+    from swarmlore.rules.meaning import contradicts  # most answers hold no two texts that are alike
+
     shared = bool(set(one.entities) & set(other.entities))
     return bool(contradicts(one.text, other.text, shared_entity=shared)) or _same(one, other)
 
 
 def _same(one: Memory, other: Memory) -> bool:
-    return jaccard_bigram(one.text, other.text) >= SAME and not differences(one.text, other.text)
+    if jaccard_bigram(one.text, other.text) < SAME:
+        return False
+    from swarmlore.rules.meaning import differences
+
+    return not differences(one.text, other.text)
 
 
 def _beats(hit: Memory, rival: Memory) -> bool:

@@ -337,6 +337,48 @@ class Receipt:
 
 
 @frozen
+class Proposal:
+    """A lesson that was found in a text and not stored. `outcome` is what `remember` would make of it, or `rejected`;
+    `known_as` the handle of what it says again, adds to or corrects."""
+
+    text: str
+    kind: str = "learning"
+    confidence: str = "medium"
+    outcome: str = "added"
+    known_as: str = ""
+    reason: str = ""
+    excerpt: str = ""
+    situation: str = ""
+
+
+@frozen
+class Outcome:
+    """How a task ended: what was reported, its score, the verdict, and the memories that were credited with it."""
+
+    id: str
+    at: float
+    success: bool
+    score: float
+    verdict: str
+    project: str = ""
+    agent: str = ""
+    session: str = ""
+    task: str = ""
+    duration_ms: float | None = None
+    errors: int = 0
+    retries: int = 0
+    files: tuple[str, ...] = ()
+    summary: str = ""
+    evaluation: str = ""
+    strategy: str = ""
+    criteria: tuple[str, ...] = ()
+    failure_mode: str = ""
+    cited: tuple[str, ...] = ()
+    applied: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+
+
+@frozen
 class Block:
     """The text an agent is given, with its receipt. An empty text is an answer too."""
 

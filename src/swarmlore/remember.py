@@ -12,7 +12,7 @@ from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import MAX_CITATIONS, Citation, Link, Memory, Remembered, Situation
 from swarmlore.rules.birth import confirm, in_force
 from swarmlore.rules.gate import Passed
-from swarmlore.store.base import Operation
+from swarmlore.store.base import Operation, place_of
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
@@ -57,6 +57,22 @@ def store_new(store: Store, operation: Operation, memory: Memory, passed: Passed
     targets = {item.id: item for item in near}
     stored = carry_out(store, operation, memory, decision, targets.get(decision.target), terms)
     return _told(operation, stored, passed, decision.reason)
+
+
+def foresee(store: Store, memory: Memory, now: float, terms: Terms) -> tuple[str, Memory | None, str]:
+    """What would become of a new memory, beside which one, and why. Nothing is written."""
+    place = dict(zip(("tier", "project", "owner"), place_of(memory.tier, memory.project, memory.owner), strict=True))
+    near = neighbours_of(store, memory, now) if store.ask("find_partition", **place) else []
+    if not near:
+        return "added", None, ""
+    decision = _decide(memory, near, terms)
+    target = next((other for other in near if other.id == decision.target), None)
+    if target is None or decision.operation == "ADD":
+        return "added", None, decision.reason
+    may = {"NOOP": True, "REJECT": True, "UPDATE": _may_change(memory, target), "DELETE": _may_replace(memory, target)}
+    words = {"NOOP": "confirmed", "REJECT": "rejected", "UPDATE": "updated", "DELETE": "superseded"}
+    outcome = words[decision.operation] if may.get(decision.operation) else "linked"
+    return outcome, target, decision.reason
 
 
 def neighbours_of(store: Store, memory: Memory, now: float, *, thorough: bool = False) -> list[Memory]:

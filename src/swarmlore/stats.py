@@ -14,7 +14,7 @@ GROUPS = ("tier", "status", "kind", "category", "source")
 
 
 def count(store: Store, caller: Caller) -> dict[str, Any]:
-    """Live and forgotten memories, by tier, status, kind, category and source; the store's size; waiting texts."""
+    """Live and forgotten memories, by tier, status, kind, category and source; the store's size; all that waits."""
     groups: dict[str, dict[str, int]] = {name: {} for name in GROUPS}
     live = forgotten = 0
     for *names, rows, hidden in store.counts(caller):
@@ -22,14 +22,14 @@ def count(store: Store, caller: Caller) -> dict[str, Any]:
             groups[name][value] = groups[name].get(value, 0) + rows - hidden
         live += rows - hidden if names[1] in LIVE_STATUSES else 0
         forgotten += hidden
-    pending = store.count_waiting(caller)
+    waiting = {work: count for work, (count, _) in store.count_pending().items()}
     facts = store.engine.facts()
     return {
         "live": live,
         "forgotten": forgotten,
         **{f"by_{name}": dict(sorted(values.items())) for name, values in groups.items()},
-        "waiting_for_vector": pending.get("embed", 0),
-        "waiting_to_settle": pending.get("settle", 0),
+        "waiting_for_vector": waiting.get("embed", 0),
+        "waiting_to_settle": waiting.get("settle", 0),
         "embedder": store.meta(EMBEDDER_META) or "not used yet",
         "store": facts["path"],
         "bytes": facts["bytes"],

@@ -123,6 +123,12 @@ class Writing:
             return replace(told, warnings=(*told.warnings, f"its vector is not stored yet: {error.message}"))
         return told
 
+    def prepare(self, draft: Draft, operation: Operation) -> Memory:
+        """The memory that a draft would become: past the gate, quarantined where that wants it so, and not stored."""
+        passed = self._pass(draft, operation)
+        memory = self._born(passed.draft, operation)
+        return replace(memory, status="quarantined") if passed.quarantine else memory
+
     def remember_many(self, drafts: Iterable[Draft], progress: Progress | None = None) -> Imported:
         """Store many drafts in short transactions of one operation; vectors come later."""
         if not isinstance(drafts, Iterable):

@@ -30,18 +30,21 @@ TEMPORARY = ".swarmlore-tmp"
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _READ = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | getattr(os, "O_CLOEXEC", 0)
+_ADD = _READ | os.O_WRONLY | os.O_CREAT | os.O_APPEND
 _BY_HANDLE = os.open in os.supports_dir_fd and os.rename in os.supports_dir_fd
 
 
 class Folder:
     """One opened folder. Raises NotAllowed where a name leads elsewhere."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, above: Folder | None = None) -> None:
         self.path = path
         if os.path.islink(path):
             raise elsewhere(path)
+        here = above._here() if above else {}
+        name = os.path.basename(path) if here else path
         try:
-            self._fd = os.open(path, _READ | getattr(os, "O_DIRECTORY", 0)) if _BY_HANDLE else -1
+            self._fd = os.open(name, _READ | getattr(os, "O_DIRECTORY", 0), **here) if _BY_HANDLE else -1
         except NotADirectoryError:
             raise NotAllowed(f"{path} is not a folder", "move it away, then run: swarmlore init") from None
         except OSError as error:
@@ -57,6 +60,19 @@ class Folder:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def inside(self, name: str, *, make: bool = False) -> Folder | None:
+        """A folder in this one, reached from here; None where there is none and none is to be made."""
+        if self._stat(name) is None:
+            if not make:
+                return None
+            try:
+                os.mkdir(name if self._fd >= 0 else self._full(name), **self._here())
+            except FileExistsError:
+                pass  # somebody else made it meanwhile
+            except OSError as error:
+                raise unusable(self._full(name), error) from error
+        return Folder(self._full(name), self)
 
     def stamp(self, *names: str) -> str:
         """A text that is another one after any of these files has changed."""
@@ -103,6 +119,44 @@ class Folder:
         if len(content) > SMALL_BYTES:
             raise NotAllowed(f"{self._full(name)} is larger than it can be", "move it away")
         return content
+
+    def tail(self, name: str, most: int) -> bytes:
+        """The last bytes of a file."""
+        file = self.open(name)
+        if file is None:
+            return b""
+        with file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - most))
+            return file.read(most)
+
+    def append(self, name: str, data: bytes, mode: int = 0o644) -> None:
+        """Add to the end of a file, all or nothing; on disk when it returns. To be called under the lock."""
+        found = self._stat(name)
+        if found is not None and not stat.S_ISREG(found.st_mode):
+            raise elsewhere(self._full(name))
+        try:
+            fd = os.open(name if self._fd >= 0 else self._full(name), _ADD, mode, **self._here())
+            try:
+                self._add(fd, name, data)
+            finally:
+                os.close(fd)
+            if found is None and self._fd >= 0:
+                os.fsync(self._fd)
+        except OSError as error:
+            raise unusable(self._full(name), error) from error
+
+    def _add(self, fd: int, name: str, data: bytes) -> None:
+        before = os.fstat(fd)
+        if not stat.S_ISREG(before.st_mode):  # it was exchanged in between
+            raise elsewhere(self._full(name))
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(fd, left) :]
+            os.fsync(fd)
+        except OSError:
+            os.ftruncate(fd, before.st_size)  # half a line is no line
+            raise
 
     def replace(self, name: str, parts: Iterable[bytes], mode: int = 0o644) -> None:
         """Put new content in place of a file, whole or not at all; it keeps its permissions."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cache
 
 from swarmlore.frozen import frozen
@@ -31,6 +30,7 @@ OVER_BUDGET = "over the character budget"
 LESSON_CHARS = 280
 KNOWLEDGE_DISPLAY_CHARS = 120
 _NAME_CHARS = 24
+WHOLE_CHARS = 8_000  # of one text that fills a block
 PLACE_CHARS = 96
 SHOWN_PLACES = 2
 _READ_CHARS = 4_000  # of a long text; a lesson line is found in its beginning or not at all
@@ -80,6 +80,24 @@ def compose(
     return Composed(text, tuple(tray.shown), tuple(tray.cut))
 
 
+def quote(hits: Sequence[Hit], *, fence: str, now: float, project: str, whole: bool = False) -> Composed:
+    """A block of what somebody asked for, in its order: no author and no trust has a share, only trust 0 stays out.
+
+    Whole, a long text is shown as far as a block can hold it, not by its first sentence.
+    """
+    write = _Writer(fence, now, project, WHOLE_CHARS if whole else None, whole)
+    head, tail = f"=== swarmlore notes {fence} ===\n{HEADER}", f"=== end {fence} ==="
+    tray = _Tray(len(hits), MAX_BLOCK_CHARS - len(head) - len(tail) - 1, crowded=False)
+    for hit in hits:
+        line = write.plain(hit)
+        if hit.memory.trust <= 0 or len(line) + 1 > tray.room:
+            tray.cut.append((hit, tray.refusal(hit.memory, line)))
+        else:
+            tray.add(hit, line)
+    text = "\n".join([head, *tray.lines, tail]) if tray.lines else ""
+    return Composed(text, tuple(tray.shown), tuple(tray.cut))
+
+
 def estimate_tokens(chars: int) -> int:
     """Estimate tokens from characters: a third of them, rounded up."""
     return -(-chars * 33 // 100)
@@ -88,16 +106,16 @@ def estimate_tokens(chars: int) -> int:
 # --- which hits
 
 
-@dataclass(slots=True)
 class _Tray:
     """What one block of `size` items and `room` characters holds so far."""
 
-    size: int
-    room: int
-    crowded: bool
-    shown: list[Hit] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-    cut: list[tuple[Hit, str]] = field(default_factory=list)
+    def __init__(self, size: int, room: int, crowded: bool) -> None:
+        self.size = size
+        self.room = room
+        self.crowded = crowded
+        self.shown: list[Hit] = []
+        self.lines: list[str] = []
+        self.cut: list[tuple[Hit, str]] = []
 
     def refusal(self, memory: Memory, line: str) -> str:
         """Why a memory cannot be added; empty if it can."""
@@ -150,11 +168,13 @@ class _Writer:
     now: float
     project: str
     display_chars: int | None
+    whole: bool = False
 
     def plain(self, hit: Hit) -> str:
         """Handle, tier, text, origin, confirmations."""
         memory = hit.memory
-        text = _shorten(neutralise(lesson_line(memory), self.fence), self.display_chars)
+        said = memory.text if self.whole else lesson_line(memory)
+        text = _shorten(neutralise(said, self.fence), self.display_chars)
         code = self._code(hit)
         confirmed = f"confirmed {len(memory.confirmed_by)}x" if memory.confirmed_by else "unconfirmed"
         handle = self._name(memory.handle or memory.id[-8:]) or "?"

@@ -219,7 +219,7 @@ def _lexicon() -> Lexicon:
                 stems.setdefault(word[:_STEM], []).append((word[:-1], bits[name]))
             else:
                 words[word] = words.get(word, 0) | bits[name]
-    rules = [_parse(line, bits, words) for line in RULES.strip().splitlines()]
+    rules = _parse_rules(bits, words)
     core = sum(bits[name] for name in SUSPECT.split())
     words.update((word, 0) for word in NEVER_REPAIRED.split() if word not in words)
     dismissal = bits["IGNORE"] | bits["FORGET"]
@@ -234,16 +234,18 @@ def _typos() -> dict[str, str]:
 
 def _index(rules: list[Rule], words: dict[str, int]) -> dict[int, list[Rule]]:
     """The rules by each bit of their rarest concept: most texts then meet only a few of them."""
-    common = [words.get(word, 0) for word in _COMMON.split()]
-    cost: dict[int, tuple[int, int]] = {}
+    seen: dict[int, int] = {}
+    for word in _COMMON.split():
+        for bit in _each_bit(words.get(word, 0)):
+            seen[bit] = seen.get(bit, 0) + 1
+
+    @cache
+    def cost(concepts: int) -> tuple[int, int]:
+        return sum(seen.get(bit, 0) for bit in _each_bit(concepts)), concepts.bit_count()
+
     index: dict[int, list[Rule]] = {}
     for rule in rules:
-        needed = (rule.anchor, *(step[0] for step in rule.steps))
-        for concepts in needed:
-            if concepts not in cost:
-                cost[concepts] = (sum(1 for bits in common if bits & concepts), concepts.bit_count())
-        rarest = min(needed, key=cost.__getitem__)
-        for bit in _each_bit(rarest):
+        for bit in _each_bit(min((rule.anchor, *(step[0] for step in rule.steps)), key=cost)):
             index.setdefault(bit, []).append(rule)
     return index
 
@@ -255,24 +257,26 @@ def _each_bit(bits: int) -> Iterator[int]:
         bits ^= bit
 
 
-def _parse(line: str, bits: dict[str, int], words: dict[str, int]) -> Rule:
-    kind, weight, anchor, *steps = line.split()
-    return Rule(kind, int(weight), _bits(anchor, bits, words), tuple(_parse_step(step, bits, words) for step in steps))
+def _parse_rules(bits: dict[str, int], words: dict[str, int]) -> list[Rule]:
+    """The rules as bits; a word in one of them becomes a concept of its own."""
 
+    @cache  # most sets of concepts stand in several rules
+    def concepts(names: str) -> int:
+        total = 0
+        for name in names.split("|"):
+            if name not in bits:
+                bits[name] = 1 << len(bits)
+                word = fold(name)
+                words[word] = words.get(word, 0) | bits[name]
+            total |= bits[name]
+        return total
 
-def _parse_step(step: str, bits: dict[str, int], words: dict[str, int]) -> tuple[int, int, int]:
-    names, distance = step.lstrip("-~").split("/")
-    reach = int(distance) * _WORD
-    first, last = {"-": (-reach, -1), "~": (-reach, reach)}.get(step[0], (1, reach))
-    return _bits(names, bits, words), first, last
+    @cache
+    def step(listed: str) -> tuple[int, int, int]:
+        names, distance = listed.lstrip("-~").split("/")
+        reach = int(distance) * _WORD
+        first, last = {"-": (-reach, -1), "~": (-reach, reach)}.get(listed[0], (1, reach))
+        return concepts(names), first, last
 
-
-def _bits(names: str, bits: dict[str, int], words: dict[str, int]) -> int:
-    """The bits of "CONCEPT|word|…"; a word becomes a concept of its own."""
-    total = 0
-    for name in names.split("|"):
-        if name not in bits:
-            bits[name] = 1 << len(bits)
-            words[fold(name)] = words.get(fold(name), 0) | bits[name]
-        total |= bits[name]
-    return total
+    lines = (line.split() for line in RULES.strip().splitlines())
+    return [Rule(kind, int(weight), concepts(anchor), tuple(map(step, rest))) for kind, weight, anchor, *rest in lines]

@@ -78,8 +78,12 @@ def idf(frequency: int, size: int) -> float:
 
 
 def term_weights(frequencies: Mapping[str, int], size: int, rules: Relevance = DEFAULT) -> dict[str, float]:
-    """The weight of each of the cue's terms, made comparable between stores of different sizes."""
-    scale = math.log(max(size, rules.least_size)) ** rules.size_power
+    """The weight of each of the cue's terms, made comparable between stores of different sizes.
+
+    Among a handful of memories no word is rare; it is taken as rare as it would be among `least_size`.
+    """
+    size = max(size, rules.least_size)
+    scale = math.log(size) ** rules.size_power
     return {term: idf(count, size) ** rules.idf_power / scale for term, count in frequencies.items() if count > 0}
 
 

@@ -98,9 +98,11 @@ class Exchange:
     def init(self, *, dry_run: bool = False) -> Founded:
         """Make the project's folder for its ledger, agree to it, and exchange for the first time."""
         from swarmlore.sharing.founding import Step, found
+        from swarmlore.sharing.recall_script import write_recall_script
 
         self._ledger(self._project_place()).check_allowed()
         steps = found(self._root, dry_run=dry_run)
+        steps += write_recall_script(self._root, dry_run=dry_run)
         known = any(place.tier == "swarm" for place in self._places())
         if dry_run:
             steps.append(Step("your agreement", "there already" if known else "would be noted"))
@@ -162,9 +164,12 @@ class Exchange:
     def checks(self) -> Iterator[Check]:
         """What `doctor` says about the files."""
         from swarmlore.doctor import Check
+        from swarmlore.formats.beads import problem as problem_of_beads
         from swarmlore.formats.folder import Folder
         from swarmlore.sharing.set_aside import count_aside
 
+        if beads := problem_of_beads(self._root):
+            yield Check("beads", "warn", beads, "mend it, or move it away; new lessons are remembered all the same")
         try:
             ledgers = list(self._ledgers())
         except ConfigError as error:

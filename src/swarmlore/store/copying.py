@@ -26,6 +26,7 @@ PAGE = 200
 NOWHERE = "-"  # a project for rows that name none; an empty one would see nothing
 SESSION = ("id", "client", "project", "agent", "started_at", "ended_at", "cwd", "extra")
 RECEIPT = ("id", "at", "project", "agent", "session", "trigger", "cue", "chars", "tokens", "reason", "headroom")
+OUTCOME = ("id", "at", "project", "agent", "session", "task", "success", "score", "verdict", "more")
 OPERATION = ("id", "at", "verb", "by", "project", "reason", "undoes", "undone_by")
 
 
@@ -300,7 +301,7 @@ def _same_memories(store: Store, memories: Sequence[Memory]) -> dict[str, str]:
 
 
 def _copy_journal(source: Store, target: Store, name: Callable[[str], str]) -> None:
-    """Names of projects, sessions, receipts and rejections: what is there already stays."""
+    """Names of projects, sessions, receipts, outcomes and rejections: what is there already stays."""
     places = _places(source)
     with target.engine.writing(durable=False):
         for alias, project, at in source.ask("every_alias"):
@@ -313,6 +314,11 @@ def _copy_journal(source: Store, target: Store, name: Callable[[str], str]) -> N
         for seq, *values in source.ask("every_receipt"):
             receipt = dict(zip(RECEIPT, values, strict=True))
             _take_receipt(source, target, int(seq), {**receipt, "agent": name(receipt["agent"])})
+        for row in source.ask("every_outcome"):
+            outcome = dict(zip(OUTCOME, row, strict=True))
+            outcome["agent"] = name(outcome["agent"])
+            _as(target, outcome["project"], outcome["agent"])
+            target.ask("add_outcome", **outcome)
         for id, partition, text, reason, layer, at in source.ask("every_rejection"):
             if place := places.get(int(partition)):
                 place = (place[0], place[1], name(place[2]))

@@ -22,6 +22,10 @@ _COUNTERS = (
     *("access_count", "last_accessed_at", "feedback_score", "feedback_count", "last_validated_at", "outcomes"),
     "encounter_score",
 )
+# How a rating is called in the history. It changes no content: it stands in the way of no other undo.
+RATED = {True: "rated helpful", False: "rated harmful"}
+UNRATED = "unrated"
+_FEEDBACK = ("feedback_score", "feedback_count", "last_validated_at")
 
 
 @frozen
@@ -147,6 +151,8 @@ class History(Memories):
         now = self.get(operation.caller, id)
         if now is None:
             raise NotFound(f"memory {id} is not there any more", "it was erased, or it is not yours to see")
+        if before is not None and action in (*RATED.values(), UNRATED):
+            return self._unrate(operation, now, seq, memory_from_dict(from_json(before)))
         if self.ask("changes_since", id=id, seq=seq)[0][0]:
             raise Conflict(
                 f"memory {now.handle} was changed after this operation",
@@ -158,6 +164,17 @@ class History(Memories):
         kept = {name: getattr(now, name) for name in _COUNTERS}
         restored = replace(former, **kept, updated_at=operation.at)
         return self.revise(operation, now, restored, "undone", f"undo of {action}")
+
+    def _unrate(self, operation: Operation, now: Memory, seq: int, former: Memory) -> Memory:
+        """Take back a rating, or the taking back of one; the content stays, whatever became of it meanwhile."""
+        if self.ask("ratings_since", id=now.id, seq=seq)[0][0]:
+            raise Conflict(
+                f"memory {now.handle} was rated again since", f"see what happened: swarmlore history {now.handle}"
+            )
+        untouched = not self.ask("changes_since", id=now.id, seq=seq)[0][0]
+        names = (*_FEEDBACK, *(("situations",) if untouched else ()))
+        restored = replace(now, **{name: getattr(former, name) for name in names})
+        return self.revise(operation, now, restored, UNRATED)
 
 
 def _past(rows: Sequence[Row]) -> Past:

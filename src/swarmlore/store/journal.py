@@ -1,13 +1,13 @@
-"""Sessions, receipts and rejections."""
+"""Sessions, receipts, outcomes and rejections."""
 
 from __future__ import annotations
 
 import json
 
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Caller, Receipt, Rejection, Session, Shown
+from swarmlore.records import Caller, Memory, Outcome, Receipt, Rejection, Session, Shown
 from swarmlore.store.base import Operation, place_of
-from swarmlore.store.rows import from_json
+from swarmlore.store.rows import from_json, to_row
 from swarmlore.store.search import Search
 
 if TYPE_CHECKING:
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from swarmlore.store.engine import Row
 
 REJECTIONS_KEPT = 20
+SEEN_S = 14 * 86_400.0  # how long an event is known; a spool that is older is not read twice
+_OUTCOME = ("id", "at", "session", "task", "score", "verdict")
+_TOLD = (
+    *("duration_ms", "errors", "retries", "files", "summary", "evaluation", "strategy", "criteria", "failure_mode"),
+    *("cited", "applied", "shown"),
+)
 
 
 class Journal(Search):
@@ -49,6 +55,29 @@ class Journal(Search):
         """The caller's own sessions; a lead or a person sees the project's."""
         found = self.ask("list_sessions", **self._whose(caller), limit=limit)
         return [_session(row) for row in found]
+
+    def clients(self, caller: Caller) -> dict[str, tuple[int, float]]:
+        """Sessions per client and when the newest began, in every project; a server shows the caller's own projects.
+
+        Neither names nor projects: whether a client reports at all is no secret on the machine that it runs on.
+        """
+        self.act_for(caller)
+        return {str(client): (int(count), float(newest)) for client, count, newest in self.ask("clients_seen")}
+
+    def seen(self, caller: Caller, id: str, at: float, again_after_s: float) -> bool:
+        """Whether an event was digested: ever, or with a time, around that one."""
+        self.act_for(caller)
+        found = self.ask("last_seen", id=id, project=caller.project, agent=caller.agent)
+        return bool(found) and (not again_after_s or abs(at - float(found[0][0])) < again_after_s)
+
+    def digested(self, caller: Caller, id: str, at: float, session: Session | None) -> None:
+        """An event is done, and what it changed in its session is kept with that, or neither."""
+        with self.engine.writing():
+            self.act_for(caller)
+            self.ask("see_event", id=id, project=caller.project, agent=caller.agent, at=at)
+            self.ask("forget_seen", project=caller.project, agent=caller.agent, before=at - SEEN_S)
+            if session is not None:
+                self.put_session(caller, session)
 
     def put_receipt(self, caller: Caller, receipt: Receipt) -> None:
         """Record one injection or skip."""
@@ -96,6 +125,39 @@ class Journal(Search):
         self.act_for(caller)
         return frozenset(str(row[0]) for row in self.ask("shown_in_session", project=caller.project, session=session))
 
+    def showings(self, caller: Caller, session: str) -> dict[str, dict[str, str]]:
+        """What was shown in a whole session: by memory, the cues it was shown for and their triggers."""
+        if not session:
+            return {}
+        self.act_for(caller)
+        found: dict[str, dict[str, str]] = {}
+        for id, cue, trigger in self.ask(
+            "showings_in_session", projects=self.names_of(caller.project), session=session
+        ):
+            found.setdefault(str(id), {})[str(cue)] = str(trigger)
+        return found
+
+    def put_outcome(self, caller: Caller, outcome: Outcome) -> None:
+        """Record how a task ended; part of the transaction that credits memories with it."""
+        values = {name: getattr(outcome, name) for name in _OUTCOME}
+        more = json.dumps({name: getattr(outcome, name) for name in _TOLD}, ensure_ascii=False)
+        who = {"project": caller.project, "agent": caller.agent}
+        self.ask("add_outcome", **values, **who, success=int(outcome.success), more=more)
+
+    def outcomes(self, caller: Caller, session: str = "", limit: int = 20) -> list[Outcome]:
+        """Newest first; an agent's own, all of the project's for a lead or a person."""
+        found = self.ask("list_outcomes", **self._whose(caller), session=session, limit=limit)
+        return [_outcome(row) for row in found]
+
+    def was_credited(self, caller: Caller, session: str, task: str) -> bool:
+        """Whether the memories of a session were credited with this task already."""
+        projects = self.names_of(caller.project)
+        return bool(session and self.ask("outcome_credited", projects=projects, session=session, task=task))
+
+    def count_outcomes(self, memory: Memory) -> None:
+        """Store the counters of a memory. Not audited, and no new version of it."""
+        self.ask("set_more", id=memory.id, more=to_row(memory, 0)["more"])
+
     def counts(self, caller: Caller) -> list[tuple[str, str, str, str, str, int, int]]:
         """(tier, status, kind, category, source, rows, forgotten among them) over what the caller may see."""
         return [tuple(row) for row in self.ask("count_by", partitions=self.visible(caller))]
@@ -104,6 +166,14 @@ class Journal(Search):
 def _session(row: Row) -> Session:
     id, client, project, agent, started_at, ended_at, cwd, extra = row
     return Session(id, client, project, agent, started_at, ended_at, cwd, from_json(extra))
+
+
+def _outcome(row: Row) -> Outcome:
+    id, at, project, agent, session, task, success, score, verdict, more = row
+    told: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in from_json(more).items()
+    }
+    return Outcome(id, at, bool(success), score, verdict, project, agent, session, task, **told)
 
 
 def _receipt(row: Row, shown: tuple[Shown, ...], cut: tuple[Shown, ...]) -> Receipt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from swarmlore.errors import Ambiguous, Conflict, NotFound
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
@@ -21,6 +22,7 @@ SITUATIONS_KEPT = 8
 NEIGHBOURS = 12
 PAGE = 500
 THOROUGH = 1_000
+MOST_OF_KEY = 4_000
 FEW_SHINGLES = 5
 MANY_SHINGLES = 12
 STEMS_KEPT = 4_000  # characters of a long text's words that scoring looks at
@@ -235,14 +237,29 @@ class Memories(StoreBase):
         found = self.ask("ids_derived_from", ids=list(ids), hidden=int(hidden), partitions=self.visible(caller))
         return [str(row[0]) for row in found]
 
+    def of_key(self, caller: Caller, key: str, tiers: Sequence[str] = ()) -> list[Memory]:
+        """The newest visible memories of a key, hidden ones too, oldest first."""
+        found = (self.ask("seqs_of_key", partition=place, key=key) for place in self.visible(caller, tiers))
+        seqs = sorted(int(row[0]) for rows_ in found for row in rows_)[-MOST_OF_KEY:]
+        memories = self.by_seqs(seqs)
+        return [memories[seq] for seq in seqs if seq in memories]
+
     def citing(self, caller: Caller) -> Iterator[Memory]:
         """Live visible memories that cite code, oldest first."""
-        asked = {"partitions": self.visible(caller), "cites": '%"citations":[%', "limit": PAGE}
+        asked = {"partitions": self.visible(caller), "limit": PAGE}
         after = 0
         while seqs := [int(row[0]) for row in self.ask("citing_memories", **asked, after=after)]:
             found = self.by_seqs(seqs)
             yield from (found[seq] for seq in seqs if seq in found and found[seq].live and found[seq].citations)
             after = seqs[-1]
+
+    def about(self, caller: Caller, entities: Sequence[str]) -> list[Memory]:
+        """Live visible memories that name one of these entities, newest first; `file:<path>` for a cited file."""
+        if not entities:
+            return []
+        found = self.ask("seqs_of_entities", partitions=self.visible(caller), entities=list(entities))
+        memories = self.by_seqs(sorted((int(row[0]) for row in found), reverse=True)[:PAGE])
+        return sorted((m for m in memories.values() if m.live), key=lambda m: m.created_at, reverse=True)
 
     def known_entities(self, caller: Caller) -> list[str]:
         return [str(row[0]) for row in self.ask("entities_known", partitions=self.visible(caller))]
@@ -273,8 +290,8 @@ class Memories(StoreBase):
         columns = {"title": words.title, "body": words.body, "tags": words.tags}
         self.ask("index_words", seq=seq, **_place(partition), **columns)
         self.ask_many("add_shingle", _shingle_rows(seq, partition, memory))
-        about = [{"partition": partition, "entity": name, "memory_seq": seq} for name in memory.entities]
-        self.ask_many("add_entity", about)
+        names = (*memory.entities, *dict.fromkeys(f"file:{citation.path}" for citation in memory.citations))
+        self.ask_many("add_entity", [{"partition": partition, "entity": name, "memory_seq": seq} for name in names])
 
     def _renew_vector(self, seq: int, partition: int, memory: Memory, *, same_text: bool) -> None:
         """A vector goes with its text; where only the state changed it stays and follows."""
@@ -326,6 +343,7 @@ def index_text(text: str) -> str:
     return analyse(text)
 
 
+@lru_cache(maxsize=16)  # a text is compared with its neighbours, then stored
 def shingles(text: str) -> tuple[int, ...]:
     from swarmlore.text.similarity import shingles as cut
 

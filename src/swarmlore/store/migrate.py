@@ -28,7 +28,8 @@ def migrate(engine: Engine, backup_dir: str, now: float) -> int:
             "update the program: pip install -U swarmlore",
         )
     copies = backup_dir if found and not engine.remote else ""  # a new store has nothing to copy, a server its own ways
-    return sum(_apply(engine, step, copies, now) for step in steps if step[0] > found)
+    missing = [step for step in steps if step[0] > found]
+    return sum(_apply(engine, step, "" if place else copies, now) for place, step in enumerate(missing))
 
 
 def _apply(engine: Engine, step: tuple[int, str, str], backup_dir: str, now: float) -> int:

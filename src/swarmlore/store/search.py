@@ -111,11 +111,6 @@ class Search(History):
         """(memory, situation) rows of one memory that wait for a vector."""
         return [(int(seq), int(cue)) for seq, cue in self.ask("pending_of", id=id)]
 
-    def count_waiting(self, caller: Caller) -> dict[str, int]:
-        """How many texts that the caller may see wait for each kind of work."""
-        found = self.ask("count_visible_pending", partitions=self.visible(caller))
-        return {str(work): int(count) for work, count in found}
-
     def count_pending(self) -> dict[str, tuple[int, int]]:
         """How many texts wait for each kind of work, and the most attempts any of them has seen."""
         return {str(work): (int(count), int(attempts or 0)) for work, count, attempts in self.ask("count_pending")}

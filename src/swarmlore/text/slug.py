@@ -14,11 +14,11 @@ def slug(text: str) -> str:
     return _OTHER.sub("-", text.lower()).strip("-")
 
 
-def learned_key(text: str) -> str:
+def learned_key(text: str, type: str = "learned") -> str:
     """The key of a LEARNED comment: later comments with the same key replace earlier ones."""
     start = text.strip()[:KEY_CHARS]
     name = slug(start)
     # Where most letters are outside a-z, unrelated lessons would get the same slug, and one would replace the other.
     if sum(letter.isalnum() for letter in start) > 2 * sum(letter != "-" for letter in name):
         name = f"{name}-{crc32(start.encode(errors='surrogatepass')):08x}".lstrip("-")
-    return f"learned-{name}"
+    return f"{type}-{name}"

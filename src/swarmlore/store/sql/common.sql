@@ -133,10 +133,6 @@ DELETE FROM pending WHERE memory_seq = :memory_seq
 UPDATE pending SET attempts = attempts + 1, error = :error
 WHERE work = :work AND memory_seq = :memory_seq AND situation_seq = :situation_seq
 
--- name: count_visible_pending
-SELECT work, count(*) FROM pending JOIN memory ON memory.seq = pending.memory_seq
-WHERE memory.partition IN (:list:partitions) GROUP BY work
-
 -- name: list_pending
 SELECT memory_seq, situation_seq, attempts, error FROM pending WHERE work = :work ORDER BY memory_seq LIMIT :limit
 
@@ -182,7 +178,7 @@ SELECT id, at, verb, by, project, reason, undoes, undone_by FROM operation WHERE
 
 -- name: last_operation
 SELECT id FROM operation WHERE by = :by AND project IN (:list:projects) AND undone_by = '' AND undoes = ''
-  AND verb NOT IN ('erase', 'settle') AND NOT EXISTS (
+  AND verb NOT IN ('erase', 'settle', 'outcome') AND NOT EXISTS (
     SELECT 1 FROM audit LEFT JOIN memory ON memory.id = audit.memory
     WHERE audit.operation = operation.id AND memory.id IS NULL
   )
@@ -190,7 +186,7 @@ ORDER BY at DESC, id DESC LIMIT 1
 
 -- name: last_act
 SELECT id, verb FROM operation WHERE by = :by AND project IN (:list:projects) AND undone_by = '' AND undoes = ''
-  AND verb <> 'settle' ORDER BY at DESC, id DESC LIMIT 1
+  AND verb NOT IN ('settle', 'outcome') ORDER BY at DESC, id DESC LIMIT 1
 
 -- name: last_undo
 SELECT id FROM operation WHERE by = :by AND project IN (:list:projects) AND undone_by = '' AND undoes <> ''
@@ -219,6 +215,12 @@ SELECT memory, action, seq, before FROM audit WHERE operation = :operation ORDER
 -- name: changes_since
 SELECT count(*) FROM audit JOIN operation ON operation.id = audit.operation
 WHERE audit.memory = :id AND audit.seq > :seq AND operation.undone_by = '' AND operation.undoes = ''
+  AND audit.action NOT IN ('rated helpful', 'rated harmful', 'unrated')
+
+-- name: ratings_since
+SELECT count(*) FROM audit JOIN operation ON operation.id = audit.operation
+WHERE audit.memory = :id AND audit.seq > :seq AND operation.undone_by = '' AND operation.undoes = ''
+  AND audit.action IN ('rated helpful', 'rated harmful', 'unrated')
 
 -- name: erase_audit
 UPDATE audit SET before = NULL, reason = '' WHERE memory = :id
@@ -245,6 +247,19 @@ VALUES (:id, :project, :agent, :client, :cwd, :started_at, :ended_at, :extra)
 ON CONFLICT (project, agent, id) DO UPDATE SET client = excluded.client, cwd = excluded.cwd, extra = excluded.extra,
     ended_at = excluded.ended_at
 
+-- name: last_seen
+SELECT at FROM event_seen WHERE id = :id AND project = :project AND agent = :agent
+
+-- name: see_event
+INSERT INTO event_seen (id, project, agent, at) VALUES (:id, :project, :agent, :at)
+ON CONFLICT (id, project, agent) DO UPDATE SET at = excluded.at
+
+-- name: count_events
+SELECT count(*) FROM event_seen
+
+-- name: forget_seen
+DELETE FROM event_seen WHERE project = :project AND agent = :agent AND at < :before
+
 -- name: get_session
 SELECT id, client, project, agent, started_at, ended_at, cwd, extra FROM session
 WHERE project = :project AND agent = :agent AND id = :id
@@ -253,10 +268,13 @@ WHERE project = :project AND agent = :agent AND id = :id
 SELECT id, client, project, agent, started_at, ended_at, cwd, extra FROM session
 WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) ORDER BY started_at DESC LIMIT :limit
 
+-- name: clients_seen
+SELECT client, count(*), max(started_at) FROM session WHERE client <> '' GROUP BY client
+
 -- name: citing_memories
-SELECT seq FROM memory
-WHERE partition IN (:list:partitions) AND seq > :after AND forgotten_at IS NULL AND more LIKE :cites
-ORDER BY seq LIMIT :limit
+SELECT DISTINCT memory_seq FROM entity
+WHERE partition IN (:list:partitions) AND entity >= 'file:' AND entity < 'file;' AND memory_seq > :after
+ORDER BY memory_seq LIMIT :limit
 
 -- name: add_receipt
 INSERT INTO receipt (id, at, project, agent, session, trigger, cue, chars, tokens, reason, headroom)
@@ -287,6 +305,28 @@ WHERE receipt.project = :project AND receipt.session = :session AND receipt_item
     SELECT max(seq) FROM receipt WHERE project = :project AND session = :session AND trigger = 'compaction'
   ), 0)
 
+-- name: showings_in_session
+SELECT receipt_item.memory, receipt.cue, receipt.trigger
+FROM receipt_item JOIN receipt ON receipt.seq = receipt_item.receipt_seq
+WHERE receipt.project IN (:list:projects) AND receipt.session = :session AND receipt_item.cut = 0
+ORDER BY receipt.seq, receipt_item.place
+
+-- name: set_more
+UPDATE memory SET more = :more WHERE id = :id
+
+-- name: add_outcome
+INSERT INTO outcome (id, at, project, agent, session, task, success, score, verdict, more)
+VALUES (:id, :at, :project, :agent, :session, :task, :success, :score, :verdict, :more) ON CONFLICT (id) DO NOTHING
+
+-- name: list_outcomes
+SELECT id, at, project, agent, session, task, success, score, verdict, more FROM outcome
+WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) AND (session = :session OR :session = '')
+ORDER BY seq DESC LIMIT :limit
+
+-- name: outcome_credited
+SELECT 1 FROM outcome WHERE project IN (:list:projects) AND session = :session AND task = :task
+  AND verdict <> 'neutral' LIMIT 1
+
 -- name: erase_receipt_items
 UPDATE receipt_item SET why = '' WHERE memory = :id
 
@@ -305,15 +345,12 @@ DELETE FROM meta WHERE name = :name
 -- name: add_migration
 INSERT INTO migration (version, name, applied_at) VALUES (:version, :name, :applied_at)
 
--- name: count_by
-SELECT tier, status, kind, category, source, count(*), count(forgotten_at)
-FROM memory WHERE partition IN (:list:partitions) GROUP BY partition, tier, status, kind, category, source
-
 -- name: every_seq
 SELECT seq FROM memory WHERE seq > :after ORDER BY seq LIMIT :limit
 
 -- name: entities_known
-SELECT DISTINCT entity FROM entity WHERE partition IN (:list:partitions)
+SELECT DISTINCT entity FROM entity
+WHERE partition IN (:list:partitions) AND NOT (entity >= 'file:' AND entity < 'file;')
 
 -- name: add_entity
 INSERT INTO entity (partition, entity, memory_seq) VALUES (:partition, :entity, :memory_seq) ON CONFLICT DO NOTHING
@@ -441,6 +478,9 @@ SELECT seq, id, at, project, agent, session, trigger, cue, chars, tokens, reason
 
 -- name: items_of_receipt
 SELECT place, memory, handle, score, cut, why FROM receipt_item WHERE receipt_seq = :receipt_seq ORDER BY place
+
+-- name: every_outcome
+SELECT id, at, project, agent, session, task, success, score, verdict, more FROM outcome ORDER BY seq
 
 -- name: has_receipt
 SELECT 1 FROM receipt WHERE id = :id

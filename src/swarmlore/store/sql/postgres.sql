@@ -179,3 +179,7 @@ WHERE memory_seq IN (:list:seqs) AND situation_seq = 0 AND provider = :provider
 -- name: embeddings_of
 SELECT memory_seq, situation_seq, provider, dimension, data::TEXT, piece_ids FROM embedding
 WHERE memory_seq IN (:list:seqs) ORDER BY memory_seq, situation_seq
+
+-- name: count_by
+SELECT tier, status, kind, category, source, count(*), count(forgotten_at)
+FROM memory WHERE partition IN (:list:partitions) GROUP BY partition, tier, status, kind, category, source

@@ -98,3 +98,7 @@ SELECT count(*) FROM embedding WHERE provider = :provider
 -- name: embeddings_of
 SELECT memory_seq, situation_seq, provider, dimension, data, piece_ids FROM embedding
 WHERE memory_seq IN (:list:seqs) ORDER BY memory_seq, situation_seq
+
+-- name: count_by
+SELECT tier, status, kind, category, source, rows, hidden
+FROM tally WHERE partition IN (:list:partitions) AND rows > 0

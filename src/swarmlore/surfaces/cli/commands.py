@@ -14,6 +14,10 @@ COMMANDS = {
     "get": "show one memory in full",
     "list": "show memories, newest first",
     "forget": "hide a memory, or erase it for good",
+    "prime": "show what to know before beginning",
+    "reflect": "find lessons in a text, without storing them",
+    "rate": "say that a memory helped or did harm",
+    "outcome": "record how a task ended, for the memories that were shown",
     "history": "show what happened to a memory",
     "undo": "take back the last change, or a named one",
     "stale": "list memories whose cited code has changed",
@@ -26,6 +30,10 @@ COMMANDS = {
     "export": "write lessons to a file",
     "merge-driver": "merge two versions of a shared file; git calls it",
     "stats": "count what is stored",
+    "install": "let agent clients on this machine use the memory",
+    "uninstall": "take out of the clients what install put there",
+    "status": "show which clients use the memory, and what they were given",
+    "mcp": "serve the tools to an agent over standard input and output",
     "doctor": "check that everything is healthy",
     "config": "show settings and where they come from, or set one",
     "reindex": "build the search indexes anew",
@@ -35,9 +43,11 @@ COMMANDS = {
     "completion": "print a completion script for a shell",
 }
 GROUPS = (
-    ("Every day", ("remember", "recall", "get", "list", "forget")),
+    ("Every day", ("remember", "recall", "get", "list", "forget", "prime", "reflect")),
+    ("Learning", ("rate", "outcome")),
     ("What happened", ("history", "undo", "stale", "receipts", "stats")),
     ("Sharing", ("init", "trust", "sync", "import", "export", "merge-driver")),
+    ("Clients", ("install", "uninstall", "status", "mcp")),
     ("Care", ("doctor", "project", "config", "reindex", "backup", "restore-backup", "migrate-store", "completion")),
 )
 

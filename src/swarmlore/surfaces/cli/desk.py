@@ -70,13 +70,15 @@ class Desk:
         from swarmlore.lore import Lore
 
         profile = getattr(self.args, "profile", None)
-        return Lore.open(
+        lore = Lore.open(
             self.home,
             cwd=self.folder,
             flags={"recall.profile": profile} if profile else None,
             interactive=_is_terminal(sys.stdin) or _is_terminal(sys.stdout),  # `list | less` is still a person
             client="cli",
         )
+        _take_in(lore)
+        return lore
 
     @property
     def home(self) -> str | None:
@@ -148,6 +150,21 @@ class Desk:
         from swarmlore.surfaces.cli.progress import Progress
 
         return Progress(doing, sys.stderr, terminal=_is_terminal(sys.stderr))
+
+
+def _take_in(lore: Lore) -> None:
+    """Digest what hooks left behind, so that a command sees it; one look at a folder where there is nothing."""
+    from swarmlore.hooks.places import socket_path, spool_dir
+    from swarmlore.hooks.spool import waits
+
+    if os.path.lexists(socket_path(lore.home)):
+        from swarmlore.warm.election import tidy
+
+        tidy(lore.home)
+    if waits(spool_dir(lore.home)) and not lore.store.engine.readonly:
+        from swarmlore.capture.digest import Digester
+
+        Digester(lore).drain()
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

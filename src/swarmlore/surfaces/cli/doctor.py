@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
+from swarmlore.doctor import Check
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.documents import plain
+
+if TYPE_CHECKING:
+    from swarmlore.lore import Lore
 
 EXAMPLES = ("swarmlore doctor",)
 
@@ -17,7 +23,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: Desk) -> int:
     with desk.open() as lore:
-        checks = lore.doctor()
+        checks = (*lore.doctor(), *_clients(lore))
     failed = any(check.state == "fail" for check in checks)
     desk.show(lambda: {"healthy": not failed, "checks": plain(checks)}, lambda page: render.checks(checks, page))
     return 1 if failed else 0
+
+
+def _clients(lore: Lore) -> Iterator[Check]:
+    """Whether the hooks that were installed can reach us."""
+    from swarmlore.surfaces.cli.status import clients_of
+
+    for found in clients_of(lore):
+        if found.installed and found.to_do:
+            yield Check("client", "warn", f"{found.title}: {found.to_do[0]}", "swarmlore status tells more")
+        elif found.installed:
+            yield Check("client", "ok", f"{found.title}: installed")
+        elif found.found:
+            yield Check("client", "ok", f"{found.title}: not installed; swarmlore install {found.client} does that")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 HELP_WIDTH = 100  # where nobody looks
 UNKNOWN = "unrecognized arguments: "  # as argparse says it
 WITH_VALUE = ("--home", "--project")
+_PROJECT: dict[str, Any] = {"metavar": "PATH", "help": "work as if from this folder"}
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
@@ -70,7 +71,7 @@ def parser_of(name: str, width: int = 0) -> Parser:
     common = parser.add_argument_group("everywhere")
     common.add_argument("--json", action="store_true", help="one JSON document on standard output")
     common.add_argument("--home", metavar="PATH", help="where the memory lives (else SWARMLORE_HOME)")
-    common.add_argument("--project", metavar="PATH", help="work as if from this folder")
+    common.add_argument("--project", **getattr(command, "PROJECT", _PROJECT))
     return parser
 
 

@@ -21,6 +21,7 @@ EXAMPLES = (
     'swarmlore recall "how are snapshot tests updated"',
     "swarmlore recall --explain --limit 3 deploy to staging",
     "make test 2>&1 | tail -20 | swarmlore recall - --block --trigger error",
+    "swarmlore recall --recent 10",
 )
 
 
@@ -40,6 +41,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--entity", action="append", metavar="TYPE:SLUG", help="only about these")
     what.add_argument("--tier", action="append", metavar="TIER", help="only these tiers: " + ", ".join(TIERS))
     what.add_argument("--source", action="append", metavar="SOURCE", help="only from these sources")
+    comments = parser.add_argument_group("LEARNED comments on beads, from .beads/memory")
+    comments.add_argument("--recent", type=count, metavar="N", help="the last N of them")
+    comments.add_argument("--stats", action="store_true", help="count them")
+    comments.add_argument("--type", metavar="TYPE", help="look at those of this type: learned, investigation")
+    comments.add_argument("--all", action="store_true", help="look at the archived ones too")
     block = parser.add_argument_group("as an agent gets it")
     block.add_argument("--block", action="store_true", help="print the block an agent would be given, or nothing")
     block.add_argument("--trigger", metavar="MOMENT", help="the moment, such as prompt (default), error or file")
@@ -48,6 +54,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk) -> int:
+    if _may_mean_comments(desk.args):
+        from swarmlore.surfaces.cli import comments
+
+        if comments.asked(desk.args, desk.folder):
+            return comments.run(desk)
     query = given_text(desk.args.query)
     if desk.args.block:
         return _block(desk, query)
@@ -62,6 +73,10 @@ def run(desk: Desk) -> int:
             for note in hits.notes:
                 desk.note(note)
     return 0
+
+
+def _may_mean_comments(args: argparse.Namespace) -> bool:
+    return bool(args.recent or args.stats or args.type is not None or args.all or args.profile == "beads")
 
 
 def _filters(args: argparse.Namespace) -> dict[str, Any]:

@@ -1,0 +1,85 @@
+"""The context that answers a moment of a session: which cue it gives, and the block for it."""
+
+from __future__ import annotations
+
+import os
+
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.hooks import event as e
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from swarmlore.hooks.event import Event
+    from swarmlore.lore import Lore
+
+TRIGGERS = {
+    e.SESSION_START: "session-start",
+    e.COMPACTED: "compaction",
+    e.PROMPT: "prompt",
+    e.BEFORE_TOOL: "file",
+    e.TOOL_FAILED: "error",
+    e.AGENT_START: "agent-start",
+}
+STANDING = (e.SESSION_START, e.COMPACTED, e.AGENT_START)
+
+
+def answer(lore: Lore, event: Event, mode: str = "") -> str:
+    """The block for an event, or ''. Everything but a tool that just worked has a receipt."""
+    if event.moment not in TRIGGERS:
+        return ""
+    request = _request(lore, event)
+    if request is None:
+        return ""
+    cue = request.pop("cue")
+    block = lore.block(
+        cue,
+        trigger=TRIGGERS[event.moment],
+        session=f"{event.session}/{event.agent}" if event.agent else event.session,
+        standing=event.moment in STANDING,
+        headroom=_headroom(event),
+        mode=mode,
+        **request,
+    )
+    return block.text
+
+
+def _request(lore: Lore, event: Event) -> dict[str, Any] | None:
+    """Cue and files of a moment; None where a tool touches nothing that anybody could know about."""
+    if event.moment == e.BEFORE_TOOL:
+        files = tuple(path for name in event.files if (path := _inside(name, lore.project.root)))
+        return {"cue": " ".join(files), "files": files} if files else None
+    if event.moment == e.TOOL_FAILED:
+        from swarmlore.text.error_lines import error_excerpt
+
+        return {"cue": f"{event.command[:200]}\n{error_excerpt(event.error)}".strip()}
+    if event.moment == e.PROMPT:
+        return {"cue": event.prompt}
+    return {"cue": _last_prompt(lore, event)}
+
+
+def _last_prompt(lore: Lore, event: Event) -> str:
+    """After a compaction and for a sub-agent: what the session was about."""
+    if event.moment == e.SESSION_START or not event.session:
+        return ""
+    with lore.acting():
+        session = lore.store.session(lore.caller, event.session)
+    return str(session.extra.get("last_prompt", "")) if session else ""
+
+
+def _inside(path: str, root: str) -> str:
+    """The path as citations write it, or '' for one outside of the project."""
+    relative = os.path.relpath(path, root)
+    return "" if relative.startswith("..") else relative.replace(os.sep, "/")
+
+
+def _headroom(event: Event) -> float | None:
+    """The free share of the context, where the client's figures tell."""
+    if event.moment not in (e.PROMPT, e.TOOL_FAILED, e.BEFORE_TOOL) or not event.transcript:
+        return None
+    from swarmlore.formats.transcripts import context_used
+
+    used = context_used(event.client, event.transcript)
+    if used is None or not used[1]:
+        return None
+    return min(1.0, max(0.0, 1 - used[0] / used[1]))

@@ -1,0 +1,202 @@
+"""What an event teaches: corrections, fixes, LEARNED comments, memory files, and the transcript at the end.
+
+Everything goes through the gate as a candidate that a rule found, with the situation in which it was learned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from swarmlore.capture.state import attempts_of
+from swarmlore.errors import Rejected
+from swarmlore.frozen import TYPE_CHECKING, replace
+from swarmlore.hooks import event as e
+from swarmlore.rules.found import CONFIDENCE_VALUES, Found
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from swarmlore.formats.transcripts import Turn
+    from swarmlore.hooks.event import Event
+    from swarmlore.lore import Lore
+    from swarmlore.records import Session
+    from swarmlore.rules.fixes import Attempt
+
+    Changes = dict[str, Any]
+
+MOST_A_SESSION = 10
+SITUATION_CHARS = 400
+TRANSCRIPT_BYTES = 8_000_000  # of its end
+_HANDLE = r"\b[0-9a-f]{6,32}\b"
+
+
+def learn(lore: Lore, event: Event, session: Session) -> Changes:
+    """Store what an event teaches; returns what its session should know about that."""
+    found: Changes = {}
+    for way in _WAYS.get(event.moment, ()):
+        found |= way(lore, event, session)
+    return found
+
+
+def _corrections(lore: Lore, event: Event, session: Session) -> Changes:
+    """What the user puts right in a prompt: needed where the task before was asked, not where it was said."""
+    from swarmlore.rules.corrections import find_corrections
+
+    found = find_corrections(event.prompt, str(session.extra.get("last_said", "")))
+    before = str(session.extra.get("last_prompt", "")) or event.prompt
+    return _keep(lore, event, session, (_under(item, before, "prompt") for item in found))
+
+
+def _comments(lore: Lore, event: Event, session: Session) -> Changes:
+    """LEARNED comments, by the words of the agent itself."""
+    if "LEARNED" not in event.command.upper() and "INVESTIGATION" not in event.command.upper():
+        return {}
+    from swarmlore.formats.beads import capture_learned
+    from swarmlore.text.learned import find_learned
+
+    capture_learned(lore.project.root, event.cwd, event.command, event.at)
+    for said in find_learned(event.command, event.cwd, event.at):  # also what stands in the file from a try before
+        _remember(
+            lore,
+            event,
+            said.content,
+            source="learned_comment",
+            key=said.key,
+            tags=said.tags,
+            source_ref={"bead": said.bead, "author": said.source, "client": event.client, "session": event.session},
+            **_situation(session),
+        )
+    return {}
+
+
+def _fixes(lore: Lore, event: Event, session: Session) -> Changes:
+    """A command that failed, then one that did the same and did not."""
+    tried = attempts_of(session.extra)
+    failures = [place for place, item in enumerate(tried) if item.get("error") and item.get("tool") == e.SHELL]
+    if event.tool != e.SHELL or not failures:
+        return {}
+    from swarmlore.rules.fixes import find_fix
+
+    failed, *between = [_attempt(item) for item in tried[failures[-1] :]]
+    now = _attempt({"tool": event.tool, "command": event.command, "output": event.output, "at": event.at})
+    found = find_fix(failed, between, now)
+    return _keep(lore, event, session, [_under(found, failed.error, "error")] if found else [])
+
+
+def _attempt(values: Mapping[str, Any]) -> Attempt:
+    from swarmlore.rules.fixes import Attempt
+
+    said = {name: str(values.get(name, "")) for name in ("tool", "command", "error", "output")}
+    return Attempt(**said, files=tuple(map(str, values.get("files", ()))), at=float(values.get("at", 0.0)))
+
+
+def _files(lore: Lore, event: Event, session: Session) -> Changes:
+    """A file written where memories are kept is a memory itself."""
+    if event.tool == e.WRITE:
+        for path in event.files:
+            lore.index_file(path)
+    return {}
+
+
+def _changed_files(lore: Lore, event: Event, session: Session) -> Changes:
+    """Notes that a client or a person wrote meanwhile."""
+    lore.index_changed()
+    return {}
+
+
+def _transcript(lore: Lore, event: Event, session: Session) -> Changes:
+    """The whole session once more, at its end or before it is cut: what no single event showed."""
+    path = event.transcript or str(session.extra.get("transcript", ""))
+    if not path:
+        return {}
+    from swarmlore.formats.transcripts import read_transcript
+    from swarmlore.rules.session_lessons import lessons_of
+
+    root = lore.project.root
+    turns = [_inside(turn, root) for turn in read_transcript(event.client, path, TRANSCRIPT_BYTES)]
+    cited = _cited_in(lore, event, session, "\n".join(turn.text for turn in turns if turn.role == "assistant"))
+    return cited | _keep(lore, event, session, lessons_of(turns))
+
+
+def _inside(turn: Turn, root: str) -> Turn:
+    """Paths as the project sees them: what lies above it says nothing about it."""
+    return replace(turn, files=tuple(path.removeprefix(root.rstrip("/") + "/") for path in turn.files))
+
+
+def _cited(lore: Lore, event: Event, session: Session) -> Changes:
+    """Handles that turn up in the agent's words."""
+    return _cited_in(lore, event, session, event.said)
+
+
+def _cited_in(lore: Lore, event: Event, session: Session, words: str) -> Changes:
+    if not (said := set(re.findall(_HANDLE, words))):
+        return {}
+    before = [str(handle) for handle in session.extra.get("cited", ())]
+    store, caller = lore.store, lore.caller
+    new = []
+    with lore.acting():
+        for receipt in store.receipts(caller, session.id, limit=200):
+            new += [item for item in receipt.shown if item.handle in said and item.handle not in before]
+        for item in {item.handle: item for item in new}.values():
+            if memory := store.get(caller, item.memory):
+                outcomes = replace(memory.outcomes, cited=memory.outcomes.cited + 1)
+                store.count_outcomes(replace(memory, outcomes=outcomes))
+    return {"cited": [*before, *dict.fromkeys(item.handle for item in new)]} if new else {}
+
+
+_WAYS: Mapping[str, tuple[Callable[[Lore, Event, Session], Changes], ...]] = {
+    e.SESSION_START: (_changed_files,),
+    e.PROMPT: (_corrections,),
+    e.AFTER_TOOL: (_comments, _fixes, _files),
+    e.TOOL_FAILED: (_comments,),
+    e.TURN_END: (_cited,),
+    e.AGENT_STOP: (_cited,),
+    e.BEFORE_COMPACTION: (_transcript,),
+    e.SESSION_END: (_transcript, _changed_files),
+}
+
+
+def _keep(lore: Lore, event: Event, session: Session, found: Iterable[Found]) -> Changes:
+    """Store lessons that a rule found, up to ten a session."""
+    kept = int(session.extra.get("lessons", 0))
+    began = kept
+    for item in found:
+        if kept >= MOST_A_SESSION:
+            break
+        ref = {"client": event.client, "session": event.session, "event": event.name}
+        kept += _remember(
+            lore,
+            event,
+            item.text,
+            kind=item.kind,
+            confidence=CONFIDENCE_VALUES[item.confidence],
+            trust=min(2, item.trust),
+            entities=item.entities,
+            source="reflect",
+            source_ref=ref,
+            situation=item.situation[:SITUATION_CHARS],
+            situation_via=item.situation_via,
+        )
+    return {"lessons": kept} if kept > began else {}
+
+
+def _remember(lore: Lore, event: Event, text: str, **facts: Any) -> bool:
+    """Whether something new was stored. What the gate refuses stands in its list of refusals."""
+    try:
+        told = lore.remember(text, defer=True, session=event.session, auto_generated=True, **facts)
+    except Rejected:
+        return False
+    return told.outcome not in ("confirmed", "quarantined")
+
+
+def _under(item: Found, text: str, via: str) -> Found:
+    return item if item.situation else replace(item, situation=text, situation_via=via)
+
+
+def _situation(session: Session) -> Changes:
+    """Where something was learned: at the last error, else at the last prompt."""
+    errors = [item["error"] for item in attempts_of(session.extra) if item.get("error")]
+    if errors:
+        return {"situation": str(errors[-1])[-SITUATION_CHARS:], "situation_via": "error"}
+    return {"situation": str(session.extra.get("last_prompt", ""))[:SITUATION_CHARS]}

@@ -1,0 +1,56 @@
+"""The memory of a home as each client in each folder sees it: opened once, shared by all."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.project import Project, find_project
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from swarmlore.hooks.event import Event
+    from swarmlore.lore import Lore
+
+MOST = 64
+TOLD = ("SWARMLORE_AGENT", "SWARMLORE_ROLE", "SWARMLORE_PROJECT", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
+
+
+class Siblings:
+    """Finds or makes the `Lore` for a project, a client and the identity in its environment."""
+
+    def __init__(self, lore: Lore) -> None:
+        self._lore = lore
+        self._made: dict[tuple[object, ...], Lore] = {}
+        self._lock = threading.Lock()
+
+    def of_event(self, event: Event) -> Lore:
+        """For the client that reported an event, in the project as it was found then."""
+        env = event.extra.get("env")
+        return self._of(_project(event), event.client, env if isinstance(env, Mapping) else {})
+
+    def of_folder(self, folder: str, client: str, env: Mapping[str, str]) -> Lore:
+        return self._of(find_project(folder), client, env)
+
+    def _of(self, project: Project, client: str, env: Mapping[str, str]) -> Lore:
+        who = {name: str(env[name]) for name in TOLD if env.get(name)}
+        key = (project.id, project.root, client, *who.items())
+        with self._lock:
+            if key not in self._made:
+                if len(self._made) >= MOST:
+                    self._made.pop(next(iter(self._made)))
+                self._made[key] = self._lore.beside(project, client, who)
+            return self._made[key]
+
+
+def _project(event: Event) -> Project:
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in event.project.items()
+    }
+    try:
+        return Project(**given)
+    except TypeError:  # an event that does not say, or says nonsense
+        return find_project(event.cwd or os.path.sep)

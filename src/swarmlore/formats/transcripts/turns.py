@@ -1,0 +1,195 @@
+"""One turn of a session, in one form for all clients, and what every reader of a client's records needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.text.secrets import redact
+
+if TYPE_CHECKING:
+    from typing import Any
+
+SHELL, READ, WRITE, OTHER = "shell", "read", "write", "other"
+SUMMARY = "summary"  # what a compaction left of a conversation
+CONTEXT = "context"  # what a client, a hook or a file put into it
+
+# What is kept of each text: so many characters of its beginning and of its end. Errors stand at the end.
+_TEXT = (12_000, 4_000)
+_COMMAND = (6_000, 2_000)
+_OUTPUT = (2_000, 6_000)
+_SHORT = 400
+_PATH = 4_096
+_MOST_FILES = 20
+# Secrets are looked for in this much more than is kept, so that none is cut in half where no rule would know it.
+_MARGIN = 12_000
+_MOST_WAITING = 200
+_MOST_PARTS = 1_000
+_OUR_MARK = "=== swarmlore notes"
+
+
+@frozen
+class Turn:
+    """What was said, or one use of a tool with its result. Texts are redacted and cut.
+
+    role is user, assistant or tool. In a `sidechain` (a sub-agent's conversation) the user is another agent. `meta`
+    says why a turn belongs to nobody: `summary` or `context`. `failed` is None where a tool did not run or nobody said
+    how it ended; what a failed one printed is its `error`, else it is `output`.
+    """
+
+    role: str
+    text: str = ""
+    at: float = 0.0
+    tool: str = ""
+    tool_name: str = ""
+    command: str = ""
+    files: tuple[str, ...] = ()
+    output: str = ""
+    error: str = ""
+    failed: bool | None = None
+    id: str = ""
+    sidechain: bool = False
+    meta: str = ""
+
+
+class Reader:
+    """Records of one transcript in, turns out. Calls of tools wait for their results; only so many wait at once."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, Turn] = {}
+
+    def read(self, record: dict[str, Any]) -> Iterator[Turn]:
+        """The turns that are complete with this record; a record of another kind gives none."""
+        raise NotImplementedError
+
+    def rest(self) -> Iterator[Turn]:
+        """Calls that never got a result."""
+        yield from self._waiting.values()
+        self._waiting.clear()
+
+    def _call(self, turn: Turn) -> Iterator[Turn]:
+        if not turn.id:
+            yield turn
+            return
+        if turn.id in self._waiting or len(self._waiting) >= _MOST_WAITING:
+            oldest = turn.id if turn.id in self._waiting else next(iter(self._waiting))
+            yield self._waiting.pop(oldest)
+        self._waiting[turn.id] = turn
+
+    def _note(self, id: str, failed: bool | None) -> None:
+        """Something beside the result said how a call ended."""
+        if id in self._waiting:
+            self._waiting[id] = replace(self._waiting[id], failed=failed)
+
+    def _result(self, id: str, printed: str, failed: bool | None, at: float, sidechain: bool) -> Turn:
+        """The call with its result; a result without a call stands alone."""
+        call = self._waiting.pop(id, None) or Turn("tool", at=at, tool=OTHER, id=id, sidechain=sidechain)
+        printed = output(printed)
+        if failed:
+            return replace(call, error=printed, failed=True)
+        return replace(call, output=printed, failed=failed)
+
+
+# --- texts, as they may leave a reader
+
+
+def said(value: str) -> str:
+    return _excerpt(value, *_TEXT)
+
+
+def command(value: str) -> str:
+    return _excerpt(value, *_COMMAND)
+
+
+def output(value: str) -> str:
+    """What a tool printed, without what hooks added to it."""
+    from swarmlore.text.wrapping import without_elements
+
+    return _excerpt(without_elements(value), *_OUTPUT)
+
+
+def files(paths: list[str]) -> tuple[str, ...]:
+    """Paths that can be ones, each once."""
+    sound = (path for path in paths[:_MOST_PARTS] if 0 < len(path) <= _PATH and "\0" not in path)
+    return tuple(dict.fromkeys(redact(_storable(path))[0] for path in sound))[:_MOST_FILES]
+
+
+def short(value: str) -> str:
+    """A name or an id."""
+    return redact(_storable(value[:_SHORT]))[0]
+
+
+def _excerpt(text: str, head: int, tail: int) -> str:
+    """The beginning and the end of a text, without secrets and without what came from our own memory."""
+    if _OUR_MARK in text:
+        from swarmlore.rules.block import strip_blocks
+
+        text = strip_blocks(text)
+    if len(text) <= head + tail + _MARGIN:
+        text = _clean(text)
+        return text if len(text) <= head + tail else f"{text[:head]}\n…\n{text[-tail:]}"
+    first, last = _clean(text[: head + _MARGIN]), _clean(text[-tail - _MARGIN :])
+    return f"{first[:head]}\n…\n{last[-tail:]}"
+
+
+def _clean(text: str) -> str:
+    if not text.isascii():
+        from swarmlore.text.clean import clean
+
+        text = clean(text)[0]
+    return redact(text.replace("\0", ""))[0].strip()
+
+
+def _storable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text.replace("\0", "")
+
+
+# --- values of a record, whatever it holds
+
+
+def text_of(record: Any, *names: str) -> str:
+    """The first of these that is a text and not empty."""
+    if isinstance(record, dict):
+        for name in names:
+            value = record.get(name)
+            if isinstance(value, str) and value:
+                return value
+    return ""
+
+
+def inner(record: Any, *names: str) -> dict[str, Any]:
+    """The object under a path of names; an empty one where there is none."""
+    for name in names:
+        record = record.get(name) if isinstance(record, dict) else None
+    return record if isinstance(record, dict) else {}
+
+
+def parts_of(content: Any) -> list[dict[str, Any]]:
+    """The parts of a message: a text alone is one part."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [part for part in content[:_MOST_PARTS] if isinstance(part, dict)] if isinstance(content, list) else []
+
+
+def texts_of(content: Any) -> str:
+    """The texts in a message or in a tool's answer."""
+    if isinstance(content, dict):
+        content = content.get("content")
+    return "\n".join(text for part in parts_of(content) if (text := text_of(part, "text")))
+
+
+def number_of(record: Any, name: str) -> int:
+    """A count; 0 where there is none."""
+    value = record.get(name) if isinstance(record, dict) else None
+    usable = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e15
+    return int(value) if usable else 0  # type: ignore[arg-type]  # `usable` says that it is a number
+
+
+def moment_of(record: dict[str, Any]) -> float:
+    """When a record was written, in seconds; 0 where it does not say."""
+    from swarmlore.codec import from_iso
+
+    try:
+        return max(from_iso(text_of(record, "timestamp")), 0.0)
+    except (ValueError, OverflowError):
+        return 0.0

@@ -1,0 +1,17 @@
+"""One module per client: what its events are called, what its payloads say, and how it wants to be answered."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from swarmlore.frozen import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+CLIENTS = ("claude", "codex")
+
+
+def client(name: str) -> ModuleType | None:
+    """The module of a client: `moment(name, payload)`, `facts(payload)` and `encode(name, text)`."""
+    return import_module(f"swarmlore.hooks.clients.{name}") if name in CLIENTS else None

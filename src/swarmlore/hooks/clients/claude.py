@@ -1,0 +1,90 @@
+"""Claude Code."""
+
+from __future__ import annotations
+
+import json
+
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.hooks import event as e
+from swarmlore.hooks.payload import inner, number, text, words_of
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_MOMENTS = {
+    "SessionStart": e.SESSION_START,
+    "UserPromptSubmit": e.PROMPT,
+    "PreToolUse": e.BEFORE_TOOL,
+    "PostToolUse": e.AFTER_TOOL,
+    "PostToolUseFailure": e.TOOL_FAILED,
+    "SubagentStart": e.AGENT_START,
+    "SubagentStop": e.AGENT_STOP,
+    "Stop": e.TURN_END,
+    "PreCompact": e.BEFORE_COMPACTION,
+    "SessionEnd": e.SESSION_END,
+}
+_TOOLS = {
+    "Bash": e.SHELL,
+    "Read": e.READ,
+    "NotebookRead": e.READ,
+    "Write": e.WRITE,
+    "Edit": e.WRITE,
+    "MultiEdit": e.WRITE,
+    "NotebookEdit": e.WRITE,
+}
+_STREAMS = ("stdout", "stderr")
+
+
+def moment(name: str, payload: dict[str, Any]) -> str:
+    found = _MOMENTS.get(name, e.OTHER)
+    return e.COMPACTED if found == e.SESSION_START and payload.get("source") == "compact" else found
+
+
+def facts(payload: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an event, and `unique`: what tells this event from others of its session."""
+    given = inner(payload, "tool_input")
+    tool_name = text(payload, "tool_name")
+    return {
+        "session": text(payload, "session_id"),
+        "cwd": text(payload, "cwd"),
+        "agent": text(payload, "agent_id"),
+        "agent_type": text(payload, "agent_type"),
+        "transcript": text(payload, "agent_transcript_path", "transcript_path"),
+        "source": text(payload, "source", "trigger", "reason"),
+        "prompt": text(payload, "prompt"),
+        "tool": _TOOLS.get(tool_name, "other") if tool_name else "",
+        "tool_name": tool_name,
+        "command": text(given, "command"),
+        "files": files_of(given),
+        "output": _output(payload.get("tool_response")),
+        "error": text(payload, "error"),
+        "said": text(payload, "last_assistant_message"),
+        "duration_ms": number(payload, "duration_ms"),
+        "context_tokens": number(payload, "context_tokens"),
+        "unique": text(payload, "tool_use_id") or text(payload, "prompt_id"),
+    }
+
+
+def files_of(given: dict[str, Any]) -> list[str]:
+    """The files a tool was told to touch."""
+    return [value for name in ("file_path", "path", "notebook_path") if (value := text(given, name))]
+
+
+def _output(response: Any) -> str:
+    """What a tool printed. A tool that wrote a file answers with the file: that is no output."""
+    if isinstance(response, dict):
+        if any(name in response for name in _STREAMS):
+            return "\n".join(filter(None, (text(response, name) for name in _STREAMS)))
+        if "filePath" in response or "file" in response:
+            return ""
+    return words_of(response)
+
+
+def encode(name: str, context: str) -> str:
+    """The answer that puts a text into the context."""
+    return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}})
+
+
+def tell(message: str) -> str:
+    """The answer that shows a person a line."""
+    return json.dumps({"systemMessage": message})

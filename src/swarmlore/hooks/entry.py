@@ -1,0 +1,134 @@
+"""`swarmlore hook CLIENT EVENT`: whatever happens, the client goes on.
+
+The event is handed to the warm process, or put on disk for the next one. At moments at which a client takes context,
+the answer is the block for it; without a warm process this process makes it, after the event is safe.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.hooks import event as e
+from swarmlore.hooks import spool, wire
+from swarmlore.hooks.clients import CLIENTS, client
+from swarmlore.hooks.making import make_event
+from swarmlore.hooks.payload import BadPayload, read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from swarmlore.hooks.event import Event
+
+    Alone = Callable[[Event, "Places"], str]
+
+CAPTURE_WAIT_S = 0.4
+ANSWER_WAIT_S = 1.5
+LIMIT_S = 4.0  # for everything; clients are told 5
+LAST_WORDS_S = 0.3
+OPTIONS = ("--home", "--socket", "--spool")
+
+
+class Places:
+    """Where the pieces of one home are; `install` writes them into the command, so that no setting has to be read."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self.home = options.get("--home") or _usual_home()
+        self.socket = options.get("--socket") or _socket_of(self.home)
+        self.spool = options.get("--spool") or os.path.join(self.home, "spool")
+
+
+def run(words: Sequence[str], alone: Alone) -> int:
+    """Do the work of one hook. Always 0: a memory is not worth stopping an agent."""
+    options, named = _split(words)
+    places = None
+    try:
+        places = Places(options)
+        _limit_time(places, named)
+        answer = _serve(named, places, alone)
+        if answer:
+            sys.stdout.write(answer)
+            sys.stdout.flush()
+    except BaseException as error:  # noqa: BLE001 - the last door: nothing may reach the client
+        _note(places, named, error)
+    return 0
+
+
+def _serve(named: list[str], places: Places, alone: Alone) -> str:
+    if len(named) != 2 or named[0] not in CLIENTS:
+        raise BadPayload(f"unknown: hook {' '.join(named)[:80]}")
+    module = client(named[0])
+    assert module is not None
+    event = make_event(module, named[0], named[1], read(sys.stdin.buffer), round(time.time(), 3))
+    text = _hand_over(event, places, alone)
+    return module.encode(named[1], text) if text else ""
+
+
+def _hand_over(event: Event, places: Places, alone: Alone) -> str:
+    """Give the event to the warm process, or keep it; returns the context that answers it."""
+    answered = event.moment in e.ANSWERED
+    record = e.to_plain(event)
+    request = {"op": "event", "event": record}
+    told = wire.ask(places.socket, request, ANSWER_WAIT_S if answered else CAPTURE_WAIT_S)
+    if told is not None and told.get("ok"):
+        return str(told.get("text", ""))
+    spool.append(places.spool, record)
+    return alone(event, places) if answered else ""
+
+
+def _split(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    options: dict[str, str] = {}
+    named: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word in OPTIONS:
+            options[word] = next(rest, "")
+        else:
+            named.append(word)
+    return options, named
+
+
+def _note(places: Places | None, named: list[str], error: BaseException) -> None:
+    """Leave word for `doctor`. Not the message of an unknown error: it may hold a piece of the payload."""
+    what = str(error) if isinstance(error, BadPayload) else type(error).__name__
+    if isinstance(error, OSError) and error.strerror:
+        what = f"{type(error).__name__}: {error.strerror}"
+    try:
+        folder = places.spool if places else os.path.join(_usual_home(), "spool")
+        hook = " ".join(named)[:80]
+        spool.note_problem(folder, {"at": round(time.time(), 3), "hook": hook, "what": what})
+    except Exception:  # noqa: BLE001, S110 - no place to say it
+        pass
+
+
+def _limit_time(places: Places, named: list[str]) -> None:
+    """End the process when its time is up: in a read, in a lock, wherever it is."""
+    try:
+        import _signal as signal  # type: ignore[import-not-found]  # the builtin part; the module around it makes enums of everything
+    except ImportError:
+        return
+    if not hasattr(signal, "setitimer"):
+        return
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
+        signal.setitimer(signal.ITIMER_REAL, LAST_WORDS_S)
+        _note(places, named, BadPayload(f"it took longer than {LIMIT_S:g} s"))
+        os._exit(0)
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+
+
+def _usual_home() -> str:
+    from swarmlore.config import home_dir
+
+    return home_dir(os.environ)
+
+
+def _socket_of(home: str) -> str:
+    from swarmlore.hooks.places import socket_path
+
+    return socket_path(home)

@@ -1,0 +1,127 @@
+"""From a payload to an event: typed, redacted, cut, and with an id under which it counts once."""
+
+from __future__ import annotations
+
+import os
+
+from swarmlore.frozen import TYPE_CHECKING, fields
+from swarmlore.hooks import event as e
+from swarmlore.hooks.event import Event
+from swarmlore.text.secrets import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
+    from typing import Any
+
+# What is kept of each text: so many characters of its beginning and of its end.
+_KEPT = {"prompt": (6_000, 2_000), "command": (6_000, 2_000), "output": (1_000, 3_000), "error": (1_000, 3_000)}
+_SAID = (3_000, 3_000)
+_SHORT = 400
+_PATH = 4_096
+# Secrets are looked for in this much more than is kept, so that none is cut in half where nobody would know it.
+_MARGIN = 12_000
+_MOST_FILES = 20
+# Who acts, and where its client keeps its files.
+_WHO = ("SWARMLORE_AGENT", "SWARMLORE_ROLE", "SWARMLORE_PROJECT", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
+_BLOCK_MARK = "=== swarmlore"
+
+
+def make_event(client: ModuleType, client_name: str, name: str, payload: Mapping[str, Any], at: float) -> Event:
+    """The event that a payload reports."""
+    facts = client.facts(payload)
+    unique = facts.pop("unique")
+    context_tokens = facts.pop("context_tokens", 0)
+    moment = client.moment(name, payload)
+    cwd = _path(facts["cwd"]) or _here()
+    told = {
+        **{key: _short(facts[key]) for key in ("session", "agent", "agent_type", "source", "tool_name")},
+        **{key: excerpt(facts[key], *_KEPT[key]) for key in _KEPT},
+        "said": excerpt(facts["said"], *_SAID),
+        "files": tuple(_absolute(path, cwd) for path in facts["files"][:_MOST_FILES] if _path(path)),
+        "transcript": _path(facts["transcript"]),
+        "tool": facts["tool"],
+        "duration_ms": facts["duration_ms"],
+    }
+    extra: dict[str, Any] = {"context_tokens": context_tokens} if context_tokens else {}
+    if payload.get("payload_too_long"):
+        extra["payload_too_long"] = True
+    if env := {name: os.environ[name] for name in _WHO if os.environ.get(name)}:
+        extra["env"] = env
+    loose = not unique or moment in (e.SESSION_START, e.COMPACTED, e.TURN_END, e.BEFORE_COMPACTION, e.SESSION_END)
+    id = _id(told, moment, unique, loose)
+    return Event(
+        id, at, client_name, _short(name), moment, cwd=cwd, project=_project(cwd), loose=loose, extra=extra, **told
+    )
+
+
+def _id(told: Mapping[str, Any], moment: str, unique: str, loose: bool) -> str:
+    """The same for the same thing, whoever reports it: two hook files in one repository, a socket and the spool."""
+    try:
+        from _blake2 import blake2b  # `hashlib` loads OpenSSL, which takes a tenth of the time a hook has
+    except ImportError:
+        from hashlib import blake2b
+    parts = [told["session"], told["agent"], moment, unique]
+    if loose:
+        parts += [told["source"], told["prompt"], told["said"][:200], told["command"], told["error"][:200]]
+    return blake2b("\x00".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def excerpt(text: str, head: int, tail: int) -> str:
+    """The beginning and the end of a text, without secrets and without what came from our own memory."""
+    if not text:
+        return ""
+    text = clean(text)
+    if len(text) <= head + tail + _MARGIN:
+        text = redact(text)[0]
+        return text if len(text) <= head + tail else f"{text[:head]}\n…\n{text[-tail:]}"
+    first = redact(text[: head + _MARGIN])[0][:head]
+    last = redact(text[-tail - _MARGIN :])[0][-tail:]
+    return f"{first}\n…\n{last}"
+
+
+def clean(text: str) -> str:
+    """Without characters that hide a secret or break a line, and without blocks of ours."""
+    if not text.isascii():
+        from swarmlore.text.clean import clean as without_invisible
+
+        text = without_invisible(text)[0]
+    elif "\x00" in text:
+        text = text.replace("\x00", "")
+    if _BLOCK_MARK in text:
+        from swarmlore.rules.block import strip_blocks
+
+        text = strip_blocks(text)
+    return text
+
+
+def _short(text: str) -> str:
+    return redact(clean(text[: _SHORT * 4]))[0][:_SHORT] if text else ""
+
+
+def _path(text: str) -> str:
+    """A path as it is, or nothing where it cannot be one. Secrets do not stand in paths often, but they do."""
+    if not text or len(text) > _PATH or "\x00" in text:
+        return ""
+    return redact(text.encode("utf-8", "replace").decode())[0]
+
+
+def _absolute(path: str, cwd: str) -> str:
+    return os.path.normpath(os.path.join(cwd, os.path.expanduser(_path(path))))
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def _project(cwd: str) -> dict[str, Any]:
+    """The project of a folder, now: a worktree may be gone when somebody reads the event."""
+    if not os.path.isdir(cwd):
+        return {}
+    from swarmlore.project import Project, find_project
+
+    found = find_project(cwd)
+    return {spec.name: getattr(found, spec.name) for spec in fields(Project)}

@@ -1,0 +1,157 @@
+"""Events that wait for somebody to digest them: lines in a file, each appended whole and on disk before it counts.
+
+A line is appended under a lock of the file. Whoever takes the lines renames the file under the same lock, so an
+appender that waited for the lock finds that the name belongs to another file now, and opens that one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from swarmlore.frozen import TYPE_CHECKING
+
+try:
+    import fcntl
+
+    HAVE_LOCKS = True
+except ImportError:  # Windows: lines may mix, and a mixed line is set aside
+    HAVE_LOCKS = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+EVENTS = "events.jsonl"
+TAKEN = "taken-"
+PROBLEMS = "problems.jsonl"
+MOST_PROBLEM_BYTES = 100_000
+MOST_LINE = 200_000
+
+
+def append(folder: str, record: dict[str, Any]) -> None:
+    """Add one event; it is on disk when this returns."""
+    line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
+    fd = _open_locked(os.path.join(folder, EVENTS))
+    try:
+        _write(fd, line)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def note_problem(folder: str, problem: dict[str, Any]) -> None:
+    """Count something that went wrong; `doctor` tells of it. Old ones make room for new ones."""
+    path = os.path.join(folder, PROBLEMS)
+    line = json.dumps(problem, separators=(",", ":")).encode() + b"\n"
+    fd = _open_locked(path)
+    try:
+        if os.fstat(fd).st_size + len(line) > MOST_PROBLEM_BYTES:
+            kept = os.pread(fd, MOST_PROBLEM_BYTES, os.fstat(fd).st_size // 2).partition(b"\n")[2]
+            os.ftruncate(fd, 0)
+            _write(fd, kept)
+        _write(fd, line)
+    finally:
+        os.close(fd)
+
+
+def _open_locked(path: str) -> int:
+    """The file of that name, locked; made with its folder if need be."""
+    while True:
+        fd = _open(path)
+        if not HAVE_LOCKS:
+            return fd
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        if _still_named(fd, path):
+            return fd
+        os.close(fd)
+
+
+def locked(fd: int) -> bool:
+    """Lock an open file, unless somebody else holds it; the lock dies with the file's last descriptor."""
+    if not HAVE_LOCKS:
+        return True
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _open(path: str) -> int:
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        return os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        folder = os.path.dirname(path)
+        for name in (os.path.dirname(folder), folder):  # the home first: a mode holds for the last folder only
+            os.makedirs(name, mode=0o700, exist_ok=True)
+        return os.open(path, flags, 0o600)
+
+
+def _still_named(fd: int, path: str) -> bool:
+    try:
+        named, opened = os.stat(path, follow_symlinks=False), os.fstat(fd)
+    except OSError:
+        return False
+    return (named.st_ino, named.st_dev) == (opened.st_ino, opened.st_dev)
+
+
+def _write(fd: int, data: bytes) -> None:
+    """All of it; a line that was cut by a full disk is taken back, so that the next one is not glued to it."""
+    end = os.fstat(fd).st_size
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[os.write(fd, view) :]
+    except OSError:
+        os.ftruncate(fd, end)
+        raise
+
+
+# For those who digest
+
+
+def waits(folder: str) -> bool:
+    """Whether anything waits: one look at a folder that is empty most of the time."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return False
+    return any(name == EVENTS or name.startswith(TAKEN) for name in names)
+
+
+def take(folder: str) -> list[str]:
+    """The files of waiting events, oldest first; from now on new events go into another file."""
+    path = os.path.join(folder, EVENTS)
+    if os.path.exists(path):
+        fd = _open_locked(path)
+        try:
+            stamp = f"{os.fstat(fd).st_mtime_ns:020d}-{os.getpid()}-{os.urandom(4).hex()}"
+            os.rename(path, os.path.join(folder, f"{TAKEN}{stamp}.jsonl"))
+        finally:
+            os.close(fd)
+    return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(TAKEN))
+
+
+def lines(path: str) -> Iterator[Any]:
+    """The records of a file; None for a line that is none."""
+    with open(path, "rb") as file:
+        while line := file.readline(MOST_LINE + 1):
+            if len(line) > MOST_LINE:
+                while line and not line.endswith(b"\n"):
+                    line = file.readline(MOST_LINE)
+                yield None
+                continue
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError):
+                yield None
+
+
+def problems(folder: str) -> list[dict[str, Any]]:
+    """What went wrong in hooks lately, oldest first."""
+    try:
+        return [found for found in lines(os.path.join(folder, PROBLEMS)) if isinstance(found, dict)]
+    except OSError:
+        return []

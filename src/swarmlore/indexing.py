@@ -1,0 +1,337 @@
+"""Files of notes as memories: one for each piece of a file, kept in step with it.
+
+The file is the truth. A piece that stays keeps its memory, one that was edited in its place is edited, one that is gone
+is forgotten, and comes back with its history when it comes back. What somebody forgot by hand stays forgotten as long
+as its text stays the same. All of it is one operation that can be undone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from zlib import crc32
+
+from swarmlore import memory_files
+from swarmlore.config import Settings
+from swarmlore.errors import InvalidInput, NotAllowed, Rejected
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.memory_files import Watched
+from swarmlore.records import Caller, Draft, Memory
+from swarmlore.rules.birth import DAY_S
+from swarmlore.store.base import Operation
+from swarmlore.store.store import Store
+from swarmlore.text.chunks import chunks
+from swarmlore.writing import Writing
+
+if TYPE_CHECKING:
+    from typing import Any
+
+KNOWN = "memory-files.json"
+VERB = "index"
+UNWATCHED = "it lies in no folder that is watched"
+MOST_AT_ONCE = 50  # files that one look takes in; the others wait for the next
+MOST_KNOWN = 2_000  # of one project
+_TIERS = (memory_files.PRIVATE, memory_files.SHARED)
+_TRUST = 2  # what agents write down
+
+
+@frozen
+class IndexedFile:
+    """What became of a file's pieces: how many there are, and how many were added, edited, kept, forgotten, left
+    forgotten or refused. Without an operation nothing was changed; `skipped` says why it was not read."""
+
+    path: str
+    tier: str = ""
+    pieces: int = 0
+    added: int = 0
+    updated: int = 0
+    kept: int = 0
+    forgotten: int = 0
+    left_out: int = 0
+    rejected: int = 0
+    operation: str = ""
+    skipped: str = ""
+
+
+class Indexing:
+    """Takes in files of notes for one caller."""
+
+    def __init__(
+        self,
+        home: str,
+        store: Store,
+        caller: Caller,
+        settings: Settings,
+        writing: Writing,
+        operation: Callable[[str], Operation],
+        root: str,
+        env: Mapping[str, str],
+    ) -> None:
+        self._home = home
+        self._store = store
+        self._caller = caller
+        self._settings = settings
+        self._writing = writing
+        self._operation = operation
+        self._roots = memory_files.roots_of(root)
+        self._env = env
+        self._client = next((part for part in caller.agent.split("/") if part in memory_files.CLIENTS), "")
+
+    def index(self, path: str) -> IndexedFile:
+        """Bring the memories of one file in step with it; any file may be asked for, most are none of ours."""
+        unwatched = IndexedFile(path, skipped=UNWATCHED)
+        if self._watched(path) is None and os.path.lexists(path):
+            return unwatched
+        with _known(self._home, self._caller.project) as known:
+            return next(iter(self._try(path, known)), unwatched)
+
+    def changed(self) -> tuple[IndexedFile, ...]:
+        """The same for every file that is not as it was: those seen before, and those in the clients' own folders."""
+        if not self._settings.knowledge.enabled or self._store.engine.readonly:
+            return ()
+        found: list[IndexedFile] = []
+        with _known(self._home, self._caller.project) as known:
+            for path in self._places(known):
+                if len(found) >= MOST_AT_ONCE:
+                    break
+                if memory_files.stamp_of(path) != known.get(path, _NOTHING).stamp:
+                    found += self._try(path, known)
+        return tuple(found)
+
+    def _places(self, known: Mapping[str, _Seen]) -> list[str]:
+        seen = [path for path, entry in known.items() if entry.agent in ("", self._caller.agent)]
+        folders = memory_files.own_folders(self._client, self._user, self._env, self._roots)
+        listed = [os.path.realpath(note) for folder in folders for note in memory_files.notes_in(folder)]
+        return list(dict.fromkeys((*seen, *listed)))
+
+    def _try(self, path: str, known: dict[str, _Seen]) -> list[IndexedFile]:
+        """What became of a file; nothing where it does not concern this project, which is noted too."""
+        from swarmlore.text.secrets import redact
+
+        if redact(path)[1]:
+            return [IndexedFile("", skipped="its path holds a secret")]
+        stamp = memory_files.stamp_of(path)
+        spot = self._watched(path) or self._gone(path, known)
+        if spot is None:
+            _note(known, path, _Seen(stamp))
+            return []
+        try:
+            return [self._index(spot, known)]
+        except (NotAllowed, InvalidInput) as refusal:
+            _note(known, spot.path, self._seen(spot, stamp))
+            return [IndexedFile(spot.path, spot.tier, skipped=refusal.message)]
+
+    @property
+    def _user(self) -> str:
+        return self._env.get("HOME") or os.path.expanduser("~")
+
+    def _watched(self, path: str) -> Watched | None:
+        """What a file is to this caller."""
+        spot = memory_files.watched(path, self._client, self._user, self._env, self._roots)
+        if spot is not None and spot.client and self._store.engine.remote:
+            return replace(spot, tier=memory_files.PRIVATE)  # notes about its user: colleagues need not read them
+        return spot
+
+    def _gone(self, path: str, known: Mapping[str, _Seen]) -> Watched | None:
+        """What a file was that is not there any more."""
+        entry = known.get(path, _NOTHING)
+        own = entry.tier and entry.agent in ("", self._caller.agent)
+        return Watched(path, entry.tier) if own and not os.path.lexists(path) else None
+
+    def _index(self, spot: Watched, known: dict[str, _Seen]) -> IndexedFile:
+        stamp = memory_files.stamp_of(spot.path)
+        texts = _pieces(memory_files.read_note(spot.path)) if stamp else ()
+        operation = self._operation(VERB)
+        wanted, rejected = self._prepared(spot, texts, operation)
+        told = self._store.perform(operation, lambda act: self._step(spot, wanted, act))
+        _note(known, spot.path, self._seen(spot, stamp))
+        return replace(told, pieces=len(texts), rejected=rejected)
+
+    def _seen(self, spot: Watched, stamp: str) -> _Seen:
+        return _Seen(stamp, spot.tier, self._caller.agent if spot.tier == memory_files.PRIVATE else "")
+
+    def _prepared(self, spot: Watched, texts: Sequence[str], operation: Operation) -> tuple[list[Memory], int]:
+        """The memories that the pieces would be, past the gate; and how many it refused."""
+        title = os.path.splitext(os.path.basename(spot.path))[0]
+        wanted: list[Memory] = []
+        for number, text in enumerate(texts):
+            draft = Draft(
+                text,
+                title=title,
+                tier=spot.tier,
+                source="file_index",
+                source_ref={"path": spot.path, "chunk": number},
+                trust=_TRUST,
+                auto_generated=True,
+            )
+            try:
+                wanted.append(replace(self._writing.prepare(draft, operation), key=key_of(spot.path)))
+            except (Rejected, InvalidInput):
+                continue  # the gate has listed it
+        return wanted, len(texts) - len(wanted)
+
+    def _step(self, spot: Watched, wanted: Sequence[Memory], operation: Operation) -> IndexedFile:
+        """In one transaction: compare what there is with what there should be, and carry out the difference."""
+        step = _Step(self._store, operation, self._rows(spot.path), spot.tier)
+        step.keep(wanted)
+        step.add()
+        step.drop()
+        return replace(IndexedFile(spot.path, spot.tier), operation=operation.id if step.changed else "", **step.counts)
+
+    def _rows(self, path: str) -> list[Memory]:
+        rows = self._store.of_key(self._caller, key_of(path), _TIERS)
+        if self._store.engine.remote:  # the same path on another machine is another file
+            rows = [row for row in rows if row.owner == self._caller.agent]
+        return [row for row in rows if row.source == "file_index"]
+
+
+class _Step:
+    """One comparison of a file's memories with its pieces."""
+
+    def __init__(self, store: Store, operation: Operation, rows: Sequence[Memory], tier: str) -> None:
+        self._store = store
+        self._operation = operation
+        self._left = [row for row in rows if row.forgotten_at is None]
+        self._hidden = {row.text: row for row in rows if row.forgotten_at is not None and row.tier == tier}
+        self._tier = tier
+        self._fresh: list[Memory] = []
+        self.changed = False
+        self.counts = dict.fromkeys(("added", "updated", "kept", "forgotten", "left_out"), 0)
+
+    def keep(self, wanted: Sequence[Memory]) -> None:
+        """What is there as it should be stays; its number and its time to live follow the file."""
+        there: dict[str, list[Memory]] = {}
+        for row in self._left:
+            if row.tier == self._tier:
+                there.setdefault(row.text, []).append(row)
+        for memory in wanted:
+            same = there.get(memory.text)
+            if not same:
+                self._fresh.append(memory)
+                continue
+            row = same.pop(0)
+            self._left.remove(row)
+            self._renew(row, memory)
+            self.counts["kept"] += 1
+
+    def _renew(self, row: Memory, memory: Memory) -> None:
+        due = row.expires_at is not None and (memory.expires_at is None or memory.expires_at - row.expires_at > DAY_S)
+        if due or row.source_ref != memory.source_ref:
+            after = replace(row, source_ref=memory.source_ref, expires_at=memory.expires_at)
+            self._store.revise(self._operation, row, after, "renewed")
+            self.changed = True
+
+    def add(self) -> None:
+        """What is new comes back, takes the place of what stood there, or is added."""
+        past = self._store.pasts(
+            [self._hidden[memory.text].id for memory in self._fresh if memory.text in self._hidden]
+        )
+        for memory in self._fresh:
+            hidden = self._hidden.pop(memory.text, None)
+            if hidden is not None and past[hidden.id].verb != VERB:
+                self.counts["left_out"] += 1
+            elif hidden is not None:
+                self._become(hidden, memory, "revived", "added")
+            elif old := self._at(memory.source_ref["chunk"]):
+                self._become(old, memory, "updated", "updated")
+            else:
+                self._store.put(self._operation, memory)
+                self._count("added")
+
+    def _at(self, number: int) -> Memory | None:
+        """The live memory that stood in a place of the file and is not wanted as it is."""
+        for row in self._left:
+            if row.tier == self._tier and row.live and row.source_ref.get("chunk") == number:
+                self._left.remove(row)
+                return row
+        return None
+
+    def _become(self, row: Memory, memory: Memory, action: str, counted: str) -> None:
+        taken = ("text", "title", "entities", "source_ref", "expires_at", "trust", "citations")
+        status = memory.status if memory.status == "quarantined" else row.status
+        changes: dict[str, Any] = {name: getattr(memory, name) for name in taken}
+        after = replace(row, **changes, status=status, forgotten_at=None, updated_at=self._operation.at)
+        self._store.revise(self._operation, row, after, action)
+        self._count(counted)
+
+    def drop(self) -> None:
+        """What is in the file no more is forgotten; what somebody archived is left as it is."""
+        for row in self._left:
+            if row.live or row.status == "quarantined":
+                self._store.forget(self._operation, row, "no longer in its file")
+                self._count("forgotten")
+
+    def _count(self, change: str) -> None:
+        self.counts[change] += 1
+        self.changed = True
+
+
+def _pieces(text: str) -> tuple[str, ...]:
+    """The pieces of a file. Secrets go first: the cut between two pieces could hide one from the gate."""
+    from swarmlore.rules.block import strip_blocks
+    from swarmlore.rules.gate import scrub_text
+
+    text = strip_blocks(scrub_text(text)).strip()
+    return chunks(text) or ((text,) if text else ())
+
+
+def key_of(path: str) -> str:
+    """The same for all memories of a file."""
+    data = os.fsencode(path)
+    return f"file:{crc32(data):08x}{crc32(data[::-1]):08x}"
+
+
+# --- which files were seen, and how they looked
+
+
+@frozen
+class _Seen:
+    """A file as it was when it was last looked at. Without a tier it does not concern the project."""
+
+    stamp: str = ""
+    tier: str = ""
+    agent: str = ""
+
+
+_NOTHING = _Seen()
+
+
+def _note(known: dict[str, _Seen], path: str, seen: _Seen) -> None:
+    known.pop(path, None)
+    if seen.stamp:
+        known[path] = seen
+
+
+@contextmanager
+def _known(home: str, project: str) -> Iterator[dict[str, _Seen]]:
+    """The files of a project that were seen on this machine; what was changed is written at the end.
+
+    It is kept beside the store and not in it: an undo takes back what was learned from a file, not that it was seen.
+    """
+    from swarmlore.formats.folder import Folder
+
+    with Folder(os.path.realpath(home)) as folder, folder.lock():
+        every = _read(folder.read(KNOWN))
+        known = {path: _Seen(*entry) for path, entry in every.get(project, {}).items()}
+        before = dict(known)
+        try:
+            yield known
+        finally:
+            if known != before:
+                newest = list(known.items())[-MOST_KNOWN:]
+                every[project] = {path: [seen.stamp, seen.tier, seen.agent] for path, seen in newest}
+                folder.replace(KNOWN, [json.dumps(every, ensure_ascii=True).encode("ascii")], mode=0o600)
+
+
+def _read(content: bytes) -> dict[str, dict[str, list[str]]]:
+    """What was noted; nothing where it cannot be read, for the files tell it again."""
+    try:
+        told = json.loads(content)
+        return {
+            str(project): {str(path): [str(part) for part in entry][:3] for path, entry in files.items()}
+            for project, files in told.items()
+        }
+    except (ValueError, TypeError, AttributeError):
+        return {}

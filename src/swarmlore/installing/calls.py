@@ -1,0 +1,100 @@
+"""The calls that clients make: how a hook and a server are started, and how such a call is recognised again."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+
+from swarmlore.frozen import TYPE_CHECKING, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+PROGRAM = "swarmlore"
+SERVER = "swarmlore"  # the name of the entry, and of the tools behind it
+# In a repository the same line runs on machines where this program is not installed: there it does nothing.
+_IF_THERE = f"command -v {PROGRAM} >/dev/null 2>&1"
+
+
+@frozen
+class Target:
+    """What entries point to: a program and a home of this machine, or with neither whatever a machine has."""
+
+    program: str = ""
+    home: str = ""
+    socket: str = ""
+    spool: str = ""
+
+
+@frozen
+class Call:
+    """An entry as it was found: the program it starts and the home that it names."""
+
+    program: str
+    home: str = ""
+
+
+def hook_line(client: str, event: str, target: Target) -> str:
+    """The shell line of one hook."""
+    if not target.program:
+        return f"{_IF_THERE} && {PROGRAM} hook {client} {event} || true"
+    words = [target.program, "hook", client, event, "--home", target.home]
+    return shlex.join([*words, "--socket", target.socket, "--spool", target.spool])
+
+
+def server(client: str, target: Target) -> dict[str, Any]:
+    """Program and arguments of the MCP server."""
+    if not target.program:
+        start = f"if {_IF_THERE}; then exec {PROGRAM} mcp --client {client}; fi"
+        return {"command": "sh", "args": ["-c", start]}
+    return {"command": target.program, "args": ["mcp", "--client", client, "--home", target.home]}
+
+
+def hook_call(line: object, client: str) -> Call | None:
+    """What a hook's line starts, if that is our hook for this client."""
+    words = _words(line)
+    for at in range(len(words) - 2):
+        if _is_program(words[at]) and words[at + 1 : at + 3] == ["hook", client]:
+            return Call(words[at], _option(words[at + 3 :], "--home"))
+    return None
+
+
+def server_call(entry: object) -> Call | None:
+    """What an entry of a server starts, if that is ours."""
+    if not isinstance(entry, dict):
+        return None
+    return _server_call(entry)
+
+
+def _server_call(entry: Mapping[str, Any]) -> Call | None:
+    args = entry.get("args")
+    words = [str(entry.get("command", "")), *(str(word) for word in (args if isinstance(args, list) else ()))]
+    if words[1:2] == ["-c"] and len(words) == 3:
+        words = _words(words[2])
+    for at in range(len(words) - 1):
+        if _is_program(words[at]) and words[at + 1] == "mcp":
+            return Call(words[at], _option(words[at + 2 :], "--home"))
+    return None
+
+
+def _words(line: object) -> list[str]:
+    if not isinstance(line, str):
+        return []
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        return list(lexer)
+    except ValueError:  # quotes that do not close
+        return []
+
+
+def _is_program(word: str) -> bool:
+    return os.path.basename(word.replace("\\", "/")).removesuffix(".exe") == PROGRAM
+
+
+def _option(words: Sequence[str], name: str) -> str:
+    after = words[words.index(name) + 1 :] if name in words else ()
+    return after[0] if after else ""

@@ -1,0 +1,57 @@
+"""Codex: hooks in hooks.json, servers in config.toml, skills in the folder that agents share."""
+
+from __future__ import annotations
+
+import os
+
+from swarmlore.installing.calls import SERVER, server
+from swarmlore.installing.entries import File, Hook, Hooks, TomlServer
+from swarmlore.installing.skills import skill_files
+from swarmlore.installing.where import Client, Where
+
+NAME = "codex"
+FOLDER = ".codex"
+VARIABLE = "CODEX_HOME"
+SKILLS = os.path.join(".agents", "skills")
+STARTUP_S = 20
+HOOKS = (
+    Hook("SessionStart", 10),
+    Hook("UserPromptSubmit", 5),
+    Hook("PreToolUse", 5),
+    Hook("PostToolUse", 5),
+    Hook("SubagentStart", 5),
+    Hook("SubagentStop", 5),
+    Hook("Stop", 5),
+    Hook("PreCompact", 5),
+    Hook("SessionEnd", 3),  # it waits no longer, whatever is written here
+)
+
+
+def folder(where: Where) -> str:
+    return where.config(FOLDER, VARIABLE)
+
+
+def files(where: Where) -> tuple[File, ...]:
+    base = folder(where)
+    # required: else the first request to the model goes out without the tools. In a project Codex would then refuse to
+    # start on machines without this program.
+    needed = {} if where.root else {"required": True}
+    values = {**server(NAME, where.target), **needed, "startup_timeout_sec": STARTUP_S}
+    return (
+        File(os.path.join(base, "hooks.json"), (Hooks(NAME, where.target, HOOKS),)),
+        File(os.path.join(base, "config.toml"), (TomlServer(("mcp_servers", SERVER), values),)),
+        *skill_files(os.path.join(where.root or where.user, SKILLS), FOLDER, f"~/{FOLDER}"),
+    )
+
+
+def to_do(where: Where) -> tuple[str, ...]:
+    trust = "Codex skips hooks that nobody trusts, silently: type /hooks in Codex, review them, and trust them."
+    if where.root:
+        return (
+            "Codex reads a project's hooks and servers only where the project is trusted: agree when it asks.",
+            trust,
+        )
+    return (trust,)
+
+
+CLIENT = Client(NAME, "Codex", folder, files, to_do)

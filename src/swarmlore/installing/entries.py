@@ -1,0 +1,233 @@
+"""What belongs to us in a client's file: how each kind of entry is put in, found and taken out again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from swarmlore.errors import ConfigError
+from swarmlore.frozen import TYPE_CHECKING, field, frozen
+from swarmlore.installing.calls import Call, Target, hook_call, hook_line, server_call
+from swarmlore.installing.json_text import JsonSheet, Path
+from swarmlore.installing.toml_text import Keys, TomlSheet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Protocol
+
+    class Entry(Protocol):
+        """One kind of entry in one kind of file. `made` are the containers that may go when they are empty."""
+
+        def put(self, sheet: Any) -> None: ...
+
+        def take(self, sheet: Any, made: Collection[Path] | None) -> None: ...
+
+        def found(self, sheet: Any) -> tuple[int, int]: ...
+
+        def calls(self, sheet: Any) -> Iterator[Call]: ...
+
+
+HOOKS: Path = ("hooks",)
+FOREIGN = "there is another server called swarmlore"
+
+
+@frozen
+class File:
+    """A file of a client: JSON or TOML with our entries, or a text that is ours alone."""
+
+    path: str
+    entries: tuple[Entry, ...] = ()
+    text: str = ""
+    mode: int = 0o644
+
+    @property
+    def form(self) -> str:
+        return "text" if self.text else "toml" if self.path.endswith(".toml") else "json"
+
+
+@frozen
+class Hook:
+    """An event at which a client calls us; a matcher narrows it to some tools."""
+
+    event: str
+    timeout_s: int
+    matcher: str = ""
+
+
+@frozen
+class Hooks:
+    """Shell lines under `hooks.<Event>`, one group of our own each, behind those of others: places there mean
+    something (Codex knows by them which hooks a person trusts)."""
+
+    client: str
+    target: Target
+    hooks: tuple[Hook, ...]
+
+    def put(self, sheet: JsonSheet) -> None:
+        sheet.ensure(HOOKS, {})
+        _need(sheet, HOOKS, dict)
+        for hook in self.hooks:
+            path = (*HOOKS, hook.event)
+            sheet.ensure(path, [])
+            _need(sheet, path, list)
+            self._put(sheet, path, hook)
+
+    def _put(self, sheet: JsonSheet, path: Path, hook: Hook) -> None:
+        handler = {"type": "command", "command": hook_line(self.client, hook.event, self.target)}
+        values = {**handler, "timeout": hook.timeout_s}
+        own = list(self._own(sheet, hook.event))
+        if not own:
+            narrowed = {"matcher": hook.matcher} if hook.matcher else {}
+            sheet.append(path, {**narrowed, "hooks": [values]})
+            return
+        for place in reversed(own[1:]):
+            self._drop(sheet, place)
+        for key, value in values.items():
+            _set(sheet, (*own[0], key), value)
+        if hook.matcher and len(sheet.at(own[0][:-1])) == 1:  # where others moved in, it is theirs too
+            _set(sheet, (*own[0][:-2], "matcher"), hook.matcher)
+
+    def take(self, sheet: JsonSheet, made: Collection[Path] | None) -> None:
+        events = sheet.at(HOOKS)
+        for event in list(events) if isinstance(events, dict) else []:
+            own = list(self._own(sheet, event))
+            for place in reversed(own):
+                self._drop(sheet, place)
+            if own:
+                _prune(sheet, (*HOOKS, event), made)
+        _prune(sheet, HOOKS, made)
+
+    def found(self, sheet: JsonSheet) -> tuple[int, int]:
+        return sum(any(True for _ in self._own(sheet, hook.event)) for hook in self.hooks), len(self.hooks)
+
+    def calls(self, sheet: JsonSheet) -> Iterator[Call]:
+        events = sheet.at(HOOKS)
+        for event in events if isinstance(events, dict) else ():
+            for place in self._own(sheet, event):
+                call = hook_call(sheet.at((*place, "command")), self.client)
+                if call:
+                    yield call
+
+    def _own(self, sheet: JsonSheet, event: str) -> Iterator[Path]:
+        """Where our handlers of an event are, whatever else is there."""
+        groups = sheet.at((*HOOKS, event))
+        for place, group in enumerate(groups if isinstance(groups, list) else ()):
+            handlers = group.get("hooks") if isinstance(group, dict) else None
+            for number, handler in enumerate(handlers if isinstance(handlers, list) else ()):
+                if isinstance(handler, dict) and hook_call(handler.get("command"), self.client):
+                    yield (*HOOKS, event, place, "hooks", number)
+
+    def _drop(self, sheet: JsonSheet, place: Path) -> None:
+        """A handler, and its group where nothing is left in it."""
+        if len(sheet.at(place[:-1])) == 1:
+            sheet.remove(place[:-2])
+        else:
+            sheet.remove(place)
+
+
+@frozen
+class JsonServer:
+    """An MCP server among those of a JSON file."""
+
+    path: Path
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def put(self, sheet: JsonSheet) -> None:
+        sheet.ensure(self.path[:-1], {})
+        _need(sheet, self.path[:-1], dict)
+        present = sheet.at(self.path)
+        if present is None:
+            sheet.put(self.path, dict(self.values))
+        elif server_call(present) is None:
+            raise ConfigError(FOREIGN, "rename or remove it, then run this again")
+        else:
+            for key, value in self.values.items():
+                _set(sheet, (*self.path, key), value)
+
+    def take(self, sheet: JsonSheet, made: Collection[Path] | None) -> None:
+        if server_call(sheet.at(self.path)):
+            sheet.remove(self.path)
+            _prune(sheet, self.path[:-1], made)
+        elif made:
+            _prune(sheet, self.path[:-1], made)
+
+    def found(self, sheet: JsonSheet) -> tuple[int, int]:
+        return int(server_call(sheet.at(self.path)) is not None), 1
+
+    def calls(self, sheet: JsonSheet) -> Iterator[Call]:
+        if call := server_call(sheet.at(self.path)):
+            yield call
+
+
+@frozen
+class Allowed:
+    """Words in a list of what a client may do unasked."""
+
+    path: Path
+    words: tuple[str, ...]
+
+    def put(self, sheet: JsonSheet) -> None:
+        for depth in range(1, len(self.path) + 1):
+            kind = list if depth == len(self.path) else dict
+            sheet.ensure(self.path[:depth], kind())
+            _need(sheet, self.path[:depth], kind)
+        for word in self.words:
+            if word not in sheet.at(self.path):
+                sheet.append(self.path, word)
+
+    def take(self, sheet: JsonSheet, made: Collection[Path] | None) -> None:
+        listed = sheet.at(self.path)
+        for place in reversed(range(len(listed) if isinstance(listed, list) else 0)):
+            if listed[place] in self.words:
+                sheet.remove((*self.path, place))
+        for depth in range(len(self.path), 0, -1):
+            _prune(sheet, self.path[:depth], made)
+
+    def found(self, sheet: JsonSheet) -> tuple[int, int]:
+        listed = sheet.at(self.path)
+        return sum(word in listed for word in self.words) if isinstance(listed, list) else 0, len(self.words)
+
+    def calls(self, sheet: JsonSheet) -> Iterator[Call]:
+        return iter(())
+
+
+@frozen
+class TomlServer:
+    """An MCP server as a table of a TOML file."""
+
+    keys: Keys
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def put(self, sheet: TomlSheet) -> None:
+        present = sheet.at(self.keys)
+        if present is not None and server_call(present) is None:
+            raise ConfigError(FOREIGN, "rename or remove it, then run this again")
+        sheet.put(self.keys, self.values)
+
+    def take(self, sheet: TomlSheet, made: Collection[Path] | None) -> None:
+        if server_call(sheet.at(self.keys)):
+            sheet.remove(self.keys)
+
+    def found(self, sheet: TomlSheet) -> tuple[int, int]:
+        return int(server_call(sheet.at(self.keys)) is not None), 1
+
+    def calls(self, sheet: TomlSheet) -> Iterator[Call]:
+        if call := server_call(sheet.at(self.keys)):
+            yield call
+
+
+def _need(sheet: JsonSheet, path: Path, kind: type) -> None:
+    if not isinstance(sheet.at(path), kind):
+        wanted = "an object" if kind is dict else "a list"
+        raise ConfigError(f"{'.'.join(map(str, path))} is not {wanted}", "mend it, then run this again")
+
+
+def _set(sheet: JsonSheet, path: Path, value: Any) -> None:
+    present = sheet.at(path)
+    if present != value or type(present) is not type(value):
+        sheet.put(path, value)
+
+
+def _prune(sheet: JsonSheet, path: Path, made: Collection[Path] | None) -> None:
+    """Take out a container that nothing is left in, if it may go."""
+    if sheet.at(path) in ({}, []) and (made is None or path in made):
+        sheet.remove(path)

@@ -1,0 +1,213 @@
+"""JSON that other programs and people wrote: a value is put in or taken out, every other character stays.
+
+Positions are looked for in text that `json` has read before, so that the scanner need not know what is wrong JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+
+from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.installing.sheet import Sheet
+
+if TYPE_CHECKING:
+    from typing import Any
+
+Path = tuple[str | int, ...]
+INDENT = "  "
+_SPACE = " \t\r\n"
+
+
+@frozen
+class Item:
+    """A member of an object, or an element of an array: where it starts, and where its value starts and ends."""
+
+    key: str | int
+    start: int
+    value: int
+    end: int
+
+
+def read(text: str) -> Any:
+    """The value of a text; raises ValueError where a strict reader would refuse it."""
+    return json.loads(text, parse_constant=_refuse)
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+class JsonSheet(Sheet):
+    """A document under change. Its `data` follow every change of the text; `made` are containers that were put in."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.data: Any = read(text) if text.strip() else {}
+        self.made: list[Path] = []
+        if not text.strip():
+            self.splice(0, len(text), "{}\n")
+
+    def at(self, path: Path) -> Any:
+        """The value at a path, or None."""
+        value = self.data
+        for step in path:
+            try:
+                value = value[step]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return value
+
+    def ensure(self, path: Path, empty: Any) -> None:
+        """A container of this kind at the path; its parent has to be there."""
+        if self.at(path) is None:
+            self.put(path, empty)
+            self.made.append(path)
+
+    def put(self, path: Path, value: Any) -> None:
+        """Set the value at a path; a new member, or an element past the last, goes to the end."""
+        parent, last = path[:-1], path[-1]
+        opening, items, closing = self._container(parent)
+        item = next((item for item in reversed(items) if item.key == last), None)
+        if item is None:
+            self._add(opening, items, closing, last, value)
+        elif self.at(path) != value or type(self.at(path)) is not type(value):
+            self.splice(item.value, item.end, self._render(value, _indent_at(self.text, item.start), "\n" in self.text))
+        into, value = self.at(parent), json.loads(json.dumps(value))  # nobody else changes what is in it
+        if isinstance(into, list) and last == len(into):
+            into.append(value)
+        else:
+            into[last] = value
+
+    def append(self, path: Path, value: Any) -> None:
+        self.put((*path, len(self.at(path))), value)
+
+    def remove(self, path: Path) -> None:
+        """Take out a member or an element, with its comma."""
+        opening, items, closing = self._container(path[:-1])
+        for place in reversed([n for n, item in enumerate(items) if item.key == path[-1]]):
+            if len(items) == 1:
+                self.splice(opening + 1, closing, "")
+            elif place == len(items) - 1:
+                self.splice(items[place - 1].end, items[place].end, "")
+            else:
+                self.splice(items[place].start, items[place + 1].start, "")
+            del items[place]
+        del self.at(path[:-1])[path[-1]]
+
+    def checked(self) -> str:
+        """The text, if it says what it should."""
+        if read(self.text) != self.data:
+            raise AssertionError("the text does not hold the data")
+        return self.text
+
+    def _container(self, path: Path) -> tuple[int, list[Item], int]:
+        """Where the object or array at a path opens, what is in it, and where it closes."""
+        start = _past_space(self.text, 0)
+        for step in path:
+            items, _ = _items(self.text, start)
+            start = next(item.value for item in reversed(items) if item.key == step)
+        items, closing = _items(self.text, start)
+        return start, items, closing
+
+    def _add(self, opening: int, items: list[Item], closing: int, key: str | int, value: Any) -> None:
+        name = f"{json.dumps(key, ensure_ascii=False)}: " if isinstance(key, str) else ""
+        if not items:
+            self._fill(opening, closing, name, value)
+            return
+        last = items[-1]
+        spread = "\n" in self.text[opening : items[0].start]
+        indent = _indent_at(self.text, last.start)
+        between = self.newline + indent if spread else self._gap(items)
+        self.splice(last.end, last.end, "," + between + name + self._render(value, indent, spread))
+
+    def _fill(self, opening: int, closing: int, name: str, value: Any) -> None:
+        """The first thing in an empty container."""
+        indent = _indent_at(self.text, opening)
+        inner = indent + self._unit()
+        if "\n" not in self.text.strip(_SPACE) and len(self.text.strip(_SPACE)) > closing - opening + 1:
+            self.splice(opening + 1, closing, name + self._render(value, "", False))  # a document in one line stays so
+        else:
+            body = self.newline + inner + name + self._render(value, inner, True) + self.newline + indent
+            self.splice(opening + 1, closing, body)
+
+    def _gap(self, items: list[Item]) -> str:
+        """What stands between a comma and the next item of one line."""
+        if len(items) < 2:
+            return " "
+        between = self.text[items[-2].end : items[-1].start]
+        return between.partition(",")[2].replace("\r", "").replace("\n", "")
+
+    def _unit(self) -> str:
+        """By how much a level is indented here."""
+        found = _first_indent().search(self.text)
+        return found[1] if found else INDENT
+
+    def _render(self, value: Any, indent: str, spread: bool) -> str:
+        if not spread:
+            return json.dumps(value, ensure_ascii=False)
+        lines = json.dumps(value, ensure_ascii=False, indent=self._unit()).split("\n")
+        return (self.newline + indent).join(lines)
+
+
+def _items(text: str, opening: int) -> tuple[list[Item], int]:
+    """What is in the object or array that opens there, and where it closes."""
+    found: list[Item] = []
+    named = text[opening] == "{"
+    at = _past_space(text, opening + 1)
+    while text[at] not in "}]":
+        start, key = at, len(found)  # type: int, str | int
+        if named:
+            at = _value_end(text, start)
+            key = json.loads(text[start:at])
+            at = _past_space(text, _past_space(text, at) + 1)
+        end = _value_end(text, at)
+        found.append(Item(key, start, at, end))
+        at = _past_space(text, end)
+        if text[at] == ",":
+            at = _past_space(text, at + 1)
+    return found, at
+
+
+def _value_end(text: str, start: int) -> int:
+    """Behind the value that starts there."""
+    if text[start] not in '{["':
+        found = _scalar().match(text, start)
+        return found.end() if found else start
+    depth = 0
+    for token in _token().finditer(text, start):
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token[0], 0)
+        if depth == 0:
+            return token.end()
+    return len(text)
+
+
+def _past_space(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _SPACE:
+        at += 1
+    return at
+
+
+def _indent_at(text: str, at: int) -> str:
+    """The white space that the line of this place starts with."""
+    start = text.rfind("\n", 0, at) + 1
+    end = start
+    while end < at and text[end] in " \t":
+        end += 1
+    return text[start:end]
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    return re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]')
+
+
+@cache
+def _scalar() -> re.Pattern[str]:
+    return re.compile(r"[^\s,\]}]+")
+
+
+@cache
+def _first_indent() -> re.Pattern[str]:
+    return re.compile(r"\n([ \t]+)[\"\[{\w-]")

@@ -1,0 +1,24 @@
+"""Skills: texts that clients offer as commands, from one set of templates."""
+
+from __future__ import annotations
+
+import os
+
+from swarmlore.installing.entries import File
+
+NAMES = ("recall",)
+
+
+def skill_files(folder: str, tool_dir: str, home_tool_dir: str) -> tuple[File, ...]:
+    """The skills below a folder of a client, with the names of its own folders in them."""
+    words = {"{{TOOL_DIR}}": tool_dir, "{{HOME_TOOL_DIR}}": home_tool_dir}
+    return tuple(File(os.path.join(folder, name, "SKILL.md"), text=_filled(name, words)) for name in NAMES)
+
+
+def _filled(name: str, words: dict[str, str]) -> str:
+    path = os.path.join(os.path.dirname(__file__), "templates", "skills", name, "SKILL.md")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    for word, value in words.items():
+        text = text.replace(word, value)
+    return text

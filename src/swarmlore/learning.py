@@ -1,0 +1,181 @@
+"""Learning from what happened: ratings, the ends of tasks, and the credit that memories get for them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from swarmlore.errors import InvalidInput
+from swarmlore.frozen import TYPE_CHECKING, fields, frozen, replace
+from swarmlore.records import Caller, Memory, Outcome, Session
+from swarmlore.rules.gate import scrub_value
+from swarmlore.rules.outcomes import FAILURE_MODES, NEUTRAL, credited, outcome_score, rated, verdict_of, witnessed
+from swarmlore.store.base import Operation
+from swarmlore.store.history import RATED
+from swarmlore.store.store import Store
+from swarmlore.typed import choose, make
+
+if TYPE_CHECKING:
+    from typing import Any
+
+MAX_TEXT = 4_000  # of a summary or an evaluation
+MAX_NAME = 200  # of a task, a strategy, a path
+MAX_ITEMS = 100
+_TEXTS = ("summary", "evaluation")
+_NAMES = ("session", "task", "strategy")
+_LISTS = ("files", "criteria", "cited", "applied")
+
+
+@frozen
+class Report:
+    """What was said about the end of a task. `cited` and `applied` name memories by handle or id.
+
+    Duration, errors and retries that nobody reports are those that hooks counted in the session, if they did.
+    """
+
+    success: bool
+    session: str = ""
+    task: str = ""
+    duration_ms: float | None = None
+    errors: int | None = None
+    retries: int | None = None
+    files: tuple[str, ...] = ()
+    summary: str = ""
+    evaluation: str = ""
+    strategy: str = ""
+    criteria: tuple[str, ...] = ()
+    failure_mode: str = ""
+    cited: tuple[str, ...] = ()
+    applied: tuple[str, ...] = ()
+
+
+@frozen
+class _Used:
+    """The memories that a task used: mentioned, or said to have been followed."""
+
+    cited: frozenset[str]
+    applied: frozenset[str]
+    counted: frozenset[str] = frozenset()  # mentions that were counted when they were made
+
+
+class Learning:
+    """Ratings and outcomes in one store, for one caller."""
+
+    def __init__(self, store: Store, caller: Caller, operation: Callable[[str], Operation]) -> None:
+        self._store = store
+        self._caller = caller
+        self._operation = operation
+
+    def rate(self, memory: Memory, helpful: bool) -> Memory:
+        """Count one rating; it can be undone."""
+        if not isinstance(helpful, bool):
+            raise InvalidInput(
+                f"helpful must be true or false, not {type(helpful).__name__}", "rate(ref, helpful=True)"
+            )
+        after = rated(memory, helpful, (act := self._operation("rate")).at)
+        return self._store.perform(act, lambda act: self._store.revise(act, memory, after, RATED[helpful]))
+
+    def record(self, facts: Mapping[str, Any], resolve: Callable[[str], Memory]) -> Outcome:
+        """Record how a task ended and credit the memories shown for it, in one transaction."""
+        report = report_of(facts)
+        named = {name: [resolve(ref) for ref in getattr(report, name)] for name in ("cited", "applied")}
+        act = self._operation("outcome")
+        return self._store.perform(act, lambda act: self._record(act, report, named))
+
+    def _record(self, act: Operation, report: Report, named: Mapping[str, list[Memory]]) -> Outcome:
+        session = self._store.session(self._caller, report.session) if report.session else None
+        report = _filled(report, session, act.at)
+        score = outcome_score(report.success, report.duration_ms, report.errors or 0, report.retries or 0)
+        verdict = verdict_of(score)
+        shown = self._store.showings(self._caller, report.session)
+        memories = {id: memory for id in shown if (memory := self._store.get(self._caller, id)) is not None}
+        used = _used(report, named, memories.values(), _cited_in(session))
+        memories |= {memory.id: memory for listed in named.values() for memory in listed}
+        if verdict != NEUTRAL and not self._store.was_credited(self._caller, report.session, report.task):
+            for memory in memories.values():
+                self._credit(act, memory, verdict, shown.get(memory.id, {}), used)
+        outcome = _outcome(act, report, score, verdict, used, tuple(id for id in shown if id in memories))
+        self._store.put_outcome(self._caller, outcome)
+        return outcome
+
+    def _credit(self, act: Operation, memory: Memory, verdict: str, cues: Mapping[str, str], used: _Used) -> None:
+        """Whoever was only shown is counted; whoever was used is rated as well, and that is audited."""
+        now = self._store.get(self._caller, memory.id) or memory
+        how = {"cited": memory.id in used.cited - used.counted, "applied": memory.id in used.applied}
+        if memory.id not in used.cited | used.applied:
+            self._store.count_outcomes(witnessed(now, verdict, **how))
+            return
+        after = credited(now, verdict, cues, act.at, **how)
+        self._store.revise(act, now, after, RATED[verdict == "helpful"], "a task that used it")
+
+
+def report_of(facts: Mapping[str, Any]) -> Report:
+    """What was reported, checked, shortened and without secrets."""
+    report: Report = make(Report, facts, "outcome")
+    for name in ("duration_ms", "errors", "retries"):
+        value = getattr(report, name)
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            raise InvalidInput(f"{name} {value} is no count", "a number from 0")
+    if report.failure_mode:
+        choose("failure mode", [report.failure_mode], FAILURE_MODES)
+    clean = {name: scrub_value(getattr(report, name))[:MAX_TEXT] for name in _TEXTS}
+    clean |= {name: scrub_value(getattr(report, name)).strip()[:MAX_NAME] for name in _NAMES}
+    for name in _LISTS:
+        listed = [scrub_value(item).strip()[:MAX_NAME] for item in getattr(report, name)[:MAX_ITEMS]]
+        clean[name] = tuple(dict.fromkeys(item for item in listed if item))
+    return replace(report, **clean)
+
+
+def _filled(report: Report, session: Session | None, now: float) -> Report:
+    """The report with what was counted in its session; figures of a session are not those of one task in it."""
+    known = session if session is not None and not report.task else None
+    counted = {name: known.extra.get(name) if known else None for name in ("errors", "retries")}
+    figures = {name: value if isinstance(value, int) and value >= 0 else 0 for name, value in counted.items()}
+    said = {name: getattr(report, name) for name in figures}
+    lasted = max(0.0, round(1000 * (now - known.started_at))) if known and known.started_at else None
+    return replace(
+        report,
+        **{name: figures[name] if value is None else value for name, value in said.items()},
+        duration_ms=lasted if report.duration_ms is None else report.duration_ms,
+    )
+
+
+def _cited_in(session: Session | None) -> frozenset[str]:
+    """Handles that were seen in the agent's words during a session."""
+    listed = session.extra.get("cited") if session else ()
+    return frozenset(map(str, listed)) if isinstance(listed, (list, tuple)) else frozenset()
+
+
+def _used(
+    report: Report, named: Mapping[str, Iterable[Memory]], shown: Iterable[Memory], cited_before: frozenset[str]
+) -> _Used:
+    """What the report names, what its words mention by handle, and what was mentioned before."""
+    shown = list(shown)
+    words = set(re.findall(r"[0-9A-Za-z_.:-]+", f"{report.summary} {report.evaluation} {report.strategy}".lower()))
+    mentioned = {memory.id for memory in shown if memory.handle.lower() in words or memory.id.lower() in words}
+    counted = frozenset(memory.id for memory in shown if memory.handle in cited_before)
+    cited, applied = ({memory.id for memory in named[name]} for name in ("cited", "applied"))
+    return _Used(counted | cited | mentioned, frozenset(applied), counted)
+
+
+def _outcome(
+    act: Operation, report: Report, score: float, verdict: str, used: _Used, shown: tuple[str, ...]
+) -> Outcome:
+    named = ("success", "cited", "applied", "errors", "retries")
+    said = {spec.name: getattr(report, spec.name) for spec in fields(Report) if spec.name not in named}
+    return Outcome(
+        act.id,
+        act.at,
+        report.success,
+        score,
+        verdict,
+        project=act.caller.project,
+        agent=act.caller.agent,
+        cited=tuple(sorted(used.cited)),
+        applied=tuple(sorted(used.applied)),
+        errors=report.errors or 0,
+        retries=report.retries or 0,
+        shown=shown,
+        **said,
+    )

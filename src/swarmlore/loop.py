@@ -1,0 +1,107 @@
+"""Whether the loop is closed: hooks reach us, what they bring is digested, and agents are given something.
+
+The systems this one comes from ran for weeks with nothing injected, and nobody noticed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+
+from swarmlore.doctor import Check
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.hooks import spool, wire
+from swarmlore.hooks.places import socket_path, spool_dir
+
+if TYPE_CHECKING:
+    from swarmlore.records import Caller, Receipt
+    from swarmlore.store.store import Store
+
+PROBLEMS_S = 7 * 86_400.0
+STUCK_S = 600.0
+RECEIPTS = 50
+PING_S = 0.5
+
+
+class Loop:
+    """Checks of hooks, spool, warm process and receipts of one home."""
+
+    def __init__(self, home: str, store: Store, caller: Caller) -> None:
+        self._home = home
+        self._spool = spool_dir(home)
+        self._store = store
+        self._caller = caller
+
+    def checks(self, now: float) -> Iterator[Check]:
+        yield from self._problems(now)
+        yield from self._waiting(now)
+        yield self._warm()
+        yield from self._events(now)
+        yield from self._receipts(now)
+
+    def _problems(self, now: float) -> Iterator[Check]:
+        lately = [item for item in spool.problems(self._spool) if now - _time(item.get("at")) < PROBLEMS_S]
+        if lately:
+            last = lately[-1]
+            said = f"{_count(len(lately), 'problem')} in 7 days; last {_ago(now - _time(last.get('at')))}"
+            what = f"{last.get('hook', '')}: {last.get('what', '')}".strip(": ")
+            yield Check("hooks", "warn", f"{said}: {what}", "see docs/clients.md; they are listed for 7 days")
+
+    def _waiting(self, now: float) -> Iterator[Check]:
+        """Commands digest what waits before they run; what is still there could not be digested."""
+        if not spool.waits(self._spool):
+            return
+        names = [os.path.join(self._spool, name) for name in os.listdir(self._spool)]
+        files = [name for name in names if os.path.basename(name).startswith((spool.EVENTS, spool.TAKEN))]
+        oldest = min((os.path.getmtime(name) for name in files if os.path.exists(name)), default=now)
+        state = "warn" if now - oldest > STUCK_S else "ok"
+        hint = "see the other checks: the store may be full or locked" if state == "warn" else ""
+        yield Check("spool", state, f"events wait since {_ago(now - oldest)}", hint)
+
+    def _warm(self) -> Check:
+        if (told := wire.ask(socket_path(self._home), {"op": "ping"}, PING_S)) and told.get("ok"):
+            return Check("warm process", "ok", "answers")
+        return Check("warm process", "ok", "none: hooks answer by themselves, by words only")
+
+    def _events(self, now: float) -> Iterator[Check]:
+        last: dict[str, float] = {}
+        for session in self._store.sessions(self._caller, 200):
+            at = _time(session.extra.get("last_event_at")) or session.started_at
+            last[session.client] = max(last.get(session.client, 0.0), at)
+        for client, at in sorted(last.items()):
+            if client:
+                yield Check("events", "ok", f"{client}: last {_ago(now - at)}")
+
+    def _receipts(self, now: float) -> Iterator[Check]:
+        found = self._store.receipts(self._caller, limit=RECEIPTS)
+        if not found:
+            return
+        given = [receipt for receipt in found if receipt.shown]
+        said = f"{len(given)} of the last {_count(len(found), 'moment')} were given memories"
+        if given:
+            said += f", last {_ago(now - given[0].at)}"
+        yield Check("injection", "ok" if given else "warn", said + _skipped(found), "" if given else _WHY)
+
+
+_WHY = "swarmlore receipts shows each moment and its reason"
+
+
+def _skipped(found: list[Receipt]) -> str:
+    reasons = Counter(receipt.reason for receipt in found if not receipt.shown)
+    return "".join(f"; {count} × {reason}" for reason, count in reasons.most_common(2))
+
+
+def _time(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else 0.0
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _ago(seconds: float) -> str:
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit} ago"
+    return "just now"

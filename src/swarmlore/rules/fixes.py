@@ -1,0 +1,277 @@
+"""What made the difference between a command that failed and the same one that worked.
+
+Only differences that the next session would meet again are lessons: another way to start a program, a variable, an
+option, something installed or started in between. Edited code, typing errors, plain retries and looking around are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from swarmlore.frozen import frozen
+from swarmlore.rules.found import MAX_CHARS, Found
+from swarmlore.text.calls import Call, is_setting, read_call, set_up, show_words
+from swarmlore.text.error_lines import error_excerpt as error_excerpt  # part of what this module offers
+from swarmlore.text.error_lines import error_line
+from swarmlore.text.words import split_words
+
+ERROR_CHARS = 120
+COMMAND_CHARS = 100
+MOST_BETWEEN = 12
+WRITING = "write"
+
+# What only looks at things: another argument finds another thing, which is no lesson.
+_LOOKING = frozenset(
+    "cat ls grep egrep rg ag find fd head tail sed awk wc diff less more tree which type stat file jq cut sort uniq"
+    " curl wget"
+    " ping cp mv rm touch tee test [ git gh man xxd strings ps kill".split()
+)
+# Programs that do the same work.
+_FAMILIES = tuple(
+    frozenset(line.split())
+    for line in (
+        "npm pnpm yarn bun", "pip pip3 uv poetry", "python python3 py pypy", "make gmake just task ninja",
+        "mvn mvnw", "gradle gradlew",
+        "jest vitest mocha", "docker podman", "flake8 ruff pylint", "terraform tofu", "node bun deno tsx ts-node",
+    )
+)  # fmt: skip
+# What does not change whether a program works.
+_MINOR = (
+    "-v",
+    "-vv",
+    "-vvv",
+    "-q",
+    "-qq",
+    "-s",
+    "-x",
+    "--verbose",
+    "--quiet",
+    "--silent",
+    "--lf",
+    "--ff",
+    "--tb",
+    "--color",
+    "--maxfail",
+)
+_INSTALLERS = frozenset(
+    "pip pip3 npm pnpm yarn bun brew apt apt-get apk dnf yum pacman cargo go gem bundle uv poetry conda npx".split()
+)
+_INSTALLING = frozenset("install add sync i ci restore download fetch -S get".split())
+_STARTING = frozenset(
+    "docker docker-compose podman systemctl service brew pg_ctl redis-server minikube kind colima supabase".split()
+)
+_STARTS = frozenset("up start run restart".split())
+_PREPARING = frozenset(
+    "init login migrate generate gen build configure setup bootstrap codegen venv allow trust link".split()
+)
+# Failures of the code itself.
+_OF_CODE = (
+    "assertionerror", "assert ", "failed ", "fail ", "mismatched types", "syntaxerror", "expected ';'", "error ts",
+    "error[e", "typeerror", "nameerror", "indentationerror", "undefined reference", "compilation failed", "expected ",
+)  # fmt: skip
+_MISTYPED = (
+    "command not found",
+    "is not a git command",
+    "no such file",
+    "unknown command",
+    "unrecognized",
+    "not recognized",
+    "missing script",
+)
+
+
+@frozen
+class Attempt:
+    """One use of a tool. A failed one has an error, or an output that tells of it."""
+
+    tool: str = ""
+    command: str = ""
+    files: tuple[str, ...] = ()
+    error: str = ""
+    output: str = ""
+    at: float = 0.0
+
+
+def find_fix(failed: Attempt, between: Sequence[Attempt], succeeded: Attempt) -> Found | None:
+    """The lesson in a failure that was overcome, or nothing where there is none to be sure of."""
+    broke, worked = read_call(failed.command), read_call(succeeded.command)
+    told = failed.error or failed.output
+    error = error_line(told, ERROR_CHARS).rstrip(" .;:")
+    if broke is None or worked is None or not error or _is_no_lesson(broke, worked, error):
+        return None
+    if any(attempt.tool == WRITING or _edits(attempt.command) for attempt in between):
+        return None
+    way = _other_way(broke, worked, error) or _made_ready(broke, worked, between, error)
+    return _lesson(broke, error, way, error_excerpt(told)) if way else None
+
+
+def _is_no_lesson(broke: Call, worked: Call, error: str) -> bool:
+    low = error.lower()
+    if broke.program in _LOOKING or worked.program in _LOOKING or low.startswith(_OF_CODE):
+        return True
+    return any(sign in low for sign in _MISTYPED) and _is_mistyped(broke.words, worked.words)
+
+
+# --- what differs
+
+
+def _other_way(broke: Call, worked: Call, error: str) -> str:
+    """How the same thing is called so that it works; empty if it was called alike, or is another thing."""
+    if _target(broke) != _target(worked):
+        return ""
+    if _program(broke) != _program(worked):
+        return _works(worked) if _stands_in(_program(worked), _program(broke), error) else ""
+    if _leaves_out(broke, worked):
+        return ""  # an option too many was the mistake of whoever typed it
+    if _options(broke) != _options(worked) or broke.settings != worked.settings or broke.runner != worked.runner:
+        return _works(worked)
+    if broke.program != worked.program:  # ./gradlew, .venv/bin/pytest
+        return _works(worked)
+    moved = _moved_to(worked)
+    return f"`cd {moved} && {worked.shown}` works" if moved and moved != _moved_to(broke) else ""
+
+
+def _works(worked: Call) -> str:
+    return f"`{worked.shown}` works" if 0 < len(worked.shown) <= COMMAND_CHARS else ""
+
+
+def _stands_in(other: str, program: str, error: str) -> bool:
+    """Whether a program does the work of another: a known pair, a version of it, or named by the error."""
+    known = any(other in family and program in family for family in _FAMILIES)
+    return known or other.startswith(program) or program.startswith(other) or other.lower() in split_words(error)
+
+
+def _target(call: Call) -> tuple[str, ...]:
+    """What a call works on; the value of an option counts as part of the option."""
+    compose = ("compose",) if call.program == "docker-compose" else ()
+    return compose + tuple(word for word in call.operands if not _is_value(word, call))
+
+
+def _is_value(word: str, call: Call) -> bool:
+    place = call.words.index(word)
+    before = call.words[place - 1] if place else ""
+    return before.startswith("-") and "=" not in before and before not in _MINOR and before != "-m"
+
+
+def _options(call: Call) -> tuple[str, ...]:
+    found = (word for word in call.options if word.partition("=")[0] not in _MINOR)
+    values = (word for word in call.operands if _is_value(word, call))
+    return (*sorted(found), *values)
+
+
+def _leaves_out(broke: Call, worked: Call) -> bool:
+    """Whether the call that worked only has fewer options."""
+    fewer = set(_options(worked)) < set(_options(broke))
+    return fewer and worked.settings == broke.settings and worked.runner == broke.runner
+
+
+def _program(call: Call) -> str:
+    name = call.program.rpartition("/")[2]
+    return "docker" if name == "docker-compose" else name
+
+
+def _moved_to(call: Call) -> str:
+    """The folder inside of the project that a line goes to first."""
+    moved = [words[1] for words in call.before if words[0] in ("cd", "pushd") and len(words) == 2]
+    inside = moved and not moved[-1].startswith(("/", "~", "$", "-", "..")) and show_words(moved[-1:]) == moved[-1]
+    return moved[-1].rstrip("/") if inside else ""
+
+
+# --- what was done in between
+
+
+def _made_ready(broke: Call, worked: Call, between: Sequence[Attempt], error: str) -> str:
+    """What was installed, set or started before the same call worked."""
+    if broke.words[len(broke.settings) :] != worked.words[len(worked.settings) :]:
+        return ""
+    steps = [set_up(attempt.command) for attempt in between[-MOST_BETWEEN:] if not attempt.error]
+    steps += [words for words in worked.before if words not in broke.before and words[0] not in ("cd", "pushd")]
+    telling = list(dict.fromkeys(words for words in steps if words and _prepares(words, error)))
+    shown = [show_words(words) for words in telling if words[0] not in (".", "source") or len(telling) == 1]
+    if not 0 < len(shown) <= 2 or not all(0 < len(step) <= COMMAND_CHARS for step in shown):
+        return ""
+    return "run " + " and ".join(f"`{step}`" for step in shown) + " first"
+
+
+def _prepares(words: Sequence[str], error: str) -> bool:
+    """Whether a command is of a kind that makes others work."""
+    words = (
+        [word for word in words if not is_setting(word) and word != "sudo"]
+        if not is_setting(words[-1])
+        else list(words)
+    )
+    program, rest = words[0].rpartition("/")[2], words[1:]
+    if program == "export" or is_setting(words[0]):
+        return any(is_setting(word) for word in words)
+    if program in (".", "source"):
+        return True
+    if program in _LOOKING:
+        return False
+    if program in _INSTALLERS and _INSTALLING.intersection(rest):
+        return True
+    if program in _STARTING and _STARTS.intersection(rest):
+        return True
+    return bool(_PREPARING.intersection(rest)) or (len(words) > 1 and " ".join(words[:2]).lower() in error.lower())
+
+
+def _edits(command: str) -> bool:
+    """Whether a command changes files of the project."""
+    call = read_call(command) if command else None
+    if call is None:
+        return False
+    in_place = call.program in ("sed", "perl") and any(
+        option.startswith("-i") or option == "-pi" for option in call.options
+    )
+    return (
+        in_place
+        or call.program in ("patch", "apply_patch", "tee")
+        or call.words[:2] in (("git", "apply"), ("git", "checkout"))
+    )
+
+
+# --- typing errors
+
+
+def _is_mistyped(broke: Sequence[str], worked: Sequence[str]) -> bool:
+    """Whether one word differs, and only by a slip."""
+    if len(broke) != len(worked):
+        return False
+    different = [(one, other) for one, other in zip(broke, worked, strict=True) if one != other]
+    return (
+        len(different) == 1 and _is_slip(*different[0]) and not any(set(different[0]) <= family for family in _FAMILIES)
+    )
+
+
+def _is_slip(one: str, other: str) -> bool:
+    """Whether two words are one or two letters apart (a letter missing, added, wrong, or two swapped)."""
+    if abs(len(one) - len(other)) > 2:
+        return False
+    start = next(
+        (place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
+        min(len(one), len(other)),
+    )
+    a, b = one[start:], other[start:]
+    end = next(
+        (place for place, pair in enumerate(zip(a[::-1], b[::-1], strict=False)) if pair[0] != pair[1]),
+        min(len(a), len(b)),
+    )
+    left = (a[: len(a) - end], b[: len(b) - end])
+    return max(map(len, left)) <= 2 and not any(character.isdigit() for part in left for character in part)
+
+
+# --- writing
+
+
+def _lesson(broke: Call, error: str, way: str, excerpt: str) -> Found | None:
+    """One line within the length of a lesson; a long error is cut before a command is."""
+    shown = broke.shown
+    if not 0 < len(shown) <= COMMAND_CHARS:
+        return None
+    frame = len(f"`{shown}` fails here with ; {way}.")
+    error = error.replace("`", "'")
+    if frame + len(error) > MAX_CHARS:
+        error = error[: MAX_CHARS - frame - 1].rstrip() + "…"
+    if len(error) < 8:
+        return None
+    text = f"`{shown}` fails here with {error}; {way}."
+    return Found(text, "correction", "high", excerpt, trust=1, situation=excerpt, situation_via="error")

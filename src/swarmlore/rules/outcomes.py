@@ -1,0 +1,95 @@
+"""What the end of a task is worth, and what it says about the memories that were shown for it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from swarmlore.frozen import replace
+from swarmlore.records import Memory, Situation
+
+HELPFUL, NEUTRAL, HARMFUL = "helpful", "neutral", "harmful"
+VERDICTS = (HELPFUL, NEUTRAL, HARMFUL)
+FAILURE_MODES = (
+    *("timeout", "conflict", "validation", "tool_failure", "context_overflow", "dependency_blocked"),
+    *("user_cancelled", "unknown"),
+)
+WEIGHTS = {"success": 0.4, "duration": 0.2, "errors": 0.2, "retries": 0.2}
+FAST_MS, SLOW_MS = 5 * 60_000, 30 * 60_000
+HELPFUL_FROM, HARMFUL_TO = 0.7, 0.4
+FACTORS = {True: 1.1, False: 0.5}
+# The product of many ratings stays a number that can be ranked by: two dozen helpful ones, seven harmful ones.
+LEAST_FEEDBACK, MOST_FEEDBACK = 0.01, 10.0
+LEAST_CUE = 8  # characters: a shorter one says nothing about when a memory is needed
+_ERROR_TRIGGERS = ("error", "tool-failed")
+
+
+def outcome_score(success: bool, duration_ms: float | None, errors: int, retries: int) -> float:
+    """How well a task went, from 0 to 1; an unknown duration is left out of the weighing."""
+    parts = {"success": 1.0 if success else 0.0, "errors": _errors(errors), "retries": _retries(retries)}
+    if duration_ms is not None:
+        parts["duration"] = _duration(duration_ms)
+    weighed = sum(WEIGHTS[name] * value for name, value in parts.items())
+    return round(weighed / sum(WEIGHTS[name] for name in parts), 6)
+
+
+def verdict_of(score: float) -> str:
+    """Helpful, harmful, or neutral in between."""
+    return HELPFUL if score >= HELPFUL_FROM else HARMFUL if score <= HARMFUL_TO else NEUTRAL
+
+
+def rated(memory: Memory, helpful: bool, at: float) -> Memory:
+    """The memory after one more rating; only a helpful one makes it young again."""
+    score = round(min(MOST_FEEDBACK, max(LEAST_FEEDBACK, memory.feedback_score * FACTORS[helpful])), 9)
+    proven = at if helpful else memory.last_validated_at
+    return replace(memory, feedback_score=score, feedback_count=memory.feedback_count + 1, last_validated_at=proven)
+
+
+def witnessed(memory: Memory, verdict: str, *, cited: bool, applied: bool) -> Memory:
+    """The memory with one more task counted in which it was shown; a neutral end says nothing."""
+    if verdict == NEUTRAL:
+        return memory
+    counted = memory.outcomes
+    good = verdict == HELPFUL
+    return replace(
+        memory,
+        outcomes=replace(
+            counted,
+            shown=counted.shown + 1,
+            cited=counted.cited + cited,
+            applied=counted.applied + applied,
+            succeeded_after=counted.succeeded_after + good,
+            failed_after=counted.failed_after + (not good),
+        ),
+    )
+
+
+def credited(memory: Memory, verdict: str, cues: Mapping[str, str], at: float, *, cited: bool, applied: bool) -> Memory:
+    """The memory after a task that used it: counted, rated and, where it helped, with the cue it was shown for."""
+    counted = witnessed(memory, verdict, cited=cited, applied=applied)
+    if verdict == NEUTRAL:
+        return counted
+    helped = verdict == HELPFUL
+    after = rated(counted, helped, at)
+    return replace(after, situations=_situations(after, cues, at)) if helped else after
+
+
+def _situations(memory: Memory, cues: Mapping[str, str], at: float) -> tuple[Situation, ...]:
+    known = {situation.text for situation in memory.situations}
+    fresh = [(cue, via) for cue, via in cues.items() if len(cue) >= LEAST_CUE and cue not in known]
+    return (*memory.situations, *(Situation(cue, _via(via), at) for cue, via in fresh))
+
+
+def _via(trigger: str) -> str:
+    return "error" if trigger in _ERROR_TRIGGERS else "file" if trigger == "file" else "prompt"
+
+
+def _duration(duration_ms: float) -> float:
+    return 1.0 if duration_ms < FAST_MS else 0.2 if duration_ms > SLOW_MS else 0.6
+
+
+def _errors(count: int) -> float:
+    return 1.0 if count == 0 else 0.6 if count <= 2 else 0.2
+
+
+def _retries(count: int) -> float:
+    return 1.0 if count == 0 else 0.7 if count == 1 else 0.3

@@ -1,0 +1,102 @@
+"""install: our entries in the files of agent clients, shown before they are written."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+
+from swarmlore.errors import InvalidInput, NotFound
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.surfaces import render_clients
+from swarmlore.surfaces.cli.desk import Desk
+from swarmlore.text.choices import choices_hint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from swarmlore.installing.planning import Plan
+    from swarmlore.installing.where import Client, Where
+
+EXAMPLES = ("swarmlore install", "swarmlore install claude codex --dry-run", "swarmlore install claude --project")
+PROJECT: dict[str, Any] = {
+    "nargs": "?",
+    "const": "",
+    "metavar": "PATH",
+    "help": "the files of this project, or of the one at PATH, instead of your own",
+}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("clients", nargs="*", metavar="CLIENT", help="claude, codex; else those that are found here")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
+    parser.add_argument("--yes", action="store_true", help="go on without asking")
+
+
+def run(desk: Desk) -> int:
+    import swarmlore
+    from swarmlore.installing import ledger
+    from swarmlore.installing.clients import clients_here
+    from swarmlore.installing.planning import plan_install
+    from swarmlore.installing.where import find_program
+
+    clients = chosen(desk)
+    where = place(desk, find_program(sys.argv[0], sys.executable, os.environ.get("PATH")))
+    if not clients:
+        clients = clients_here(os.environ)
+        if not clients:
+            raise NotFound("no client was found on this machine", "name it: swarmlore install claude, or codex")
+        desk.note("found here: " + ", ".join(client.title for client in clients))
+    kept = ledger.read(home_of(desk))
+    plan = plan_install(where, clients, kept, swarmlore.__version__, round(time.time(), 3))
+    return carry_out(desk, plan, kept, "Write this?", [text for client in clients for text in client.to_do(where)])
+
+
+def carry_out(desk: Desk, plan: Plan, kept: Sequence[Any], question: str, to_do: Sequence[str]) -> int:
+    """Show what would change, ask, and do it."""
+    from swarmlore.installing.applying import apply
+    from swarmlore.parts import make_home
+
+    doing = bool(plan.changes) and not desk.args.dry_run
+    if not desk.json:
+        desk.show(dict, lambda page: render_clients.planned(plan, page))
+    if doing:
+        desk.confirm(question)
+        make_home(home_of(desk))
+        apply(plan, home_of(desk), kept)
+    return desk.show(
+        lambda: render_clients.document(plan, to_do, done=doing),
+        lambda page: render_clients.carried_out(plan, to_do, page, done=doing),
+    )
+
+
+def chosen(desk: Desk) -> tuple[Client, ...]:
+    """The clients that were named; `--project claude` names one too, because a project is hardly called so."""
+    from swarmlore.installing.clients import NAMES, client_called
+
+    names = list(desk.args.clients)
+    if desk.args.project in NAMES:
+        names.append(desk.args.project)
+        desk.args.project = ""
+    for name in names:
+        if name not in NAMES:
+            raise InvalidInput(f"unknown client: {name}", choices_hint(name, NAMES))
+    return tuple(client_called(name) for name in NAMES if name in names)
+
+
+def place(desk: Desk, program: str = "") -> Where:
+    """The files of the project where `--project` was said, else those of the person."""
+    from swarmlore.installing.where import for_person, for_project
+    from swarmlore.project import find_project
+
+    if desk.args.project is not None:
+        return for_project(find_project(desk.folder).root, os.environ)
+    return for_person(home_of(desk), os.environ, program)
+
+
+def home_of(desk: Desk) -> str:
+    from swarmlore.config import home_dir
+
+    return os.path.abspath(desk.home or home_dir(os.environ))

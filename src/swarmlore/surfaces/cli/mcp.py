@@ -1,0 +1,56 @@
+"""mcp: the tools for one agent, over standard input and output."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.surfaces.cli.desk import Desk
+
+if TYPE_CHECKING:
+    from swarmlore.surfaces.mcp.proxy import Handover, Proxy
+    from swarmlore.warm.election import Elected
+
+PAUSE_S, PATIENCE_S = 0.05, 1.0  # with a process that has the place of the warm one and does not listen yet
+EXAMPLES = ("swarmlore mcp", "swarmlore mcp --client claude")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--client", default="mcp", metavar="NAME", help="which client starts it, as claude or codex")
+
+
+def run(desk: Desk) -> int:
+    from swarmlore.config import home_dir
+    from swarmlore.hooks.places import socket_path
+    from swarmlore.surfaces.mcp.proxy import Proxy
+    from swarmlore.surfaces.mcp.session import Context, hello, passed_on
+
+    home = os.path.abspath(desk.home) if desk.home else home_dir(os.environ)
+    context = Context(desk.folder, desk.args.client, passed_on(os.environ))
+    handover, place = _turn(Proxy(socket_path(home), hello(context)), home)
+    if handover is None:
+        return 0
+    from swarmlore.surfaces.mcp.warming import Memory, Warm
+
+    memory = Memory(home, context)
+    warm = Warm(place, memory)
+    from swarmlore.surfaces.mcp.host import serve  # the SDK: only where this process has to speak the protocol itself
+
+    return serve(context, handover, memory, warm)
+
+
+def _turn(proxy: Proxy, home: str) -> tuple[Handover | None, Elected | None]:
+    """Stay a proxy while there is a warm process; else what to go on with, and its place if that is free."""
+    from swarmlore.surfaces.mcp.warming import elected
+
+    deadline = time.monotonic() + PATIENCE_S
+    while (handover := proxy.run()) is not None:
+        place = elected(home)
+        if proxy.served:
+            deadline = time.monotonic() + PATIENCE_S
+        if place is not None or time.monotonic() > deadline:
+            return handover, place
+        time.sleep(PAUSE_S)  # another one is about to listen
+    return None, None

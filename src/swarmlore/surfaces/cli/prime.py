@@ -1,0 +1,23 @@
+"""prime: what to know before beginning."""
+
+from __future__ import annotations
+
+import argparse
+
+from swarmlore.surfaces import render_learning
+from swarmlore.surfaces.cli.desk import Desk
+from swarmlore.surfaces.cli.documents import plain
+from swarmlore.surfaces.cli.reading import given_text
+
+EXAMPLES = ("swarmlore prime", "swarmlore prime snapshot tests")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("topic", nargs="*", metavar="TOPIC", help="what the work is about; - reads standard input")
+
+
+def run(desk: Desk) -> int:
+    topic = given_text(desk.args.topic)
+    with desk.open() as lore:
+        primed = lore.prime(topic)
+        return desk.show(lambda: plain(primed), lambda page: render_learning.primed(primed, page))

@@ -1,0 +1,30 @@
+"""uninstall: the files of agent clients as they were, or at least without our entries."""
+
+from __future__ import annotations
+
+import argparse
+
+from swarmlore.surfaces.cli.desk import Desk
+from swarmlore.surfaces.cli.install import PROJECT as PROJECT
+from swarmlore.surfaces.cli.install import carry_out, chosen, home_of, place
+
+EXAMPLES = ("swarmlore uninstall", "swarmlore uninstall codex --dry-run", "swarmlore uninstall --project")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("clients", nargs="*", metavar="CLIENT", help="claude, codex; else all that are installed")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
+    parser.add_argument("--yes", action="store_true", help="go on without asking")
+
+
+def run(desk: Desk) -> int:
+    from swarmlore.installing import ledger
+    from swarmlore.installing.clients import every_client
+    from swarmlore.installing.planning import plan_uninstall
+    from swarmlore.installing.standing import is_installed
+
+    clients, where = chosen(desk), place(desk)
+    kept = ledger.read(home_of(desk))
+    if not clients:
+        clients = tuple(client for client in every_client() if is_installed(client, where, kept))
+    return carry_out(desk, plan_uninstall(where, clients, kept), kept, "Take this out?", ())

@@ -1,0 +1,99 @@
+"""From a tool call to a method of Lore and back. Loaded with the first call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+from swarmlore.errors import SwarmloreError
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.records import Hit
+from swarmlore.surfaces.cli.documents import code_of
+from swarmlore.surfaces.mcp import answers
+from swarmlore.surfaces.mcp.answers import Answer
+from swarmlore.surfaces.mcp.tools import checked, tool_named
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from swarmlore.lore import Lore
+
+    Handler = Callable[[Lore, dict[str, Any], str], Answer]
+
+DEBUG = "SWARMLORE_DEBUG"
+
+
+def answer(open_lore: Callable[[], Lore], name: str, arguments: Mapping[str, Any] | None, session: str) -> Answer:
+    """Do what a tool call asks; whatever goes wrong becomes an answer in words."""
+    try:
+        given = checked(tool_named(name), arguments)
+        return HANDLERS[name](open_lore(), given, session)
+    except SwarmloreError as error:
+        return answers.failed(error, code_of(error))
+    except Exception as error:  # noqa: BLE001 - the door to an agent: words, never a traceback, which can hold a memory
+        if os.environ.get(DEBUG):
+            import traceback
+
+            traceback.print_exception(error)
+        said = SwarmloreError(f"something unforeseen happened ({type(error).__name__})", f"{DEBUG}=1 shows where")
+        return answers.failed(said, "UNFORESEEN")
+
+
+def _remember(lore: Lore, given: dict[str, Any], session: str) -> Answer:
+    names = ("kind", "category", "tags", "situation", "tier")
+    facts: dict[str, Any] = {name: given[name] for name in names if name in given}
+    if "cite" in given:
+        facts["citations"] = given["cite"]
+    if given.get("note"):
+        facts["source"] = "note"
+    if session:
+        facts["source_ref"] = {"session": session}
+    return answers.remembered(lore.remember(given["text"], session=session, **facts))
+
+
+def _recall(lore: Lore, given: dict[str, Any], session: str) -> Answer:
+    filters = {name: given[name] for name in ("kinds", "tags") if name in given}
+    hits = lore.recall(given["query"], given.get("limit"), **filters)
+    return answers.found(hits, lore.quote(hits, given["query"], session=session), hits.notes)
+
+
+def _get(lore: Lore, given: dict[str, Any], session: str) -> Answer:
+    memory = lore.get(given["id"])
+    hit = Hit(memory, 0.0, (), lore.cited(memory))
+    return answers.whole(hit, lore.quote([hit], memory.handle, trigger="get", session=session))
+
+
+def _forget(lore: Lore, given: dict[str, Any], _: str) -> Answer:
+    return answers.forgotten(lore.forget(given["id"]))
+
+
+def _rate(lore: Lore, given: dict[str, Any], _: str) -> Answer:
+    return answers.rated(lore.rate(given["id"], given["helpful"]), given["helpful"])
+
+
+def _outcome(lore: Lore, given: dict[str, Any], session: str) -> Answer:
+    names = ("summary", "task", "duration_ms", "errors", "retries", "files", "strategy", "evaluation")
+    facts = {name: given[name] for name in names if name in given}
+    return answers.recorded(lore.outcome(given["success"], session=session, applied=given.get("used", []), **facts))
+
+
+def _reflect(lore: Lore, given: dict[str, Any], _: str) -> Answer:
+    return answers.proposed(lore.reflect(given["text"]))
+
+
+def _prime(lore: Lore, given: dict[str, Any], session: str) -> Answer:
+    begin = lore.prime(given.get("topic", ""))
+    block = lore.quote((*begin.relevant, *begin.recent), begin.topic, trigger="prime", session=session)
+    return answers.primed(begin, block)
+
+
+HANDLERS: dict[str, Handler] = {
+    "remember": _remember,
+    "recall": _recall,
+    "get": _get,
+    "forget": _forget,
+    "rate": _rate,
+    "outcome": _outcome,
+    "reflect": _reflect,
+    "prime": _prime,
+}

@@ -1,0 +1,101 @@
+"""What people read about agent clients: what would change in their files, and how they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.surfaces.page import Page, ago, clean, hang, many, table, when
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from swarmlore.installing.planning import Change, Plan
+    from swarmlore.installing.standing import Given, Level, Standing
+
+SOME = 6
+_SIGNS = {"+": "green", "-": "red"}
+_STATES = {"yes": "green", "partly": "yellow", "no": "dim"}
+_WHOSE = {"user": "your own files", "project": "this project"}
+
+
+def planned(plan: Plan, page: Page) -> str:
+    """Every file with its changed lines."""
+    from swarmlore.installing.difference import difference
+
+    blocks = []
+    for change in plan.changes:
+        lines = [page.paint(_SIGNS.get(line[0], "dim"), clean(line)) for line in difference(change)]
+        if change.path.endswith(".md") and len(lines) > SOME:  # a text for reading, which starts nothing
+            lines[SOME:] = [page.paint("dim", f" ... and {len(lines) - SOME} more lines; --json shows all")]
+        blocks.append("\n".join([f"{page.paint('bold', clean(change.path))} ({_what(change)})", *lines]))
+    return "\n\n".join(blocks)
+
+
+def carried_out(plan: Plan, to_do: Sequence[str], page: Page, *, done: bool) -> str:
+    """What became of a plan, and what is left to do."""
+    files = many(len(plan.changes), "file")
+    if not plan.changes:
+        lines = ["Nothing has to be changed."]
+    else:
+        lines = [f"Changed {files}."] if done else [f"{files} would change; nothing was changed."]
+    lines += [hang(page.paint("yellow", "note: "), note, page, 6) for note in plan.notes]
+    lines += [hang(page.paint("cyan", "to do: "), text, page, 7) for text in (to_do if plan.clients else ())]
+    return "\n".join(lines)
+
+
+def document(plan: Plan, to_do: Sequence[str], *, done: bool) -> dict[str, Any]:
+    """The same for programs."""
+    from swarmlore.installing.difference import difference
+
+    files = [
+        {"client": change.client, "path": change.path, "change": _what(change), "diff": list(difference(change))}
+        for change in plan.changes
+    ]
+    return {
+        "clients": list(plan.clients),
+        "changed": done,
+        "files": files,
+        "notes": list(plan.notes),
+        "to_do": list(to_do),
+    }
+
+
+def _what(change: Change) -> str:
+    return "removed" if change.after is None else "new" if change.before is None else "changed"
+
+
+def status(home: str, found: Sequence[Standing], page: Page) -> str:
+    lines = [f"memory in {clean(home)}"]
+    for one in found:
+        lines += ["", page.paint("bold", one.title) + ("" if one.found else page.paint("dim", " (not found here)"))]
+        lines += table(_facts(one, page), page)
+        lines += [hang("  " + page.paint("cyan", "to do: "), text, page, 9) for text in one.to_do]
+    return "\n".join(lines)
+
+
+def _facts(one: Standing, page: Page) -> Iterator[tuple[str, str]]:
+    for level in one.levels:
+        if level.installed != "no" or level.level == "user":
+            yield _WHOSE[level.level], _level(level, page)
+    done = one.activity
+    if not (one.installed or done.all_sessions):
+        return
+    yield "last event", when(done.last_event_at, page.now) if done.last_event_at else "none yet"
+    yield "sessions", f"{done.sessions} in this project, {done.all_sessions} in all"
+    yield "last given", _given(done.last_injection, page) if done.last_injection else "nothing yet"
+    if done.last_skip:
+        yield "last silence", f"{done.last_skip.reason} ({done.last_skip.trigger}, {ago(done.last_skip.at, page.now)})"
+
+
+def _level(level: Level, page: Page) -> str:
+    word = {"yes": "installed", "partly": "installed in part", "no": "not installed"}[level.installed]
+    if level.installed == "no":
+        return word
+    by = f", by version {level.version}" if level.version else ""
+    at = f", {ago(level.written_at, page.now)}" if level.written_at else ""
+    return f"{word} in {level.folder}{by}{at}"
+
+
+def _given(given: Given, page: Page) -> str:
+    return f"{', '.join(given.handles)} ({given.trigger}, {ago(given.at, page.now)})"

@@ -1,0 +1,146 @@
+"""A machine for the clients: a home as a user has it, one project, one memory; nothing of the real machine."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from clients.model import Model
+from repositories import a_repository
+
+PROGRAM = Path(sys.executable).with_name("swarmlore")
+TOOL = "#!/bin/sh\nexit 0\n"  # stands for the issue tracker, which takes whatever comment it is given
+# Written as people write: the installer has to leave what is not its own as it is.
+CLAUDE_SETTINGS = """{
+    "model": "sonnet", "cleanupPeriodDays": 30,
+    "permissions": {"allow": ["Bash(git status:*)"]},
+    "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}
+}
+"""
+CODEX_CONFIG = """# my own settings
+model = "scripted"
+model_provider = "scripted"
+approval_policy = "never"
+sandbox_mode    = "danger-full-access"   # a throw-away machine
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[model_providers.scripted]
+name = "Scripted"
+base_url = "{url}/v1"
+wire_api = "responses"
+env_key = "SCRIPTED_KEY"
+request_max_retries = 1
+stream_max_retries = 1
+
+[projects."{project}"]
+trust_level = "trusted"
+"""
+CLAUDE_SOCKETS = "/cc-socks/"  # its own; one that is killed leaves it
+CLAUDE_STATE = '{{"hasCompletedOnboarding": true, "projects": {{"{project}": {{"hasTrustDialogAccepted": true}}}}}}\n'
+
+
+class World:
+    """`root` holds everything that the clients and the product may touch."""
+
+    def __init__(self, root: Path, model: Model) -> None:
+        self.root = root
+        self.model = model
+        self.home = root / "home"
+        self.lore = root / "lore"
+        self.project = a_repository(root / "project", "https://git.example/shop.git", commit=True)
+        for folder in (self.home / ".claude", self.home / ".codex", root / "tmp", root / "run"):
+            folder.mkdir(parents=True, mode=0o700)
+        self._furnish()
+
+    def _furnish(self) -> None:
+        facts = {"url": self.model.url, "project": self.project}
+        (self.home / ".claude.json").write_text(CLAUDE_STATE.format(**facts))
+        (self.home / ".claude" / "settings.json").write_text(CLAUDE_SETTINGS)
+        (self.home / ".codex" / "config.toml").write_text(CODEX_CONFIG.format(**facts))
+        # A login shell forgets the PATH that it was given, and Codex runs every command in one.
+        (self.home / ".profile").write_text(f'PATH="{self.project}/bin:$PATH"\n')
+        tools = self.project / "bin"
+        tools.mkdir()
+        (tools / "bd").write_text(TOOL)
+        (tools / "bd").chmod(0o755)
+
+    @property
+    def env(self) -> dict[str, str]:
+        """All that a process is told: nothing is inherited but the way to the system's programs."""
+        return {
+            "PATH": os.pathsep.join((str(self.project / "bin"), os.environ["PATH"])),
+            "HOME": str(self.home),
+            "TMPDIR": str(self.root / "tmp"),
+            "XDG_RUNTIME_DIR": str(self.root / "run"),
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+        }
+
+    def swarmlore(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """The product's own command in the project, with the rights that a person has at a terminal."""
+        done = subprocess.run(
+            [PROGRAM, *words, "--home", self.lore],
+            cwd=self.project,
+            env={**self.env, "SWARMLORE_ROLE": "lead"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+        return done
+
+    def prints(self) -> dict[str, str]:
+        """Every file of the user's home and of the project, by content and mode."""
+        places = (path for top in (self.home, self.project) for path in sorted(top.rglob("*")))
+        return {str(path.relative_to(self.root)): _print_of(path) for path in places if ".git" not in path.parts}
+
+    def processes(self) -> list[str]:
+        """Every process that belongs to this world: it runs in it, was told of it or was started with it."""
+        return [line for line in map(self._line_of, _pids()) if line]
+
+    def _line_of(self, pid: int) -> str:
+        place = Path("/proc", str(pid))
+        try:
+            words = place.joinpath("cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            told = place.joinpath("environ").read_bytes().decode(errors="replace")
+            inside = str(place.joinpath("cwd").readlink())
+        except OSError:  # it has just ended
+            return ""
+        return f"{pid} {words}" if words and str(self.root) in f"{words}\n{told}\n{inside}" else ""
+
+    def sockets(self) -> list[str]:
+        """Every socket that somebody listens at in this network, and every file that was left of one."""
+        lines = Path("/proc/net/unix").read_text().splitlines()[1:]
+        listening = [line.split()[7] for line in lines if line.split()[3] == "00010000" and len(line.split()) > 7]
+        files = [str(path) for path in self.root.rglob("*") if stat.S_ISSOCK(path.lstat().st_mode)]
+        return sorted(path for path in {*listening, *files} if CLAUDE_SOCKETS not in path)
+
+
+def soon(what: Callable[[], bool], patience_s: float = 5.0) -> bool:
+    """Whether something becomes true before long."""
+    until = time.monotonic() + patience_s
+    while not what() and time.monotonic() < until:
+        time.sleep(0.02)
+    return what()
+
+
+def _pids() -> Iterator[int]:
+    return (int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid())
+
+
+def _print_of(path: Path) -> str:
+    facts = path.lstat()
+    if stat.S_ISLNK(facts.st_mode):
+        return f"-> {path.readlink()}"
+    content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
+    return f"{facts.st_mode:o} {content}"

@@ -1,0 +1,256 @@
+"""What happens in a session is remembered, with the situation it was learned in, and comes back when it matters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hook_runs import Hooks, payload
+from repositories import a_repository
+from swarmlore import Lore
+from swarmlore.capture.answering import answer
+from swarmlore.capture.digest import Digester
+from swarmlore.capture.siblings import Siblings
+from swarmlore.hooks import event as e
+from swarmlore.hooks import spool
+from swarmlore.hooks.clients import client
+from swarmlore.hooks.making import make_event
+from swarmlore.hooks.places import spool_dir
+from swarmlore.records import Memory, Receipt
+
+
+class Work:
+    """Sessions of clients in one project, without processes: events go the same way as from a hook."""
+
+    def __init__(self, home: Path, folder: Path) -> None:
+        self.home = home
+        self.folder = folder
+        self.now = 1_800_000_000.0
+        self._count = 0
+
+    def send(self, event: str, client_name: str = "claude", session: str = "s1", **facts: Any) -> str:
+        """Report an event; returns the context that answers it."""
+        self.now += 20
+        self._count += 1
+        module = client(client_name)
+        assert module is not None
+        unique = {"tool_use_id": f"t{self._count}", "prompt_id": f"p{self._count}", "turn_id": f"p{self._count}"}
+        data = {**unique, **payload(event, session, cwd=str(self.folder)), **facts}
+        made = make_event(module, client_name, event, data, self.now)
+        spool.append(spool_dir(str(self.home)), e.to_plain(made))
+        with self.open() as lore:
+            siblings = Siblings(lore)
+            assert Digester(lore, siblings).drain().bad == 0
+            return answer(siblings.of_event(made), made, "keyword")
+
+    def prompt(self, text: str, **facts: Any) -> str:
+        return self.send("UserPromptSubmit", prompt=text, **facts)
+
+    def shell(self, command: str, output: str = "", error: str = "", **facts: Any) -> str:
+        given = {"tool_name": "Bash", "tool_input": {"command": command}}
+        if error:
+            return self.send("PostToolUseFailure", **given, error=error, **facts)
+        return self.send("PostToolUse", **given, tool_response={"stdout": output, "stderr": ""}, **facts)
+
+    def open(self) -> Lore:
+        env = {"SWARMLORE_EMBEDDER_KIND": "none", "SWARMLORE_ROLE": "lead"}
+        return Lore.open(self.home, cwd=self.folder, env=env, clock=lambda: self.now)
+
+    def memories(self) -> list[Memory]:
+        with self.open() as lore:
+            return list(lore.list())
+
+    def receipts(self) -> list[Receipt]:
+        with self.open() as lore:
+            return list(lore.receipts())
+
+    def state(self, session: str = "s1") -> dict[str, Any]:
+        with self.open() as lore:
+            return dict(next(item.extra for item in lore.sessions() if item.id == session))
+
+    def problems(self) -> list[Any]:
+        return spool.problems(spool_dir(str(self.home)))
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
+    for name in ("SWARMLORE_AGENT", "SWARMLORE_PROJECT", "SWARMLORE_ROLE"):
+        monkeypatch.delenv(name, raising=False)
+    return Work(tmp_path / "home", a_repository(tmp_path / "shop"))
+
+
+def test_a_correction_in_a_prompt_is_remembered_with_the_task_it_belongs_to(work: Work) -> None:
+    work.prompt("install the dependencies of the web client")
+    work.prompt("No, use pnpm here, never npm: the lockfile is pnpm's")
+    (memory,) = work.memories()
+    assert "pnpm" in memory.text
+    assert memory.kind == "correction"
+    assert (memory.tier, memory.owner, memory.status) == ("swarm", "claude", "candidate")
+    assert memory.trust <= 2
+    assert memory.auto_generated
+    assert [item.text for item in memory.situations] == ["install the dependencies of the web client"]
+    assert memory.source_ref["session"] == "s1"
+
+
+def test_a_request_is_no_lesson(work: Work) -> None:
+    for text in ("fix the failing test in the cart", "don't commit yet", "no worries, go on", "why is this slow?"):
+        work.prompt(text)
+    assert work.memories() == []
+
+
+def test_the_next_session_of_any_client_begins_with_the_lesson(work: Work) -> None:
+    work.prompt("No, use pnpm here, never npm: the lockfile is pnpm's")
+    assert "pnpm" in work.send("SessionStart", session="s2", source="startup")
+    assert "pnpm" in work.send("SessionStart", "codex", session="s3", source="startup")
+
+
+def test_a_lesson_is_not_told_to_the_session_that_taught_it_until_it_is_compacted(work: Work) -> None:
+    assert work.prompt("No, use pnpm here, never npm: the lockfile is pnpm's") == ""
+    assert work.prompt("install the lodash package with npm or pnpm") == ""
+    assert "pnpm" in work.send("SessionStart", source="compact")
+
+
+def test_a_memory_comes_once_a_session_and_again_after_a_compaction(work: Work) -> None:
+    with work.open() as lore:
+        lore.remember("Integration tests need the redis container: run make up first")
+    cue = "the integration tests fail without the redis container"
+    assert "make up" in work.prompt(cue)
+    assert work.prompt(cue) == ""
+    assert "make up" in work.send("SessionStart", source="compact")
+    assert "make up" in work.prompt(cue, session="s2")
+
+
+def test_a_sub_agent_is_given_what_its_parent_was(work: Work) -> None:
+    with work.open() as lore:
+        lore.remember("Integration tests need the redis container: run make up first")
+    work.prompt("the integration tests fail without the redis container")
+    assert "make up" in work.send("SubagentStart", agent_id="a1", agent_type="general-purpose")
+
+
+def test_an_unrelated_prompt_gets_nothing_and_a_receipt_says_why(work: Work) -> None:
+    with work.open() as lore:
+        lore.remember("Integration tests need the redis container: run make up first")
+    assert work.prompt("write a haiku about autumn leaves") == ""
+    receipt = work.receipts()[0]
+    assert receipt.shown == ()
+    assert receipt.trigger == "prompt"
+    assert receipt.reason
+
+
+def test_a_failed_tool_brings_back_what_is_known_about_the_error(work: Work) -> None:
+    with work.open() as lore:
+        text = "ECONNREFUSED on port 6379 means that redis is not running: make up starts it"
+        lore.remember(text, situation="Error: connect ECONNREFUSED 127.0.0.1:6379", situation_via="error")
+    error = "npm test\nError: connect ECONNREFUSED 127.0.0.1:6379\n    at TCPConnectWrap"
+    assert "make up" in work.shell("npm test", error=error)
+    assert work.receipts()[0].trigger == "error"
+
+
+def test_codex_reports_a_failure_as_any_other_output(work: Work) -> None:
+    given = {"tool_name": "Bash", "tool_input": {"command": "pytest"}}
+    work.send("PostToolUse", "codex", **given, tool_response="ModuleNotFoundError: No module named 'shop'")
+    work.send("PostToolUse", "codex", **given, tool_response="3 passed in 0.1s")
+    state = work.state()
+    assert (state["errors"], state["tool_calls"]) == (1, 2)
+
+
+def test_a_failure_that_was_overcome_becomes_a_lesson(work: Work) -> None:
+    work.prompt("run the tests")
+    work.shell("pytest", error="Exit code 1\nModuleNotFoundError: No module named 'shop'")
+    work.shell("uv run pytest", output="12 passed in 0.40s")
+    (memory,) = work.memories()
+    assert "uv run pytest" in memory.text
+    assert memory.situations[0].via == "error"
+    assert "ModuleNotFoundError" in memory.situations[0].text
+
+
+def test_a_learned_comment_is_a_memory_and_a_line_in_the_beads_folder(work: Work) -> None:
+    (work.folder / ".beads").mkdir()
+    work.shell('bd comment BD-7 "LEARNED: The API test is slow because the fixture reloads the schema each time"')
+    (memory,) = work.memories()
+    assert memory.text == "The API test is slow because the fixture reloads the schema each time"
+    assert memory.source == "learned_comment"
+    assert memory.key.startswith("learned-the-api-test-is-slow")
+    assert memory.source_ref["bead"] == "BD-7"
+    assert {"api", "test"} <= set(memory.tags)
+    (line,) = (work.folder / ".beads" / "memory" / "knowledge.jsonl").read_text().splitlines()
+    assert json.loads(line)["bead"] == "BD-7"
+
+
+def test_a_file_that_memories_cite_brings_them_before_a_tool_touches_it(work: Work) -> None:
+    path = work.folder / "src" / "totals.py"
+    path.parent.mkdir()
+    path.write_text("def total():\n    return 1\n")
+    with work.open() as lore:
+        lore.remember("Totals are rounded half up, as the tax office wants it", citations=("src/totals.py:1-2",))
+    read = {"tool_name": "Read", "tool_input": {"file_path": str(path)}}
+    assert "tax office" in work.send("PreToolUse", **read)
+    assert work.send("PreToolUse", **read) == ""
+    elsewhere = {"tool_name": "Read", "tool_input": {"file_path": str(work.folder / "src" / "other.py")}}
+    assert work.send("PreToolUse", **elsewhere) == ""
+
+
+def test_a_tool_that_touches_nothing_of_the_project_has_no_receipt(work: Work) -> None:
+    work.send("PreToolUse", tool_name="Read", tool_input={"file_path": "/etc/hosts"})
+    work.send("PreToolUse", tool_name="Bash", tool_input={"command": "ls"})
+    assert work.receipts() == []
+
+
+def test_a_handle_in_the_agents_words_counts_as_cited_once(work: Work) -> None:
+    with work.open() as lore:
+        memory = lore.remember("Integration tests need the redis container: run make up first").memory
+    work.prompt("the integration tests fail without the redis container")
+    work.send("Stop", last_assistant_message=f"I started redis, as [{memory.handle}] says.")
+    work.send("Stop", last_assistant_message=f"As said: {memory.handle}. And abcdef1 is a commit.")
+    (found,) = work.memories()
+    assert found.outcomes.cited == 1
+    assert work.state()["cited"] == [memory.handle]
+
+
+def test_a_session_is_counted(work: Work) -> None:
+    work.send("SessionStart", source="startup")
+    work.prompt("run the tests")
+    work.shell("pytest -q", error="Exit code 1\n1 failed")
+    work.shell("pytest -q", error="Exit code 1\n1 failed")
+    work.shell("ls", output="a")
+    work.send("SessionEnd", reason="other")
+    state = work.state()
+    counted = {name: state[name] for name in ("prompts", "tool_calls", "errors", "retries")}
+    assert counted == {"prompts": 1, "tool_calls": 3, "errors": 2, "retries": 1}
+    with work.open() as lore:
+        (session,) = lore.sessions()
+    assert session.ended_at is not None
+    assert session.client == "claude"
+
+
+def test_what_the_transcript_shows_is_learned_at_the_end(work: Work, tmp_path: Path) -> None:
+    transcript = tmp_path / "s1.jsonl"
+    said = "The root cause was that the worker reads its configuration before the secrets are mounted."
+    turns = [
+        {"type": "user", "message": {"role": "user", "content": "why does the worker crash at start"}},
+        {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": said}]}},
+    ]
+    transcript.write_text(
+        "".join(json.dumps({**turn, "sessionId": "s1", "uuid": str(i)}) + "\n" for i, turn in enumerate(turns))
+    )
+    work.send("SessionEnd", transcript_path=str(transcript), reason="other")
+    assert any("secrets are mounted" in memory.text for memory in work.memories())
+    assert work.problems() == []
+
+
+def test_an_event_that_cannot_be_digested_does_not_hold_up_the_others(work: Work, tmp_path: Path) -> None:
+    work.send("SessionEnd", transcript_path=str(tmp_path), reason="other")
+    work.send("SessionEnd", session="s2", transcript_path="/dev/zero", reason="other")
+    work.prompt("No, use pnpm here, never npm: the lockfile is pnpm's", session="s3")
+    assert len(work.memories()) == 1
+
+
+def test_a_full_home_keeps_events_for_later(work: Work) -> None:
+    hooks = Hooks(work.home, work.folder)
+    hooks.run("PostToolUse", payload("PostToolUse", tool_name="Bash", tool_use_id="t", tool_input={"command": "ls"}))
+    assert spool.waits(spool_dir(str(work.home)))
+    work.prompt("hello")
+    assert work.state()["tool_calls"] == 1

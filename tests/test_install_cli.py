@@ -1,0 +1,234 @@
+"""install, uninstall and status at the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command_line import Run, process
+from conftest import ALICE, NOW, OTHER, quick_env
+from repositories import a_repository, git
+from swarmlore import Lore
+from swarmlore.records import Caller, Session
+from swarmlore.store.store import Store
+
+WHOLE = ".claude/settings.json"
+
+
+@pytest.fixture
+def person(world: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A person's own folder, with both clients in it."""
+    folder = world / "person"
+    (folder / ".claude").mkdir(parents=True)
+    (folder / ".codex").mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_dry_run_shows_every_line_and_changes_nothing(run: Run, person: Path, world: Path) -> None:
+    (person / WHOLE).write_text('{\n  "theme": "dark"\n}\n')
+    before = files(person)
+    said = run("install", "--dry-run")
+    assert said.code == 0
+    assert f"{person / WHOLE} (changed)" in said.out
+    assert '-  "theme": "dark"\n+  "theme": "dark",\n' in said.out
+    assert "6 files would change; nothing was changed." in said.out
+    assert "found here: Claude Code, Codex" in said.err
+    assert files(person) == before
+    assert not (world / "home").exists()
+
+
+def test_without_a_yes_nothing_is_written(run: Run, person: Path) -> None:
+    said = run("install", "claude")
+    assert (said.code, files(person)) == (2, {})
+    assert "add --yes" in said.err
+    assert str(person / WHOLE) in said.out  # what would have been agreed to
+
+
+def test_installing_uninstalling_and_what_is_left_to_do(run: Run, person: Path) -> None:
+    before = files(person)
+    said = run("install", "--yes")
+    assert said.code == 0 and "Changed 6 files." in said.out
+    assert "to do: Codex skips hooks that nobody trusts" in said.out
+    assert "Nothing has to be changed." in run("install", "--yes").out
+    assert "Changed 6 files." in run("uninstall", "--yes").out
+    assert files(person) == before
+    assert "Nothing has to be changed." in run("uninstall", "--yes").out
+
+
+def test_the_installed_commands_start_this_program(run: Run, person: Path, world: Path) -> None:
+    run("install", "claude", "--yes")
+    hook = json.loads((person / WHOLE).read_text())["hooks"]["SessionEnd"][0]["hooks"][0]["command"]
+    program, *words = shlex.split(hook)
+    assert program == os.path.join(os.path.dirname(sys.executable), "swarmlore")
+    home = str(world / "home")
+    assert words == [
+        "hook",
+        "claude",
+        "SessionEnd",
+        "--home",
+        home,
+        "--socket",
+        f"{home}/warm.sock",
+        "--spool",
+        f"{home}/spool",
+    ]
+    done = subprocess.run(hook, shell=True, input="no JSON", capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_only_the_named_client_is_touched(run: Run, person: Path) -> None:
+    run("install", "codex", "--yes")
+    assert set(files(person)) == {".codex/hooks.json", ".codex/config.toml", ".agents/skills/recall/SKILL.md"}
+    run("install", "claude", "--yes")
+    run("uninstall", "codex", "--yes")
+    assert set(files(person)) == {WHOLE, ".claude.json", ".claude/skills/recall/SKILL.md"}
+
+
+def test_a_machine_without_clients_is_told_how_to_name_one(
+    run: Run, person: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in (".claude", ".codex"):
+        (person / folder).rmdir()
+    monkeypatch.setenv("PATH", "/nowhere")
+    said = run("install", "--yes")
+    assert said.code == 4 and "swarmlore install claude" in said.err
+    said = run("install", "cluade", "--yes")
+    assert said.code == 2 and "did you mean: claude" in said.err
+
+
+def test_a_file_that_cannot_be_read_is_named_with_what_to_do(run: Run, person: Path) -> None:
+    (person / ".codex/config.toml").write_text("model = ")
+    before = files(person)
+    said = run("install", "--yes")
+    assert said.code == 9
+    assert str(person / ".codex/config.toml") in said.err and "nothing was changed" in said.err
+    assert files(person) == before
+
+
+@pytest.mark.parametrize("words", [("claude", "--project"), ("--project", "claude"), ("claude", "--project", ".")])
+def test_a_project_gets_its_own_files(
+    run: Run, person: Path, world: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = a_repository(world / "repo", commit=True)
+    (root / "src").mkdir()
+    monkeypatch.chdir(root / "src" if "." not in words else root)
+    said = run("install", *words, "--yes")
+    assert said.code == 0, said.err
+    assert git(root, "status", "--porcelain", "--untracked-files=all").split() == [
+        *("??", ".claude/settings.json", "??", ".claude/skills/recall/SKILL.md", "??", ".mcp.json"),
+    ]
+    assert files(person) == {}
+    assert str(world) not in (root / WHOLE).read_text() + (root / ".mcp.json").read_text()
+    run("uninstall", "--project", "--yes")
+    assert git(root, "status", "--porcelain") == ""
+
+
+def test_what_a_colleague_installed_in_the_project_can_be_taken_out(
+    run: Run, person: Path, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = a_repository(world / "repo", commit=True)
+    monkeypatch.chdir(root)
+    run("install", "claude", "codex", "--project", "--yes")
+    monkeypatch.setenv("SWARMLORE_HOME", str(world / "another"))
+    run("uninstall", "--project", "--yes")
+    assert git(root, "status", "--porcelain", "--untracked-files=all") == ""
+
+
+def test_programs_get_the_whole_plan(run: Run, person: Path) -> None:
+    said = run("install", "codex", "--yes", "--json").json
+    assert (said["clients"], said["changed"], len(said["files"])) == (["codex"], True, 3)
+    assert said["files"][0]["path"] == str(person / ".codex/hooks.json")
+    assert said["files"][0]["change"] == "new"
+    assert all(line[0] in " +-" for file in said["files"] for line in file["diff"])
+    assert "/hooks" in said["to_do"][0]
+    assert run("uninstall", "--dry-run", "--json").json["changed"] is False
+
+
+# status
+
+
+def test_sessions_are_counted_per_client(store: Store, engine_name: str) -> None:
+    for number, (caller, client) in enumerate(((ALICE, "claude"), (ALICE, "codex"), (OTHER, "codex"), (ALICE, ""))):
+        store.put_session(caller, Session(f"s{number}", client, started_at=NOW + number))
+    elsewhere = engine_name == "sqlite"  # a server shows nobody what other projects do
+    assert store.clients(ALICE) == {"claude": (1, NOW), "codex": (2, NOW + 2) if elsewhere else (1, NOW + 1)}
+
+
+def report(world: Path, client: str, *, text: str = "") -> None:
+    """What a client leaves behind: a session with an event, and something it was given, or not."""
+    who = Caller(str(world / "project"), client, "worker", 2)
+    with Lore.open(world / "home", cwd=world / "project", caller=who, env=quick_env()) as lore:
+        if text:
+            lore.remember(text)
+        lore.start_session(f"{client}-1", client=client, last_event_at=lore.now())
+        lore.block("how are snapshot tests recorded", session=f"{client}-1")
+
+
+def test_status_says_what_is_installed_and_what_is_left_to_do(run: Run, person: Path, world: Path) -> None:
+    assert "not installed" in run("status").out
+    assert "to do: It is not installed: swarmlore install codex" in run("status").out
+    run("install", "--yes")
+    said = run("status").out
+    assert f"installed in {person / '.codex'}, by version" in said
+    assert "last event      none yet" in said
+    assert "to do: Codex skips hooks that nobody trusts" in said
+    report(world, "codex")
+    assert "Codex skips hooks" not in run("status").out
+
+
+def test_status_says_what_was_last_given_and_why_nothing_was(
+    run: Run, person: Path, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SWARMLORE_ROLE", "lead")
+    run("install", "--yes")
+    report(world, "codex")
+    report(world, "claude", text="Snapshot tests are recorded with make snap-record, never by hand")
+    claude, codex = run("status", "--json").json["clients"]
+    assert (claude["client"], claude["activity"]["sessions"], claude["activity"]["all_sessions"]) == ("claude", 1, 1)
+    assert claude["activity"]["last_event_at"]
+    assert len(claude["activity"]["last_injection"]["handles"]) == 1
+    assert codex["activity"]["last_injection"] is None
+    assert codex["activity"]["last_skip"]["reason"]
+    handle = claude["activity"]["last_injection"]["handles"][0]
+    assert f"last given      {handle} (prompt, " in run("status").out
+
+
+def test_status_notices_a_lost_program_another_home_and_missing_entries(run: Run, person: Path, world: Path) -> None:
+    run("install", "claude", "--yes")
+    text = (person / WHOLE).read_text()
+    (person / WHOLE).write_text(text.replace(os.path.dirname(sys.executable), "/gone").replace('"Stop"', '"Stopp"'))
+    level = run("status", "--json").json["clients"][0]["levels"][0]
+    assert (level["installed"], level["program_found"], level["this_home"]) == ("partly", False, True)
+    said = run("status").out
+    assert "/gone/swarmlore is gone" in said and "Some entries are missing: swarmlore install claude" in said
+    run("install", "claude", "--yes")
+    assert "to do: It uses another memory" in run("status", "--home", str(world / "else")).out
+    (person / WHOLE).write_text("{")
+    assert "cannot be read as JSON" in run("status").out
+
+
+def test_status_shows_the_project_too(run: Run, person: Path, world: Path) -> None:
+    run("install", "claude", "--project", "--yes")
+    said = run("status")
+    assert "this project    installed in" in said.out
+    levels = run("status", "--json").json["clients"][0]["levels"]
+    assert [(level["level"], level["installed"]) for level in levels] == [("user", "no"), ("project", "yes")]
+
+
+def test_in_a_process_of_its_own(world: Path, person: Path) -> None:
+    assert process("install", "claude", "--yes").returncode == 0
+    assert process("uninstall", "--yes").returncode == 0
+    assert files(person) == {}

@@ -1,0 +1,63 @@
+"""A warm process for tests: the memory of a home behind its socket, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from swarmlore.hooks import wire
+from swarmlore.hooks.places import socket_path
+
+_PROGRAM = """
+import sys
+from swarmlore.warm.election import elect
+from swarmlore.warm.memory import SharedMemory
+from swarmlore.warm.server import WarmServer
+
+home, folder = sys.argv[1:]
+memory = SharedMemory(home, folder, "python", {})
+place = elect(home)
+if place is None:
+    sys.exit("another process is warm")
+server = WarmServer(place, lambda: memory)
+server.start()
+sys.stdin.read()
+server.close()
+memory.close()
+"""
+
+
+def start_warm(home: Path, folder: Path, **env: str) -> subprocess.Popen[bytes]:
+    """Start one and wait until it answers."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, str(home), str(folder)],
+        stdin=subprocess.PIPE,
+        env={**os.environ, "SWARMLORE_EMBEDDER_KIND": "none", **env},
+    )
+    deadline = time.monotonic() + 20
+    while wire.ask(socket_path(str(home)), {"op": "ping"}, 1.0) is None:
+        assert process.poll() is None, "the warm process ended"
+        assert time.monotonic() < deadline, "the warm process does not answer"
+        time.sleep(0.05)
+    return process
+
+
+@contextmanager
+def warm(home: Path, folder: Path, **env: str) -> Iterator[subprocess.Popen[bytes]]:
+    process = start_warm(home, folder, **env)
+    try:
+        yield process
+    finally:
+        stop(process)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """As its client would: by closing its input."""
+    if process.stdin:
+        process.stdin.close()
+    process.wait(20)
