@@ -485,7 +485,7 @@ def test_claude_is_called_at_its_events_and_has_the_server_loaded(machine: Machi
         **dict.fromkeys(("SubagentStop", "Stop", "PreCompact", "SessionEnd"), 5),
         "SessionStart": 10,
     }
-    assert own["hooks"]["PreToolUse"][0]["matcher"] == "Read|Edit|Write|MultiEdit|NotebookEdit"
+    assert own["hooks"]["PreToolUse"][0]["matcher"] == "Read|Edit|Write|MultiEdit|NotebookEdit|Agent|Task"
     assert "matcher" not in own["hooks"]["PostToolUse"][0]
     assert own["permissions"] == {"allow": ["mcp__swarmlore__recall", "mcp__swarmlore__get"]}
     assert machine.read(".claude.json") == {

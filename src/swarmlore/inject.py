@@ -32,7 +32,8 @@ SPARE = 3  # hits per place in the block: trust, authors and what was shown befo
 class BlockRequest:
     """When and for whom a block is asked. `trigger` names the moment: prompt, error, file, session-start, …
 
-    `files` are paths in the project: what cites them comes first. `standing` adds what a session should begin with.
+    `files` are paths in the project: what cites them comes first. `standing` adds what a session should begin with;
+    `skip` is a reason to give nothing.
     """
 
     cue: str
@@ -44,6 +45,7 @@ class BlockRequest:
     scopes: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     standing: bool = False
+    skip: str = ""
     mode: str = ""
 
 
@@ -114,6 +116,8 @@ class Injector:
     def _reason_to_skip(self, request: BlockRequest, room: Allowance) -> str:
         if not self._settings.knowledge.enabled:
             return "switched off: knowledge.enabled = false"
+        if request.skip:
+            return request.skip
         if not (request.cue or request.files or request.standing):
             return "there is no cue"
         return "" if room.count else room.reason

@@ -14,7 +14,7 @@ GROUPS = ("tier", "status", "kind", "category", "source")
 
 
 def count(store: Store, caller: Caller) -> dict[str, Any]:
-    """Live and forgotten memories, by tier, status, kind, category and source; the store's size; all that waits."""
+    """Live and forgotten memories, by tier, status, kind, category and source; the store's size; what waits."""
     groups: dict[str, dict[str, int]] = {name: {} for name in GROUPS}
     live = forgotten = 0
     for *names, rows, hidden in store.counts(caller):
@@ -22,7 +22,7 @@ def count(store: Store, caller: Caller) -> dict[str, Any]:
             groups[name][value] = groups[name].get(value, 0) + rows - hidden
         live += rows - hidden if names[1] in LIVE_STATUSES else 0
         forgotten += hidden
-    waiting = {work: count for work, (count, _) in store.count_pending().items()}
+    waiting = store.count_waiting(caller)
     facts = store.engine.facts()
     return {
         "live": live,

@@ -37,11 +37,21 @@ def answer(lore: Lore, event: Event, mode: str = "") -> str:
         trigger=TRIGGERS[event.moment],
         session=f"{event.session}/{event.agent}" if event.agent else event.session,
         standing=event.moment in STANDING,
+        skip=_reason_to_skip(lore, event),
         headroom=_headroom(event),
         mode=mode,
         **request,
     )
     return block.text
+
+
+def _reason_to_skip(lore: Lore, event: Event) -> str:
+    """A session that goes on still has before it what it was given."""
+    if event.moment != e.SESSION_START or event.source != "resume":
+        return ""
+    with lore.acting():
+        shown = lore.store.shown_in(lore.caller, event.session)
+    return "the session goes on: what it was given is in its context" if shown else ""
 
 
 def _request(lore: Lore, event: Event) -> dict[str, Any] | None:
@@ -59,12 +69,14 @@ def _request(lore: Lore, event: Event) -> dict[str, Any] | None:
 
 
 def _last_prompt(lore: Lore, event: Event) -> str:
-    """After a compaction and for a sub-agent: what the session was about."""
+    """After a compaction what the session was about; for a sub-agent its task, if the client told it."""
     if event.moment == e.SESSION_START or not event.session:
         return ""
     with lore.acting():
         session = lore.store.session(lore.caller, event.session)
-    return str(session.extra.get("last_prompt", "")) if session else ""
+    extra = session.extra if session else {}
+    task = str(extra.get("last_task", "")) if event.moment == e.AGENT_START else ""
+    return task or str(extra.get("last_prompt", ""))
 
 
 def _inside(path: str, root: str) -> str:

@@ -32,6 +32,8 @@ def advance(session: Session, event: Event) -> Session:
         extra["transcript"] = event.transcript
     if event.prompt:
         extra["last_prompt"] = event.prompt[:PROMPT_CHARS]
+    if event.task:
+        extra["last_task"] = event.task[:PROMPT_CHARS]
     if event.said:
         extra["last_said"] = event.said[-SAID_CHARS:]
     if event.files:

@@ -58,6 +58,7 @@ class Event:
     transcript: str = ""
     source: str = ""
     prompt: str = ""
+    task: str = ""
     tool: str = ""
     tool_name: str = ""
     command: str = ""

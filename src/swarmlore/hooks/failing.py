@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
+
+_TAIL = 131_072  # bytes of a transcript: the end of the last command and its output
 
 _LINES = 40
 # What these print are other people's errors.
@@ -27,3 +31,28 @@ def looks_failed(command: str, output: str) -> bool:
     lines = output.rstrip().split("\n")[-_LINES:]
     sign = re.compile("|".join(_SIGNS))
     return any(sign.match(line.strip()[:400]) for line in lines)
+
+
+def exit_code(transcript: str, call: str) -> int | None:
+    """How a call ended, from the end of the client's own record; None where that does not say."""
+    if not transcript or not re.fullmatch(r"[\w.:-]{4,128}", call):
+        return None
+    lines = [line for line in _end_of(transcript).split(b"\n") if call.encode() in line]
+    # Inside of an output the quotes are escaped: it cannot name a code of its own.
+    found = [match for line in lines if (match := re.search(rb'(?<!\\)"exit_code":\s{0,4}(-?\d{1,5})', line))]
+    return int(found[-1][1]) if found else None
+
+
+def _end_of(path: str) -> bytes:
+    """The last part of a regular file; nothing of anything else."""
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+    except (OSError, ValueError):
+        return b""
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            return b""
+        return os.pread(fd, _TAIL, max(0, found.st_size - _TAIL))
+    finally:
+        os.close(fd)

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 # What is kept of each text: so many characters of its beginning and of its end.
-_KEPT = {"prompt": (6_000, 2_000), "command": (6_000, 2_000), "output": (1_000, 3_000), "error": (1_000, 3_000)}
+_KEPT = {
+    "prompt": (6_000, 2_000),
+    "task": (2_000, 500),
+    "command": (6_000, 2_000),
+    "output": (1_000, 3_000),
+    "error": (1_000, 3_000),
+}
 _SAID = (3_000, 3_000)
 _SHORT = 400
 _PATH = 4_096

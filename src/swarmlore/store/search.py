@@ -111,6 +111,13 @@ class Search(History):
         """(memory, situation) rows of one memory that wait for a vector."""
         return [(int(seq), int(cue)) for seq, cue in self.ask("pending_of", id=id)]
 
+    def count_waiting(self, caller: Caller) -> dict[str, int]:
+        """How many texts that the caller may see wait for each kind of work."""
+        visible = self.visible(caller)
+        if self.ask("has_other_partitions", partitions=visible):
+            return {str(work): int(count) for work, count in self.ask("count_visible_pending", partitions=visible)}
+        return {work: count for work, (count, _) in self.count_pending().items()}  # nobody to hide anything from
+
     def count_pending(self) -> dict[str, tuple[int, int]]:
         """How many texts wait for each kind of work, and the most attempts any of them has seen."""
         return {str(work): (int(count), int(attempts or 0)) for work, count, attempts in self.ask("count_pending")}

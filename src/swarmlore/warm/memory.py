@@ -13,7 +13,7 @@ from swarmlore.capture.siblings import Siblings
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks import spool
-from swarmlore.hooks.event import ANSWERED, from_plain
+from swarmlore.hooks.event import AGENT_START, ANSWERED, COMPACTED, from_plain
 from swarmlore.hooks.places import spool_dir
 from swarmlore.lore import Lore
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LAST_DRAIN_S = 1.0  # at the end; what is left waits for the next process
+DIGEST_S = 0.5
 IDLE_S = 30.0  # between two looks at the spool, where hooks may leave what they could not hand over
 CATCH_UP = 8
 
@@ -53,11 +54,18 @@ class SharedMemory:
         self._wake.set()
         text = ""
         if event.moment in ANSWERED:
+            self._wait_for_digest(event.moment)
             try:
                 text = answer(self._siblings.of_event(event), event, self._mode)
             except SwarmloreError as error:
                 spool.note_problem(self._spool, {"at": event.at, "hook": event.name, "what": error.message[:200]})
         return {"ok": True, "text": text}
+
+    def _wait_for_digest(self, moment: str) -> None:
+        """Answers that depend on what the session did just before wait a moment for that."""
+        deadline = time.monotonic() + DIGEST_S
+        while moment in (COMPACTED, AGENT_START) and spool.waits(self._spool) and time.monotonic() < deadline:
+            time.sleep(0.01)
 
     @property
     def has_model(self) -> bool:

@@ -7,6 +7,7 @@ import json
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks import event as e
 from swarmlore.hooks.payload import inner, number, text, words_of
+from swarmlore.text.wrapping import unwrap
 
 if TYPE_CHECKING:
     from typing import Any
@@ -32,11 +33,14 @@ _TOOLS = {
     "MultiEdit": e.WRITE,
     "NotebookEdit": e.WRITE,
 }
+_DELEGATES = ("Agent", "Task")
 _STREAMS = ("stdout", "stderr")
 
 
 def moment(name: str, payload: dict[str, Any]) -> str:
     found = _MOMENTS.get(name, e.OTHER)
+    if found == e.PROMPT and not unwrap(text(payload, "prompt")):
+        return e.OTHER  # the client speaks in the person's name: a sub-agent has ended, a command has run
     return e.COMPACTED if found == e.SESSION_START and payload.get("source") == "compact" else found
 
 
@@ -51,7 +55,8 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
         "agent_type": text(payload, "agent_type"),
         "transcript": text(payload, "agent_transcript_path", "transcript_path"),
         "source": text(payload, "source", "trigger", "reason"),
-        "prompt": text(payload, "prompt"),
+        "prompt": unwrap(text(payload, "prompt")),
+        "task": text(given, "prompt") if tool_name in _DELEGATES else "",
         "tool": _TOOLS.get(tool_name, "other") if tool_name else "",
         "tool_name": tool_name,
         "command": text(given, "command"),

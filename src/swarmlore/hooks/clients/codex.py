@@ -22,10 +22,14 @@ def moment(name: str, payload: dict[str, Any]) -> str:
 
 
 def _failed(payload: dict[str, Any]) -> bool:
+    """By the exit code, which stands in the transcript when the hook runs; else by what was printed."""
     if _TOOLS.get(text(payload, "tool_name")) != e.SHELL:
         return False
-    from swarmlore.hooks.failing import looks_failed
+    from swarmlore.hooks.failing import exit_code, looks_failed
 
+    code = exit_code(text(payload, "transcript_path"), text(payload, "tool_use_id"))
+    if code is not None:
+        return code != 0
     return looks_failed(text(inner(payload, "tool_input"), "command"), words_of(payload.get("tool_response"), 20_000))
 
 

@@ -12,11 +12,11 @@ from swarmlore.installing.where import Client, Where
 NAME = "claude"
 FOLDER = ".claude"
 VARIABLE = "CLAUDE_CONFIG_DIR"
-FILE_TOOLS = "Read|Edit|Write|MultiEdit|NotebookEdit"
+WATCHED_TOOLS = "Read|Edit|Write|MultiEdit|NotebookEdit|Agent|Task"  # files, and the tasks of sub-agents
 HOOKS = (
     Hook("SessionStart", 10),  # the first one may have to open a store that nobody keeps warm
     Hook("UserPromptSubmit", 5),
-    Hook("PreToolUse", 5, FILE_TOOLS),
+    Hook("PreToolUse", 5, WATCHED_TOOLS),
     Hook("PostToolUse", 5),
     Hook("PostToolUseFailure", 5),
     Hook("SubagentStart", 5),

@@ -133,6 +133,13 @@ DELETE FROM pending WHERE memory_seq = :memory_seq
 UPDATE pending SET attempts = attempts + 1, error = :error
 WHERE work = :work AND memory_seq = :memory_seq AND situation_seq = :situation_seq
 
+-- name: count_visible_pending
+SELECT work, count(*) FROM pending JOIN memory ON memory.seq = pending.memory_seq
+WHERE partition IN (:list:partitions) GROUP BY work
+
+-- name: has_other_partitions
+SELECT 1 FROM partition WHERE id NOT IN (:list:partitions) LIMIT 1
+
 -- name: list_pending
 SELECT memory_seq, situation_seq, attempts, error FROM pending WHERE work = :work ORDER BY memory_seq LIMIT :limit
 
