@@ -34,7 +34,9 @@ check: setup
 bench: setup
 	$(BIN)/python bench/retrieval.py
 	$(BIN)/python bench/speed.py
+	$(BIN)/python bench/hooks.py
 	$(BIN)/python bench/mcp_start.py
+	$(BIN)/python bench/doors.py
 	$(BIN)/python bench/team.py
 	$(BIN)/python bench/freshness.py
 	$(BIN)/python bench/freshness.py --cost 1000
@@ -45,10 +47,12 @@ bench-large: setup
 torture: setup
 	$(BIN)/python torture/kill.py --writers 8 --kills 200
 	$(BIN)/python torture/kill.py --writers 8 --kills 60 --postgres
+	$(BIN)/python torture/sessions.py --sessions 60 --kills 15
 	$(BIN)/python -m pytest -q -n 2 tests/test_store_machine.py --hypothesis-profile=torture
 
 torture-long: setup
 	$(BIN)/python torture/kill.py --writers 8 --kills 400 --postgres
+	$(BIN)/python torture/sessions.py
 	$(BIN)/python -m pytest -q tests/test_store_machine.py --hypothesis-profile=torture-long
 
 clean:

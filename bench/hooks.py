@@ -91,10 +91,10 @@ def warm(home: str) -> Iterator[None]:
 
 def _wait_for_model(home: str) -> None:
     deadline = time.monotonic() + 60
-    words, given = hook(home, "PostToolUse", capture)(0)
-    subprocess.run(words, input=given, check=True)
     while (told := wire.ask(socket_path(home), {"op": "ping"}, 1.0)) is None or not told.get("model"):
         assert time.monotonic() < deadline, "the warm process does not get warm"
+        words, given = hook(home, "PostToolUse", capture)(0)
+        subprocess.run(words, input=given, check=True)
         time.sleep(0.2)
 
 

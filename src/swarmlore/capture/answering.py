@@ -21,6 +21,8 @@ TRIGGERS = {
     e.TOOL_FAILED: "error",
     e.AGENT_START: "agent-start",
 }
+ERROR_CHARS = 1_200
+LITTLE_CHARS = 60
 STANDING = (e.SESSION_START, e.COMPACTED, e.AGENT_START)
 
 
@@ -58,14 +60,23 @@ def _request(lore: Lore, event: Event) -> dict[str, Any] | None:
     """Cue and files of a moment; None where a tool touches nothing that anybody could know about."""
     if event.moment == e.BEFORE_TOOL:
         files = tuple(path for name in event.files if (path := _inside(name, lore.project.root)))
-        return {"cue": " ".join(files), "files": files} if files else None
+        cue = f"{' '.join(files)}: {event.change}" if event.change else " ".join(files)
+        return {"cue": cue, "files": files} if files else None
     if event.moment == e.TOOL_FAILED:
-        from swarmlore.text.error_lines import error_excerpt
-
-        return {"cue": f"{event.command[:200]}\n{error_excerpt(event.error)}".strip()}
+        return {"cue": _error_cue(event)}
     if event.moment == e.PROMPT:
         return {"cue": event.prompt}
     return {"cue": _last_prompt(lore, event)}
+
+
+def _error_cue(event: Event) -> str:
+    """The error as it is, of a long one the telling lines; the command where the error alone says little."""
+    error = event.error
+    if len(error) > ERROR_CHARS:
+        from swarmlore.text.error_lines import error_excerpt
+
+        error = error_excerpt(error, ERROR_CHARS)
+    return error if len(error) >= LITTLE_CHARS else f"{event.command[:200]}\n{error}".strip()
 
 
 def _last_prompt(lore: Lore, event: Event) -> str:

@@ -63,6 +63,7 @@ class Event:
     tool_name: str = ""
     command: str = ""
     files: tuple[str, ...] = ()
+    change: str = ""
     output: str = ""
     error: str = ""
     said: str = ""

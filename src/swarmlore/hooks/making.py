@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _KEPT = {
     "prompt": (6_000, 2_000),
     "task": (2_000, 500),
+    "change": (400, 100),
     "command": (6_000, 2_000),
     "output": (1_000, 3_000),
     "error": (1_000, 3_000),

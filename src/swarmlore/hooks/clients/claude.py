@@ -61,6 +61,7 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
         "tool_name": tool_name,
         "command": text(given, "command"),
         "files": files_of(given),
+        "change": text(given, "new_string", "content", "new_source") or _edits(given),
         "output": _output(payload.get("tool_response")),
         "error": text(payload, "error"),
         "said": text(payload, "last_assistant_message"),
@@ -73,6 +74,12 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
 def files_of(given: dict[str, Any]) -> list[str]:
     """The files a tool was told to touch."""
     return [value for name in ("file_path", "path", "notebook_path") if (value := text(given, name))]
+
+
+def _edits(given: dict[str, Any]) -> str:
+    """What several edits at once put into a file."""
+    edits = given.get("edits")
+    return "\n".join(text(edit, "new_string") for edit in edits[:20]) if isinstance(edits, list) else ""
 
 
 def _output(response: Any) -> str:

@@ -42,6 +42,7 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
     if tool_name == "apply_patch":
         patch = text(inner(payload, "tool_input"), "command", "input", "patch")
         found["files"] = [path.strip() for path in re.findall(_PATCHED, patch)[:50]]
+        found["change"] = "\n".join(re.findall(r"(?m)^\+(.{0,400})$", patch)[:50])
         found["command"] = ""
     if _failed(payload):
         found["error"], found["output"] = found["output"], ""

@@ -23,6 +23,7 @@ class Bridge:
     def __init__(self, loop: asyncio.AbstractEventLoop, lend: Lend) -> None:
         self._loop = loop
         self._lend = lend
+        self._closing = False
         self._sessions: set[asyncio.Task[None]] = set()
 
     def handle(self, sock: Any, hello: Mapping[str, Any]) -> None:
@@ -41,6 +42,8 @@ class Bridge:
         reader, writer = await asyncio.open_connection(sock=sock, limit=MOST_LINE)
 
         async def write(line: bytes) -> None:
+            if self._closing:
+                return  # what the protocol says about its own end would be taken for the answer
             writer.write(line)
             await writer.drain()
 
@@ -50,7 +53,8 @@ class Bridge:
             writer.close()
 
     async def close(self) -> None:
-        """End the sessions that are left; their proxies find another server."""
+        """End the sessions that are left; their proxies find another server, and ask it what has no answer yet."""
+        self._closing = True
         for task in list(self._sessions):
             task.cancel()
         await asyncio.gather(*self._sessions, return_exceptions=True)

@@ -117,7 +117,12 @@ def in_thread(work: Callable[[], Any]) -> asyncio.Future[Any]:
 
 def _begin(work: Callable[[], Any]) -> None:
     """Do something ahead of time; if it fails, whoever needs it will be told."""
-    in_thread(work).add_done_callback(lambda done: done.exception())
+
+    def quietly() -> None:
+        with suppress(Exception):
+            work()
+
+    in_thread(quietly)
 
 
 async def serve_session(read: AsyncIterator[bytes], write: Write, context: Context, lend: Lend) -> None:
