@@ -51,7 +51,11 @@ class _Guard:
         if self.closed:
             self.lock.release()
             raise InvalidInput("this memory is closed", "open it again: Lore.open()")
-        self._enter()
+        try:
+            self._enter()
+        except BaseException:  # a server that is gone: whoever comes next must not wait for us forever
+            self.lock.release()
+            raise
 
     def __exit__(self, *_: object) -> None:
         self.lock.release()

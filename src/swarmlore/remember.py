@@ -194,7 +194,8 @@ def _confirm(store: Store, operation: Operation, memory: Memory, target: Memory,
         return Stored(
             "confirmed", target, (target.id,), "already known; this session was shown it, so it does not count"
         )
-    seen = confirm(target, operation.caller, memory.created_at) or target
+    again = _same_session(memory, target)
+    seen = (None if again else confirm(target, operation.caller, memory.created_at)) or target
     after = replace(
         seen,
         situations=_joined(target.situations, memory.situations),
@@ -207,6 +208,12 @@ def _confirm(store: Store, operation: Operation, memory: Memory, target: Memory,
     reason = "seen again" if seen is not target else "said again"
     after = store.revise(operation, target, after, "confirmed", reason)
     return Stored("confirmed", after, (target.id,), "already known")
+
+
+def _same_session(memory: Memory, target: Memory) -> bool:
+    """Whether both come from one session: a long one may repeat itself on another day."""
+    session = memory.source_ref.get("session")
+    return bool(session) and session == target.source_ref.get("session")
 
 
 def _later(one: float | None, other: float | None) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from swarmlore.capture.state import session_of
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks import event as e
 
@@ -37,7 +38,7 @@ def answer(lore: Lore, event: Event, mode: str = "") -> str:
     block = lore.block(
         cue,
         trigger=TRIGGERS[event.moment],
-        session=f"{event.session}/{event.agent}" if event.agent else event.session,
+        session=session_of(event),
         standing=event.moment in STANDING,
         skip=_reason_to_skip(lore, event),
         headroom=_headroom(event),

@@ -42,35 +42,66 @@ class Digester:
         self._spool = spool_dir(lore.home)
         self._siblings = siblings or Siblings(lore)
 
-    def drain(self, budget_s: float = float("inf")) -> Digested:
-        """Digest what waits, until it is done or the time is up; nothing where another process is at it."""
+    def drain(self, budget_s: float = float("inf"), *, hurry: bool = False) -> Digested:
+        """Digest what waits, until it is done or the time is up; nothing where another process is at it.
+
+        In a hurry what takes long by itself is left to a process for which nobody waits.
+        """
         if not spool.waits(self._spool):
             return Digested()
         lock = _lock(os.path.join(self._spool, LOCK))
         if lock is None:
             return Digested()
         try:
-            return self._drain(time.monotonic() + budget_s)
+            return self._drain(time.monotonic() + budget_s, hurry)
         finally:
             os.close(lock)
 
-    def _drain(self, deadline: float) -> Digested:
-        new = known = bad = 0
+    def _drain(self, deadline: float, hurry: bool) -> Digested:
+        tally = Digested()
         for path in spool.take(self._spool):
-            for record in spool.lines(path):
-                if time.monotonic() > deadline:
-                    return Digested(new, known, bad)  # the file stays; what is done is known by its id
-                event = from_plain(record)
-                if event is None:
-                    bad += 1
-                elif self.digest(event):
-                    new += 1
-                else:
-                    known += 1
-            os.unlink(path)
-            if bad:
-                spool.note_problem(self._spool, {"at": time.time(), "hook": "", "what": f"{bad} broken lines"})
-        return Digested(new, known, bad)
+            left: int | None = spool.read_until(path)
+            try:
+                tally, left = self._read(path, tally, deadline, hurry)
+            finally:  # also where the store failed: what is done is known by its id
+                if left is None:
+                    os.unlink(path)
+                elif left != spool.read_until(path):
+                    spool.mark_read(path, left)
+            if time.monotonic() > deadline:
+                break
+        if tally.bad:
+            self._note("", f"{tally.bad} lines could not be digested")
+        return tally
+
+    def _read(self, path: str, tally: Digested, deadline: float, hurry: bool) -> tuple[Digested, int | None]:
+        """Digest the events of a file; returns also where the next one has to begin, None if it is done."""
+        left: int | None = None
+        for at, record in spool.numbered(path, spool.read_until(path)):
+            if time.monotonic() > deadline:
+                return tally, at if left is None else left
+            event = from_plain(record)
+            if hurry and event is not None and lessons.takes_long(event):
+                left = at if left is None else left
+            else:
+                tally = self._counted(tally, event)
+        return tally, left
+
+    def _counted(self, tally: Digested, event: Event | None) -> Digested:
+        """Digest one event. A store that is full or gone stops us; any other fault is one event's own (it may come
+        from a folder whose settings are broken), and must not keep those behind it waiting."""
+        try:
+            if event is not None:
+                new = self.digest(event)
+                return replace(tally, new=tally.new + new, known=tally.known + (not new))
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - told to the doctor, without words of the event
+            self._note(f"{event.client} {event.name}"[:80] if event else "", f"not digested: {_what(error)}")
+        return replace(tally, bad=tally.bad + 1)
+
+    def _note(self, hook: str, what: str) -> None:
+        spool.note_problem(self._spool, {"at": round(time.time(), 3), "hook": hook, "what": what[:200]})
 
     def digest(self, event: Event) -> bool:
         """Take in one event; False where it was known."""
@@ -85,22 +116,25 @@ class Digester:
         after = advance(session, event)
         after = replace(after, extra={**after.extra, **told})
         with lore.acting():
-            store.digested(caller, event.id, event.at, after if event.session else None)
+            store.digested(caller, event.id, event.at, after if event.session else None, lore.now())
         return True
 
 
 def _learned(lore: Lore, event: Event, session: Session) -> dict[str, object]:
-    """Store what an event teaches. A store that is full or gone stops us; any other fault is one event's own, and
-    must not keep those behind it waiting."""
+    """Store what an event teaches; where that fails, the session goes on counting."""
     try:
         return lessons.learn(lore, event, session)
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001 - told to the doctor, without words of the event
-        what = error.message if isinstance(error, SwarmloreError) else type(error).__name__
-        hook = f"{event.client} {event.name}"
-        spool.note_problem(spool_dir(lore.home), {"at": event.at, "hook": hook, "what": f"not digested: {what}"[:200]})
+        hook = f"{event.client} {event.name}"[:80]
+        what = f"not digested: {_what(error)}"[:200]
+        spool.note_problem(spool_dir(lore.home), {"at": round(time.time(), 3), "hook": hook, "what": what})
         return {}
+
+
+def _what(error: Exception) -> str:
+    return error.message if isinstance(error, SwarmloreError) else type(error).__name__
 
 
 def _lock(path: str) -> int | None:

@@ -5,14 +5,17 @@ Everything goes through the gate as a candidate that a rule found, with the situ
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from zlib import crc32
 
-from swarmlore.capture.state import attempts_of
+from swarmlore.capture.state import attempts_of, session_of
 from swarmlore.errors import Rejected
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.hooks import event as e
 from swarmlore.rules.found import CONFIDENCE_VALUES, Found
+from swarmlore.text.similarity import normalize
 
 if TYPE_CHECKING:
     from typing import Any
@@ -20,14 +23,16 @@ if TYPE_CHECKING:
     from swarmlore.formats.transcripts import Turn
     from swarmlore.hooks.event import Event
     from swarmlore.lore import Lore
-    from swarmlore.records import Session
+    from swarmlore.records import Receipt, Session
     from swarmlore.rules.fixes import Attempt
 
     Changes = dict[str, Any]
 
 MOST_A_SESSION = 10
+TOLD_KEPT = 40
 SITUATION_CHARS = 400
 TRANSCRIPT_BYTES = 8_000_000  # of its end
+QUICK_BYTES = 600_000  # of a transcript that is read while somebody waits: a third of a second
 _HANDLE = r"\b[0-9a-f]{6,32}\b"
 
 
@@ -37,6 +42,16 @@ def learn(lore: Lore, event: Event, session: Session) -> Changes:
     for way in _WAYS.get(event.moment, ()):
         found |= way(lore, event, session)
     return found
+
+
+def takes_long(event: Event) -> bool:
+    """Whether an event is too much for a process that a client waits for: a long transcript comes with it."""
+    if _transcript not in _WAYS.get(event.moment, ()):
+        return False
+    try:
+        return os.path.getsize(event.transcript) > QUICK_BYTES
+    except (OSError, ValueError):
+        return False
 
 
 def _corrections(lore: Lore, event: Event, session: Session) -> Changes:
@@ -135,14 +150,20 @@ def _cited_in(lore: Lore, event: Event, session: Session, words: str) -> Changes
     before = [str(handle) for handle in session.extra.get("cited", ())]
     store, caller = lore.store, lore.caller
     new = []
-    with lore.acting():
-        for receipt in store.receipts(caller, session.id, limit=200):
+    with lore.acting(), store.engine.writing():  # counters stand beside what others change
+        for receipt in _receipts(lore, event, session):
             new += [item for item in receipt.shown if item.handle in said and item.handle not in before]
         for item in {item.handle: item for item in new}.values():
             if memory := store.get(caller, item.memory):
                 outcomes = replace(memory.outcomes, cited=memory.outcomes.cited + 1)
                 store.count_outcomes(replace(memory, outcomes=outcomes))
     return {"cited": [*before, *dict.fromkeys(item.handle for item in new)]} if new else {}
+
+
+def _receipts(lore: Lore, event: Event, session: Session) -> list[Receipt]:
+    """What the session was shown and, where a sub-agent speaks, what that was."""
+    where = dict.fromkeys((session.id, session_of(event)))
+    return [receipt for id in where if id for receipt in lore.store.receipts(lore.caller, id, limit=200)]
 
 
 _WAYS: Mapping[str, tuple[Callable[[Lore, Event, Session], Changes], ...]] = {
@@ -158,12 +179,20 @@ _WAYS: Mapping[str, tuple[Callable[[Lore, Event, Session], Changes], ...]] = {
 
 
 def _keep(lore: Lore, event: Event, session: Session, found: Iterable[Found]) -> Changes:
-    """Store lessons that a rule found, up to ten a session."""
+    """Store lessons that a rule found, up to ten a session.
+
+    A session tells each once: its transcript holds what its prompts said, and is read again when it is resumed, maybe
+    on another day. That is nobody's confirmation.
+    """
     kept = int(session.extra.get("lessons", 0))
-    began = kept
+    before = [str(mark) for mark in session.extra.get("told", ())]
+    told = list(before)
     for item in found:
+        if (mark := f"{crc32(normalize(item.text).encode()):08x}") in told:
+            continue
         if kept >= MOST_A_SESSION:
             break
+        told.append(mark)
         ref = {"client": event.client, "session": event.session, "event": event.name}
         kept += _remember(
             lore,
@@ -178,13 +207,13 @@ def _keep(lore: Lore, event: Event, session: Session, found: Iterable[Found]) ->
             situation=item.situation[:SITUATION_CHARS],
             situation_via=item.situation_via,
         )
-    return {"lessons": kept} if kept > began else {}
+    return {"lessons": kept, "told": told[-TOLD_KEPT:]} if told != before else {}
 
 
 def _remember(lore: Lore, event: Event, text: str, **facts: Any) -> bool:
     """Whether something new was stored. What the gate refuses stands in its list of refusals."""
     try:
-        told = lore.remember(text, defer=True, session=event.session, auto_generated=True, **facts)
+        told = lore.remember(text, defer=True, session=session_of(event), auto_generated=True, **facts)
     except Rejected:
         return False
     return told.outcome not in ("confirmed", "quarantined")

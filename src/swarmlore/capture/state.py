@@ -23,6 +23,11 @@ def new_session(event: Event, project: str, agent: str) -> Session:
     return Session(event.session, event.client, project, agent, event.at, None, event.cwd, {})
 
 
+def session_of(event: Event) -> str:
+    """Under which name its receipts stand: a sub-agent has a context of its own."""
+    return f"{event.session}/{event.agent}" if event.session and event.agent else event.session
+
+
 def advance(session: Session, event: Event) -> Session:
     """The session after an event."""
     extra = dict(session.extra)

@@ -26,12 +26,14 @@ EVENTS = "events.jsonl"
 TAKEN = "taken-"
 PROBLEMS = "problems.jsonl"
 MOST_PROBLEM_BYTES = 100_000
-MOST_LINE = 200_000
+MOST_LINE = 1_000_000
 
 
 def append(folder: str, record: dict[str, Any]) -> None:
     """Add one event; it is on disk when this returns."""
     line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
+    if len(line) > MOST_LINE:
+        raise ValueError("an event is too long to be read again")
     fd = _open_locked(os.path.join(folder, EVENTS))
     try:
         _write(fd, line)
@@ -131,22 +133,44 @@ def take(folder: str) -> list[str]:
             os.rename(path, os.path.join(folder, f"{TAKEN}{stamp}.jsonl"))
         finally:
             os.close(fd)
-    return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(TAKEN))
+    found = sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(TAKEN))
+    return [path for path in found if os.path.isfile(path) and not os.path.islink(path)]
+
+
+def mark_read(path: str, offset: int) -> str:
+    """Let the next reader of a taken file begin at an offset: its name says so, which one step changes."""
+    marked = f"{path.removesuffix('.jsonl').partition('@')[0]}@{offset}.jsonl"
+    os.rename(path, marked)
+    return marked
+
+
+def read_until(path: str) -> int:
+    """Where to begin with a taken file."""
+    offset = os.path.basename(path).removesuffix(".jsonl").partition("@")[2]
+    return int(offset) if offset.isascii() and offset.isdigit() and len(offset) < 19 else 0
 
 
 def lines(path: str) -> Iterator[Any]:
     """The records of a file; None for a line that is none."""
+    return (record for _, record in numbered(path, 0))
+
+
+def numbered(path: str, begin: int) -> Iterator[tuple[int, Any]]:
+    """The records of a file from an offset on, each with its own; None for a line that is none."""
     with open(path, "rb") as file:
+        file.seek(begin)
         while line := file.readline(MOST_LINE + 1):
+            at, begin = begin, begin + len(line)
             if len(line) > MOST_LINE:
                 while line and not line.endswith(b"\n"):
                     line = file.readline(MOST_LINE)
-                yield None
+                    begin += len(line)
+                yield at, None
                 continue
             try:
-                yield json.loads(line)
+                yield at, json.loads(line)
             except (ValueError, RecursionError):
-                yield None
+                yield at, None
 
 
 def problems(folder: str) -> list[dict[str, Any]]:

@@ -70,12 +70,13 @@ class Journal(Search):
         found = self.ask("last_seen", id=id, project=caller.project, agent=caller.agent)
         return bool(found) and (not again_after_s or abs(at - float(found[0][0])) < again_after_s)
 
-    def digested(self, caller: Caller, id: str, at: float, session: Session | None) -> None:
+    def digested(self, caller: Caller, id: str, at: float, session: Session | None, now: float) -> None:
         """An event is done, and what it changed in its session is kept with that, or neither."""
+        old = min(at, now) - SEEN_S  # one whose clock was ahead must not make us forget the others
         with self.engine.writing():
             self.act_for(caller)
             self.ask("see_event", id=id, project=caller.project, agent=caller.agent, at=at)
-            self.ask("forget_seen", project=caller.project, agent=caller.agent, before=at - SEEN_S)
+            self.ask("forget_seen", project=caller.project, agent=caller.agent, before=old)
             if session is not None:
                 self.put_session(caller, session)
 

@@ -60,7 +60,7 @@ class SqliteEngine:
         self._wal = False
         with _ours(path):
             still = refused is not None or (readonly and files.is_still(path))
-            self._db = _connect(path, readonly=self.readonly, still=still)
+            self._db = _connect(path, readonly=self.readonly, still=still, wait_s=lock_timeout_s)
         self._file = files.identity(path)
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
@@ -225,7 +225,7 @@ class SqliteEngine:
         with _ours(path):
             files.create(path)
             # SQLite does not copy from a connection that writes; another one sees what was there before.
-            source = _connect(self.path, readonly=True, still=False) if self._db.in_transaction else self._db
+            source = _connect(self.path, readonly=True, still=False, wait_s=30.0) if self._db.in_transaction else self._db
             target = apsw.Connection(path)
             try:
                 with target.backup("main", source, "main") as backup:
@@ -299,23 +299,23 @@ def _with_lists(params: Params) -> Params:
     return {name: json.dumps(list(value)) if isinstance(value, kinds) else value for name, value in params.items()}
 
 
-def _connect(path: str, *, readonly: bool, still: bool) -> apsw.Connection:
+def _connect(path: str, *, readonly: bool, still: bool, wait_s: float) -> apsw.Connection:
     if not readonly and not os.path.exists(path):
         files.create(path)
     files.check_size(path)
     flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE
     db = apsw.Connection(files.address(path, still=still), flags=flags | apsw.SQLITE_OPEN_URI)
     try:
-        _set_up(db)
+        _set_up(db, wait_s)
     except BaseException:
         db.close()
         raise
     return db
 
 
-def _set_up(db: apsw.Connection) -> None:
+def _set_up(db: apsw.Connection, wait_s: float) -> None:
     """What holds for this connection only; nothing here writes to the file."""
-    db.set_busy_timeout(BUSY_TIMEOUT_MS)
+    db.set_busy_timeout(min(BUSY_TIMEOUT_MS, int(1000 * wait_s)))  # whoever cannot wait for us cannot wait for SQLite
     db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # until accept(): a file that is refused keeps its WAL
     for pragma in (
         "PRAGMA foreign_keys = ON",

@@ -33,6 +33,7 @@ COMMANDS = {
     "install": "let agent clients on this machine use the memory",
     "uninstall": "take out of the clients what install put there",
     "status": "show which clients use the memory, and what they were given",
+    "hook": "take in what a client reports, and answer with what is known; clients call it",
     "mcp": "serve the tools to an agent over standard input and output",
     "doctor": "check that everything is healthy",
     "config": "show settings and where they come from, or set one",
@@ -47,7 +48,7 @@ GROUPS = (
     ("Learning", ("rate", "outcome")),
     ("What happened", ("history", "undo", "stale", "receipts", "stats")),
     ("Sharing", ("init", "trust", "sync", "import", "export", "merge-driver")),
-    ("Clients", ("install", "uninstall", "status", "mcp")),
+    ("Clients", ("install", "uninstall", "status", "mcp", "hook")),
     ("Care", ("doctor", "project", "config", "reindex", "backup", "restore-backup", "migrate-store", "completion")),
 )
 

@@ -1,0 +1,27 @@
+"""hook: what a client runs at moments of a session. `main` has a shorter way to it; this is for who asks what it is."""
+
+from __future__ import annotations
+
+import argparse
+
+from swarmlore.surfaces.cli.desk import Desk
+
+EXAMPLES = ("swarmlore hook claude SessionStart",)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("client", metavar="CLIENT", help="claude or codex")
+    parser.add_argument(
+        "event", metavar="EVENT", help="the client's own name of the event; its payload is on the input"
+    )
+    parser.add_argument("--socket", metavar="PATH", help="where the warm process listens (install writes it)")
+    parser.add_argument("--spool", metavar="PATH", help="where events wait that nobody took (install writes it)")
+
+
+def run(desk: Desk) -> int:
+    from swarmlore.hooks.entry import run as serve
+    from swarmlore.surfaces.alone import answer
+
+    given = {"--home": desk.home, "--socket": desk.args.socket, "--spool": desk.args.spool}
+    options = [word for name, value in given.items() if value for word in (name, value)]
+    return serve([desk.args.client, desk.args.event, *options], answer)
