@@ -171,6 +171,17 @@ def give(demo: Demo, shop: str, hub: str) -> None:
     demo.expect("revert pull request" in told, "a hive lesson of the hub is found in the shop")
 
 
+def sessions(demo: Demo, shop: str) -> None:
+    heading("9. Corrected in Claude Code, known in Codex: what their hooks do")
+    said = "No, the feature flags are in config/flags.yaml here, never in the database"
+    prompt = {"session_id": "monday", "cwd": shop, "prompt_id": "1", "prompt": said}
+    demo.run(shop, "hook", "claude", "UserPromptSubmit", text=json.dumps(prompt))
+    asked = {**prompt, "session_id": "tuesday", "prompt": "add a feature flag for the new checkout"}
+    told = demo.run(shop, "hook", "codex", "UserPromptSubmit", text=json.dumps(asked))
+    demo.expect("config/flags.yaml" in told, "the next session, of another client, is given the correction")
+    demo.run(shop, "receipts", "--limit", "1")
+
+
 def main() -> int:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="swarmlore-demo-") as folder:
@@ -182,6 +193,7 @@ def main() -> int:
         tell_secret(demo, shop)
         correct(demo, shop)
         give(demo, shop, hub)
+        sessions(demo, shop)
         say(
             f"{time.monotonic() - began:.1f} s. "
             + (f"Claims that do not hold: {len(demo.failed)}." if demo.failed else "All claims hold.")

@@ -248,7 +248,29 @@ def test_an_event_that_cannot_be_digested_does_not_hold_up_the_others(work: Work
     assert len(work.memories()) == 1
 
 
-def test_a_full_home_keeps_events_for_later(work: Work) -> None:
+def test_no_byte_of_a_secret_stays_by_any_door(work: Work, tmp_path: Path) -> None:
+    token = "ghp_" + "Zx81kLmQ0pTr5VbYn3Wd7Jf2Hs9Gc4Ea6Uio"
+    (work.folder / ".beads").mkdir()
+    work.prompt(f"No, always log in with {token} here, never with the old password of the registry")
+    work.shell(f'bd comment BD-1 "LEARNED: the registry wants the token {token} in the header of each request"')
+    work.shell("curl registry", error=f"Exit code 22\ncurl: (22) 401, Authorization: Bearer {token}")
+    work.shell(f"curl -H 'Authorization: Bearer {token}' registry", output=f"ok {token}")
+    note = work.folder / "shared" / "memory" / "registry.md"
+    note.parent.mkdir(parents=True)
+    note.write_text(f"# Registry\n\nThe registry of this project is used with the token {token}, from the vault.\n")
+    work.send("PostToolUse", tool_name="Write", tool_input={"file_path": str(note), "content": note.read_text()})
+    said = f"The root cause was that the registry client in client.py sends {token} only to https addresses."
+    transcript = tmp_path / "s1.jsonl"
+    turn = {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": said}]}}
+    transcript.write_text(json.dumps({**turn, "sessionId": "s1", "uuid": "u"}) + "\n")
+    work.send("SessionEnd", transcript_path=str(transcript), reason=token)
+    files = [path for folder in (work.home, work.folder / ".beads") for path in folder.rglob("*") if path.is_file()]
+    assert len(work.memories()) >= 3
+    assert not [path for path in files if token.encode() in path.read_bytes()]
+    assert not [path for path in files if token[4:20].encode() in path.read_bytes()]
+
+
+def test_what_a_hook_left_behind_is_digested_with_the_next_event(work: Work) -> None:
     hooks = Hooks(work.home, work.folder)
     hooks.run("PostToolUse", payload("PostToolUse", tool_name="Bash", tool_use_id="t", tool_input={"command": "ls"}))
     assert spool.waits(spool_dir(str(work.home)))

@@ -58,6 +58,8 @@ def _corrections(lore: Lore, event: Event, session: Session) -> Changes:
     """What the user puts right in a prompt: needed where the task before was asked, not where it was said."""
     from swarmlore.rules.corrections import find_corrections
 
+    if event.agent:
+        return {}  # whoever prompts a sub-agent is an agent
     found = find_corrections(event.prompt, str(session.extra.get("last_said", "")))
     before = str(session.extra.get("last_prompt", "")) or event.prompt
     return _keep(lore, event, session, (_under(item, before, "prompt") for item in found))

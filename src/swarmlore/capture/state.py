@@ -33,19 +33,24 @@ def advance(session: Session, event: Event) -> Session:
     extra = dict(session.extra)
     extra["last_event_at"] = event.at
     extra["last_event"] = event.name
-    if event.transcript and not event.agent:
-        extra["transcript"] = event.transcript
-    if event.prompt:
-        extra["last_prompt"] = event.prompt[:PROMPT_CHARS]
+    if not event.agent:  # a sub-agent has a conversation of its own
+        _note_talk(extra, event)
     if event.task:
         extra["last_task"] = event.task[:PROMPT_CHARS]
-    if event.said:
-        extra["last_said"] = event.said[-SAID_CHARS:]
     if event.files:
         extra["files"] = _newest([*extra.get("files", ()), *event.files])
     _count(extra, event)
     ended = event.at if event.moment == e.SESSION_END else None
     return replace(session, extra=extra, ended_at=ended, cwd=session.cwd or event.cwd)
+
+
+def _note_talk(extra: dict[str, Any], event: Event) -> None:
+    if event.transcript:
+        extra["transcript"] = event.transcript
+    if event.prompt:
+        extra["last_prompt"] = event.prompt[:PROMPT_CHARS]
+    if event.said:
+        extra["last_said"] = event.said[-SAID_CHARS:]
 
 
 def _count(extra: dict[str, Any], event: Event) -> None:

@@ -54,7 +54,6 @@ class Event:
     project: Mapping[str, Any] = field(default_factory=dict)
     loose: bool = False
     agent: str = ""
-    agent_type: str = ""
     transcript: str = ""
     source: str = ""
     prompt: str = ""
@@ -67,8 +66,6 @@ class Event:
     output: str = ""
     error: str = ""
     said: str = ""
-    headroom: float | None = None
-    duration_ms: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 

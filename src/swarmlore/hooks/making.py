@@ -8,6 +8,7 @@ from swarmlore.frozen import TYPE_CHECKING, fields
 from swarmlore.hooks import event as e
 from swarmlore.hooks.event import Event
 from swarmlore.text.secrets import redact
+from swarmlore.text.terminal import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,22 +39,20 @@ def make_event(client: ModuleType, client_name: str, name: str, payload: Mapping
     """The event that a payload reports."""
     facts = client.facts(payload)
     unique = facts.pop("unique")
-    context_tokens = facts.pop("context_tokens", 0)
     moment = client.moment(name, payload)
     cwd = _path(facts["cwd"]) or _here()
     told = {
-        **{key: _short(facts[key]) for key in ("session", "agent", "agent_type", "source", "tool_name")},
+        **{key: _short(facts[key]) for key in ("session", "agent", "source", "tool_name")},
         **{key: excerpt(facts[key], *_KEPT[key]) for key in _KEPT},
         "said": excerpt(facts["said"], *_SAID),
         "files": tuple(_absolute(path, cwd) for path in facts["files"][:_MOST_FILES] if _path(path)),
         "transcript": _path(facts["transcript"]),
         "tool": facts["tool"],
-        "duration_ms": facts["duration_ms"],
     }
-    extra: dict[str, Any] = {"context_tokens": context_tokens} if context_tokens else {}
+    extra: dict[str, Any] = {}
     if payload.get("payload_too_long"):
         extra["payload_too_long"] = True
-    if env := {name: os.environ[name] for name in _WHO if os.environ.get(name)}:
+    if env := {name: _path(os.environ[name]) for name in _WHO if os.environ.get(name)}:
         extra["env"] = env
     loose = not unique or moment in (e.SESSION_START, e.COMPACTED, e.TURN_END, e.BEFORE_COMPACTION, e.SESSION_END)
     id = _id(told, moment, unique, loose)
@@ -93,8 +92,7 @@ def clean(text: str) -> str:
         from swarmlore.text.clean import clean as without_invisible
 
         text = without_invisible(text)[0]
-    elif "\x00" in text:
-        text = text.replace("\x00", "")
+    text = plain(text)
     if _BLOCK_MARK in text:
         from swarmlore.rules.block import strip_blocks
 
@@ -110,7 +108,9 @@ def _path(text: str) -> str:
     """A path as it is, or nothing where it cannot be one. Secrets do not stand in paths often, but they do."""
     if not text or len(text) > _PATH or "\x00" in text:
         return ""
-    return redact(text.encode("utf-8", "replace").decode())[0]
+    text = text.encode("utf-8", "replace").decode()
+    told, secrets = redact(clean(text))
+    return told if secrets else text  # a name may hold what nobody sees, unless that hides a secret
 
 
 def _absolute(path: str, cwd: str) -> str:
@@ -119,7 +119,7 @@ def _absolute(path: str, cwd: str) -> str:
 
 def _here() -> str:
     try:
-        return os.getcwd()
+        return _path(os.getcwd())
     except OSError:
         return ""
 
@@ -131,4 +131,6 @@ def _project(cwd: str) -> dict[str, Any]:
     from swarmlore.project import Project, find_project
 
     found = find_project(cwd)
+    if found.root != _path(found.root):
+        return {}  # behind a link lies a folder whose name is a secret, or is no text
     return {spec.name: getattr(found, spec.name) for spec in fields(Project)}

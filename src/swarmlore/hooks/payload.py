@@ -68,13 +68,6 @@ def inner(payload: dict[str, Any], name: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def number(payload: dict[str, Any], name: str) -> int:
-    value = payload.get(name)
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e15:
-        return int(value)
-    return 0
-
-
 def words_of(value: Any, most: int = 200_000) -> str:
     """The texts inside a tool's answer, whatever its shape: a text, a list of parts, an object."""
     found: list[str] = []

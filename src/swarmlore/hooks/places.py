@@ -16,7 +16,7 @@ def spool_dir(home: str) -> str:
 def socket_path(home: str) -> str:
     """Where the warm process of a home listens: there or, if that path is too long, in the user's run folder."""
     own = os.path.join(home, "warm.sock")
-    if len(os.fsencode(own)) <= MOST_SOCKET_BYTES:
+    if len(os.fsencode(own)) <= MOST_SOCKET_BYTES or not hasattr(os, "getuid"):  # Windows has no such sockets
         return own
     import zlib
 
@@ -26,8 +26,11 @@ def socket_path(home: str) -> str:
 
 
 def _run_folder() -> str:
-    """A folder that only this user can write: the session's, else one of our own under the temporary folder."""
-    given = os.environ.get("XDG_RUNTIME_DIR", "")
-    if given and len(os.fsencode(given)) < 60 and os.path.isdir(given):
+    """A folder that only this user can write: the session's, else one of our own under the temporary folder.
+
+    Not by the environment: a client may start its servers with another one than its hooks, and both must meet.
+    """
+    given = f"/run/user/{os.getuid()}"
+    if os.path.isdir(given):
         return os.path.join(given, "swarmlore")
     return f"/tmp/swarmlore-{os.getuid()}"  # made with mode 0700 and checked before use

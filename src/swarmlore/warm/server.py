@@ -6,7 +6,9 @@ import contextlib
 import json
 import socket
 import threading
+import time
 
+from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks.wire import MOST_LINE, peer_is_us
 from swarmlore.warm.election import Elected
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_THREADS = 64
 READ_S = 5.0
+PAUSE_S = 0.05
 
 
 class WarmServer:
@@ -48,12 +51,24 @@ class WarmServer:
         while not self._closed:
             try:
                 sock, _ = self._place.listener.accept()
-            except OSError:
-                return
-            if not peer_is_us(sock) or not self._room.acquire(blocking=False):
-                sock.close()  # a hook that is turned away keeps its event in the spool
+            except OSError:  # closed, or out of files for the moment: who listens no more must not seem to
+                time.sleep(0 if self._closed else PAUSE_S)
                 continue
+            if not self._let_in(sock):
+                sock.close()  # a hook that is turned away keeps its event in the spool
+
+    def _let_in(self, sock: socket.socket) -> bool:
+        try:
+            if not peer_is_us(sock) or not self._room.acquire(blocking=False):
+                return False
+        except OSError:
+            return False
+        try:
             threading.Thread(target=self._serve, args=(sock,), name="swarmlore-answer", daemon=True).start()
+        except RuntimeError:  # no room for another thread
+            self._room.release()
+            return False
+        return True
 
     def _serve(self, sock: socket.socket) -> None:
         try:
@@ -71,8 +86,8 @@ class WarmServer:
                     self._room.acquire()
             else:
                 self._send(sock, self._answer(request))
-        except OSError:
-            pass  # whoever asked has gone
+        except (OSError, SwarmloreError):
+            pass  # whoever asked has gone, or we are about to; a hook without an answer keeps its event
         finally:
             sock.close()
             self._room.release()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.text.secrets import redact
+from swarmlore.text.terminal import plain
 
 if TYPE_CHECKING:
     from typing import Any
@@ -111,7 +112,14 @@ def output(value: str) -> str:
 def files(paths: list[str]) -> tuple[str, ...]:
     """Paths that can be ones, each once."""
     sound = (path for path in paths[:_MOST_PARTS] if 0 < len(path) <= _PATH and "\0" not in path)
-    return tuple(dict.fromkeys(redact(_storable(path))[0] for path in sound))[:_MOST_FILES]
+    return tuple(dict.fromkeys(_path(path) for path in sound))[:_MOST_FILES]
+
+
+def _path(text: str) -> str:
+    """A path as it is, unless it holds a secret, maybe between characters that nobody sees."""
+    text = _storable(text)
+    told = _clean(text)
+    return told if "[redacted:" in told else text
 
 
 def short(value: str) -> str:
@@ -137,7 +145,7 @@ def _clean(text: str) -> str:
         from swarmlore.text.clean import clean
 
         text = clean(text)[0]
-    return redact(text.replace("\0", ""))[0].strip()
+    return redact(plain(text))[0].strip()
 
 
 def _storable(text: str) -> str:

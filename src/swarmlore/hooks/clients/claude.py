@@ -6,7 +6,7 @@ import json
 
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks import event as e
-from swarmlore.hooks.payload import inner, number, text, words_of
+from swarmlore.hooks.payload import inner, text, words_of
 from swarmlore.text.wrapping import unwrap
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
         "session": text(payload, "session_id"),
         "cwd": text(payload, "cwd"),
         "agent": text(payload, "agent_id"),
-        "agent_type": text(payload, "agent_type"),
         "transcript": text(payload, "agent_transcript_path", "transcript_path"),
         "source": text(payload, "source", "trigger", "reason"),
         "prompt": unwrap(text(payload, "prompt")),
@@ -65,8 +64,6 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
         "output": _output(payload.get("tool_response")),
         "error": text(payload, "error"),
         "said": text(payload, "last_assistant_message"),
-        "duration_ms": number(payload, "duration_ms"),
-        "context_tokens": number(payload, "context_tokens"),
         "unique": text(payload, "tool_use_id") or text(payload, "prompt_id"),
     }
 

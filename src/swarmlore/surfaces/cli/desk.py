@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from swarmlore.errors import InvalidInput, SwarmloreError
+from swarmlore.errors import InvalidInput, StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.commands import COMMANDS, GROUPS, module_of
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from swarmlore.surfaces.cli.progress import Progress
 
 YES = ("y", "yes")
+TAKE_IN_S = 20.0  # for what hooks left behind: a hundred sessions, not a year of them
 HOW_TO_LIST = "swarmlore --help lists the commands"
 
 
@@ -77,7 +78,8 @@ class Desk:
             interactive=_is_terminal(sys.stdin) or _is_terminal(sys.stdout),  # `list | less` is still a person
             client="cli",
         )
-        _take_in(lore)
+        if problem := _take_in(lore):
+            self.note(problem)
         return lore
 
     @property
@@ -152,19 +154,27 @@ class Desk:
         return Progress(doing, sys.stderr, terminal=_is_terminal(sys.stderr))
 
 
-def _take_in(lore: Lore) -> None:
-    """Digest what hooks left behind, so that a command sees it; one look at a folder where there is nothing."""
+def _take_in(lore: Lore) -> str:
+    """Digest what hooks left behind, so that a command sees it; one look at a folder where there is nothing.
+
+    Returns what is to be said where that failed: the events go on waiting, and the command goes on without them.
+    """
     from swarmlore.hooks.places import socket_path, spool_dir
     from swarmlore.hooks.spool import waits
 
-    if os.path.lexists(socket_path(lore.home)):
-        from swarmlore.warm.election import tidy
+    try:
+        if os.path.lexists(socket_path(lore.home)):
+            from swarmlore.warm.election import tidy
 
-        tidy(lore.home)
-    if waits(spool_dir(lore.home)) and not lore.store.engine.readonly:
-        from swarmlore.capture.digest import Digester
+            tidy(lore.home)
+        if waits(spool_dir(lore.home)) and not lore.store.engine.readonly:
+            from swarmlore.capture.digest import Digester
 
-        Digester(lore).drain()
+            Digester(lore).drain(TAKE_IN_S)
+    except (StoreError, OSError) as error:
+        why = error.message if isinstance(error, StoreError) else error.strerror or type(error).__name__
+        return f"what hooks reported could not be taken in yet: {why}"
+    return ""
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
