@@ -10,6 +10,8 @@ from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from swarmlore.errors import SwarmloreError
+    from swarmlore.hooks.entry import Places
+    from swarmlore.hooks.event import Event
     from swarmlore.surfaces.cli.desk import Desk
 
 INTERRUPTED = 130  # as a shell reports SIGINT
@@ -41,9 +43,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _hook(words: list[str]) -> int:
     """A client waits: nothing is imported that a hook does not need."""
     from swarmlore.hooks.entry import run
+
+    return run(words, _answer_alone)
+
+
+def _answer_alone(event: Event, places: Places) -> str:
     from swarmlore.surfaces.alone import answer
 
-    return run(words, answer)
+    return answer(event, places)
 
 
 def _fail(desk: Desk, error: Exception) -> int:

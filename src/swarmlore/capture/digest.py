@@ -34,6 +34,10 @@ class Digested:
     known: int = 0
     bad: int = 0
 
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        return self.new, self.known, self.bad
+
 
 class Digester:
     """Digests what waits for the memory of one home, whichever project it came from."""
@@ -138,7 +142,8 @@ def _what(error: Exception) -> str:
 
 
 def _lock(path: str) -> int | None:
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    fd = os.open(path, flags, 0o600)
     if spool.locked(fd):
         return fd
     os.close(fd)

@@ -91,6 +91,6 @@ def from_plain(values: Any) -> Event | None:
         given["files"] = tuple(given["files"])
     try:
         event: Event = make(Event, given, "event")
-    except InvalidInput:
+    except (InvalidInput, TypeError):  # of the wrong types, or without what every event has
         return None
     return event if event.id and event.moment in MOMENTS else None

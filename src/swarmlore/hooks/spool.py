@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from errno import EMSGSIZE
 
 from swarmlore.frozen import TYPE_CHECKING
 
@@ -33,7 +34,7 @@ def append(folder: str, record: dict[str, Any]) -> None:
     """Add one event; it is on disk when this returns."""
     line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
     if len(line) > MOST_LINE:
-        raise ValueError("an event is too long to be read again")
+        raise OSError(EMSGSIZE, "an event is too long to be read again")
     fd = _open_locked(os.path.join(folder, EVENTS))
     try:
         _write(fd, line)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-import struct
+import sys
 import time
 
 from swarmlore.frozen import TYPE_CHECKING
@@ -43,9 +43,9 @@ def connect(path: str, timeout: float) -> _socket.socket | None:
 def peer_is_us(sock: Any) -> bool:
     """Whether the process at the other end runs as this user."""
     if hasattr(_socket, "SO_PEERCRED"):
-        _, uid, _ = struct.unpack("3i", sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12))
+        uid = int.from_bytes(sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[4:8], sys.byteorder)
     elif hasattr(_socket, "LOCAL_PEERCRED"):  # macOS and the BSDs: a version, then the user
-        _, uid = struct.unpack_from("2I", sock.getsockopt(0, _socket.LOCAL_PEERCRED, 76))
+        uid = int.from_bytes(sock.getsockopt(0, _socket.LOCAL_PEERCRED, 76)[4:8], sys.byteorder)
     else:
         return False
     return bool(uid == os.getuid())

@@ -43,6 +43,10 @@ class Engine(Protocol):
         """One write transaction: committed and durable when it ends, undone when it fails; nested ones join."""
         ...
 
+    def hurried(self, seconds: float) -> AbstractContextManager[None]:
+        """Inside, this thread waits for other writers so long at most."""
+        ...
+
     def reading(self) -> AbstractContextManager[None]:
         """Statements inside see one snapshot."""
         ...

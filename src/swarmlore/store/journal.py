@@ -81,11 +81,11 @@ class Journal(Search):
                 self.put_session(caller, session)
 
     def put_receipt(self, caller: Caller, receipt: Receipt) -> None:
-        """Record one injection or skip."""
+        """Record one injection or skip. An agent waits: a receipt survives the process, not a power cut."""
         self.act_for(caller)
         names = ("id", "at", "session", "trigger", "cue", "chars", "tokens", "reason", "headroom")
         values = {name: getattr(receipt, name) for name in names}
-        with self.engine.writing():
+        with self.engine.writing(durable=False):
             seq = self.ask("add_receipt", **values, project=caller.project, agent=caller.agent)[0][0]
             items = [(item, 0) for item in receipt.shown] + [(item, 1) for item in receipt.cut]
             self.ask_many(

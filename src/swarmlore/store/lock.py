@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from swarmlore.errors import StoreBusy
 from swarmlore.store.files import refusal
@@ -27,12 +29,33 @@ POLL_S = 0.0005
 POLL_MAX_S = 0.004
 
 
+class Patience:
+    """How long this thread waits for others; less for a while where somebody waits for it."""
+
+    def __init__(self, seconds: float) -> None:
+        self._usual = seconds
+        self._local = threading.local()
+
+    @property
+    def seconds(self) -> float:
+        return float(getattr(self._local, "seconds", self._usual))
+
+    @contextmanager
+    def at_most(self, seconds: float) -> Iterator[None]:
+        before = self.seconds
+        self._local.seconds = min(before, max(0.0, seconds))
+        try:
+            yield
+        finally:
+            self._local.seconds = before
+
+
 class FairLock:
     """Mutual exclusion over processes and threads, without starvation."""
 
     def __init__(self, path: str, timeout_s: float = 30.0) -> None:
         self._path = path
-        self._timeout_s = timeout_s
+        self.patience = Patience(timeout_s)
         self._threads = threading.RLock()
         self._depth = 0
         self._held_fd = -1
@@ -92,12 +115,12 @@ class FairLock:
         return True
 
     def _wait(self) -> None:
-        deadline = time.monotonic() + self._timeout_s
+        deadline = time.monotonic() + self.patience.seconds
         pause = POLL_S
         while not self._try():
             if time.monotonic() > deadline:
                 raise StoreBusy(
-                    f"another process kept the store for more than {self._timeout_s:.0f} s",
+                    f"another process kept the store for more than {self.patience.seconds:.3g} s",
                     "find it with: swarmlore doctor",
                 )
             time.sleep(pause)

@@ -13,7 +13,7 @@ import threading
 import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache
 
@@ -23,6 +23,7 @@ from psycopg import errors as pg
 
 from swarmlore import errors
 from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.store.lock import Patience
 from swarmlore.store.pool import Pool
 from swarmlore.text.url import is_ambiguous, user_of, without_password
 
@@ -83,7 +84,7 @@ class PostgresEngine:
         self.path = without_password(url)
         self.user = user_of(url)
         self._owner = owner
-        self._lock_s = lock_timeout_s
+        self._patience = Patience(lock_timeout_s)
         self._local = threading.local()
         self._sight: ContextVar[Sight] = ContextVar("sight", default=NOBODY)
         self._url = url
@@ -92,7 +93,7 @@ class PostgresEngine:
 
     def _reach(self) -> None:
         """Connect once: whatever keeps us from the server shows now. One that is being restarted is waited for."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + min(PATIENCE_S, self._patience.seconds)
         while True:
             try:
                 with self._pool.connection():
@@ -124,6 +125,9 @@ class PostgresEngine:
         if found is None:
             found = self._local.turn = _Turn()
         return found
+
+    def hurried(self, seconds: float) -> AbstractContextManager[None]:
+        return self._patience.at_most(seconds)
 
     # Statements
 
@@ -203,7 +207,11 @@ class PostgresEngine:
 
     def _begin_writing(self, db: psycopg.Connection[Any], durable: bool) -> None:
         """Wait for our turn; tell the server whether the disk has to be waited for."""
-        wait = {"lock": f"{int(self._lock_s * 1000)}ms", "sync": "on" if durable else "off", "idle": f"{IDLE_S}s"}
+        wait = {
+            "lock": f"{max(1, int(self._patience.seconds * 1000))}ms",
+            "sync": "on" if durable else "off",
+            "idle": f"{IDLE_S}s",
+        }
         db.execute(_SET_WAITS, wait)
         db.execute("SELECT pg_advisory_xact_lock(%s)", (WRITERS,))
 

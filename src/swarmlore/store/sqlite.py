@@ -11,7 +11,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 
 import apsw
@@ -62,6 +62,9 @@ class SqliteEngine:
             still = refused is not None or (readonly and files.is_still(path))
             self._db = _connect(path, readonly=self.readonly, still=still, wait_s=lock_timeout_s)
         self._file = files.identity(path)
+
+    def hurried(self, seconds: float) -> AbstractContextManager[None]:
+        return self._lock.patience.at_most(seconds)
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
         if ":list:" in sql:
@@ -225,7 +228,9 @@ class SqliteEngine:
         with _ours(path):
             files.create(path)
             # SQLite does not copy from a connection that writes; another one sees what was there before.
-            source = _connect(self.path, readonly=True, still=False, wait_s=30.0) if self._db.in_transaction else self._db
+            source = (
+                _connect(self.path, readonly=True, still=False, wait_s=30.0) if self._db.in_transaction else self._db
+            )
             target = apsw.Connection(path)
             try:
                 with target.backup("main", source, "main") as backup:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from swarmlore.hooks.entry import Places
     from swarmlore.hooks.event import Event
 
-WAIT_S = 1.0  # for a writer, before the client is answered without the memory
+WAIT_S = 0.6  # for a writer, before the client is answered without the memory
 DIGEST_S = 1.5  # for what waits: the lesson of the last session may be in it
 
 

@@ -107,11 +107,44 @@ class Rule:
     def find(self, text: str) -> list[Span]:
         """Return where this rule's secrets stand."""
         spans = []
-        for match in compiled(self._shape, self._flags).finditer(text):
+        for match in compiled(self.expression(), self._flags).finditer(text):
             group = match.lastindex or 0
             if _TESTS[self._test](match, match[group][self._skip :]):
                 spans.append((*match.span(group), self.name))
         return spans
+
+    def expression(self) -> str:
+        return self._shape
+
+
+class PrefixRule(Rule):
+    """A token that begins with a prefix. A weak prefix must start a word, and what follows must look random.
+
+    The expression is put together when the prefix occurs: there are hundreds, and a hook meets none of them.
+    """
+
+    __slots__ = ("_prefix", "_weak")
+
+    def __init__(self, name: str, prefix: str, shape: str, weak: bool) -> None:
+        super().__init__(name, shape, "random" if weak else "varied", skip=len(prefix))
+        self._prefix = prefix
+        self._weak = weak
+
+    def expression(self) -> str:
+        start = r"(?<![\w\-])" if self._weak else "(?<![A-Za-z0-9])"
+        return f"{start}({re.escape(self._prefix)}{self._shape}){_end_of(self._shape)}"
+
+
+class TenantRule(Rule):
+    """The address of somebody's own server at a host."""
+
+    __slots__ = ()
+
+    def __init__(self, host: str) -> None:
+        super().__init__("tenant-address", host, "named", flags=re.IGNORECASE)
+
+    def expression(self) -> str:
+        return secret_words.TENANT_ADDRESS.format(re.escape(self._shape))
 
 
 # Keywords by the first characters of their first word. Most texts share few such heads with the table, so that most
@@ -144,22 +177,15 @@ def _token_rules() -> Index:
     index: Index = {}
     for name, prefixes, shape in secret_rules.PREFIXED:
         for prefix in prefixes.split():
-            _add(index, prefix, _prefix_rule(name, prefix, shape, len(prefix) <= 3), _TOKEN_HEAD)
+            _add(index, prefix, PrefixRule(name, prefix, shape, len(prefix) <= 3), _TOKEN_HEAD)
     for name, prefixes, shape in secret_rules.LOOSE:
         for prefix in prefixes.split():
-            _add(index, prefix, _prefix_rule(name, prefix, shape, True), _TOKEN_HEAD)
+            _add(index, prefix, PrefixRule(name, prefix, shape, True), _TOKEN_HEAD)
     for name, keywords, shape, test in secret_rules.SHAPED:
         rule = Rule(name, shape, test)
         for keyword in keywords.split():
             _add(index, keyword, rule, _TOKEN_HEAD)
     return index
-
-
-def _prefix_rule(name: str, prefix: str, shape: str, weak: bool) -> Rule:
-    """Make the rule of one prefix; a weak prefix must start a word, and what follows must look random."""
-    start = r"(?<![\w\-])" if weak else "(?<![A-Za-z0-9])"
-    whole = f"{start}({re.escape(prefix)}{shape}){_end_of(shape)}"
-    return Rule(name, whole, "random" if weak else "varied", skip=len(prefix))
 
 
 def _end_of(shape: str) -> str:
@@ -178,8 +204,7 @@ def _phrase_rules() -> Index:
         for keyword in keywords.split(","):
             _add(index, keyword, rule, _PHRASE_HEAD)
     for host in secret_words.TENANT_HOSTS.split():
-        shape = secret_words.TENANT_ADDRESS.format(re.escape(host))
-        _add(index, host, Rule("tenant-address", shape, "named", flags=re.IGNORECASE), _PHRASE_HEAD)
+        _add(index, host, TenantRule(host), _PHRASE_HEAD)
     _add(index, "kind", ManifestRule("kubernetes-secret", _MANIFEST_DATA, "any", flags=re.MULTILINE), _PHRASE_HEAD)
     return index
 

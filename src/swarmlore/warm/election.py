@@ -56,7 +56,7 @@ def tidy(home: str) -> None:
 
 
 def _lock(home: str) -> int | None:
-    fd = os.open(os.path.join(home, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = os.open(os.path.join(home, LOCK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     if locked(fd):
         return fd
     os.close(fd)

@@ -10,7 +10,7 @@ import time
 from swarmlore.capture.answering import answer
 from swarmlore.capture.digest import Digester
 from swarmlore.capture.siblings import Siblings
-from swarmlore.errors import SwarmloreError
+from swarmlore.errors import StoreBusy, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks import spool
 from swarmlore.hooks.event import AGENT_START, ANSWERED, COMPACTED, from_plain
@@ -18,11 +18,16 @@ from swarmlore.hooks.places import spool_dir
 from swarmlore.lore import Lore
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
+
+    from swarmlore.hooks.event import Event
 
 LAST_DRAIN_S = 1.0  # at the end; what is left waits for the next process
 DIGEST_S = 0.5
+ANSWER_S = 1.2  # a hook waits a little longer
+WRITER_S = 0.5  # for another process, while those who ask us wait; what is left is tried again
+PAUSE_S = 0.2
 IDLE_S = 30.0  # between two looks at the spool, where hooks may leave what they could not hand over
 CATCH_UP = 8
 
@@ -47,19 +52,31 @@ class SharedMemory:
 
     def take(self, record: Any) -> dict[str, Any]:
         """Keep an event, on disk before anything else; answer it where its moment wants that."""
+        deadline = time.monotonic() + ANSWER_S
         event = from_plain(record)
         if event is None:
             return {"ok": False, "error": "that is no event"}
         spool.append(self._spool, record)
         self._wake.set()
-        text = ""
-        if event.moment in ANSWERED:
-            self._wait_for_digest(event.moment)
-            try:
-                text = answer(self._siblings.of_event(event), event, self._mode)
-            except SwarmloreError as error:
-                spool.note_problem(self._spool, {"at": event.at, "hook": event.name, "what": error.message[:200]})
-        return {"ok": True, "text": text}
+        if event.moment not in ANSWERED:
+            return {"ok": True, "text": ""}
+        self._wait_for_digest(event.moment)
+        try:
+            return self._answer(event, deadline)
+        except Exception as error:  # noqa: BLE001 - a hook's door: the event is kept, its answer is not worth a thread
+            self._note(event.name, error)
+            return {"ok": True, "text": ""}
+
+    def _answer(self, event: Event, deadline: float) -> dict[str, Any]:
+        """The context for an event. Whoever asked does not wait for it for long: one that comes too late would leave a
+        receipt of what nobody was shown."""
+        lore = self._siblings.of_event(event)
+        with lore.acting():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return {"ok": False, "error": "too late"}
+            with lore.store.engine.hurried(left):
+                return {"ok": True, "text": answer(lore, event, self._mode)}
 
     def _wait_for_digest(self, moment: str) -> None:
         """Answers that depend on what the session did just before wait a moment for that."""
@@ -78,22 +95,43 @@ class SharedMemory:
 
     def _work(self) -> None:
         """Load the model, then digest what comes and embed what waits, until closed."""
-        self._wake.set()
         self._digest()
-        self._lore.embedding.embedder()
+        self._try(self._lore.embedding.embedder)
+        self._wake.set()
         while not self._closed:
             self._wake.wait(IDLE_S)
             self._wake.clear()
             self._digest()
 
     def _digest(self) -> None:
+        with self._lore.store.engine.hurried(WRITER_S):
+            self._try(self._drain)
+            self._try(self._catch_up)
+
+    def _drain(self) -> None:
+        while any(self._digester.drain(LAST_DRAIN_S).counts) and not self._closed:
+            pass
+
+    def _catch_up(self) -> None:
+        """In small steps: whoever asks meanwhile waits for one of them at most."""
+        while self.has_model and self._lore.catch_up(CATCH_UP) and not self._wake.is_set():
+            pass
+
+    def _try(self, work: Callable[[], object]) -> None:
+        """Do something; whatever goes wrong is told to the doctor, and the next round tries again."""
         try:
-            self._digester.drain(LAST_DRAIN_S)
-            while self.has_model and self._lore.catch_up(CATCH_UP) and not self._wake.is_set():
-                pass  # in small steps: whoever asks meanwhile waits for one of them at most
-        except SwarmloreError as error:
-            spool.note_problem(self._spool, {"at": time.time(), "hook": "digest", "what": error.message[:200]})
-            time.sleep(0.2)  # a busy or full store: not in a tight loop
+            work()
+        except StoreBusy:
+            time.sleep(PAUSE_S)
+            self._wake.set()  # somebody writes much: soon again
+        except Exception as error:  # noqa: BLE001 - the worker's loop: it has to outlive a full disk and a broken event
+            self._note("digest", error)
+            time.sleep(PAUSE_S)  # a busy or full store: not in a tight loop
+
+    def _note(self, hook: str, error: Exception) -> None:
+        what = error.message if isinstance(error, SwarmloreError) else type(error).__name__
+        with contextlib.suppress(OSError):
+            spool.note_problem(self._spool, {"at": round(time.time(), 3), "hook": hook, "what": what[:200]})
 
     def close(self) -> None:
         """Digest what a second allows, then let go."""
@@ -102,6 +140,6 @@ class SharedMemory:
         self._closed = True
         self._wake.set()
         self._worker.join(LAST_DRAIN_S)
-        with contextlib.suppress(SwarmloreError):  # it goes on waiting
+        with contextlib.suppress(SwarmloreError, OSError):  # it goes on waiting
             self._digester.drain(LAST_DRAIN_S)
         self._lore.close()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,4 +12,7 @@ CLIENTS = ("claude", "codex")
 
 def client(name: str) -> ModuleType | None:
     """The module of a client: `moment(name, payload)`, `facts(payload)` and `encode(name, text)`."""
-    return import_module(f"swarmlore.hooks.clients.{name}") if name in CLIENTS else None
+    if name not in CLIENTS:
+        return None
+    module: ModuleType = __import__(f"swarmlore.hooks.clients.{name}", fromlist=["facts"])  # importlib costs more
+    return module

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from swarmlore.surfaces.cli.progress import Progress
 
 YES = ("y", "yes")
+WRITER_S = 2.0  # for another writer, before a command goes on without what hooks left behind
 TAKE_IN_S = 20.0  # for what hooks left behind: a hundred sessions, not a year of them
 HOW_TO_LIST = "swarmlore --help lists the commands"
 
@@ -170,7 +171,8 @@ def _take_in(lore: Lore) -> str:
         if waits(spool_dir(lore.home)) and not lore.store.engine.readonly:
             from swarmlore.capture.digest import Digester
 
-            Digester(lore).drain(TAKE_IN_S)
+            with lore.store.engine.hurried(WRITER_S):
+                Digester(lore).drain(TAKE_IN_S)
     except (StoreError, OSError) as error:
         why = error.message if isinstance(error, StoreError) else error.strerror or type(error).__name__
         return f"what hooks reported could not be taken in yet: {why}"
