@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from swarmlore.hooks import spool
 from swarmlore.hooks.places import socket_path, spool_dir
 
 SHARED = Path(__file__).parents[2] / "shared"
@@ -55,6 +56,13 @@ class Hooks:
         assert set(told) == {"hookSpecificOutput"}
         assert told["hookSpecificOutput"]["hookEventName"] == event
         return str(told["hookSpecificOutput"]["additionalContext"])
+
+    def wait_until_digested(self) -> None:
+        """Until nothing waits any more."""
+        deadline = time.monotonic() + 20
+        while spool.waits(spool_dir(str(self.home))):
+            assert time.monotonic() < deadline, "events still wait"
+            time.sleep(0.05)
 
     def spooled(self) -> list[dict[str, object]]:
         path = Path(spool_dir(str(self.home))) / "events.jsonl"

@@ -469,6 +469,14 @@ def test_our_block_is_recognised_and_taken_out(profile: str) -> None:
     assert strip_blocks(block) == ""
 
 
+@pytest.mark.parametrize("lines", [1, 2, 3])
+def test_of_a_block_without_its_beginning_nothing_of_ours_is_left(lines: int) -> None:
+    block = block_of(a_memory(), a_memory("Use pnpm here."))
+    rest = "\n".join(block.split("\n")[lines:])
+    assert strip_blocks(f"before\n{rest}\nafter").split() == ["before", "after"]
+    assert strip_blocks(f"he said: {block.split(chr(10))[2]}").strip() == "he said:"
+
+
 @pytest.mark.parametrize("profile", ["default", "knowledge"])
 @pytest.mark.parametrize("missing", [1, 10, 28, 40, 90])
 def test_of_a_block_that_was_cut_off_nothing_of_ours_is_left(profile: str, missing: int) -> None:

@@ -276,3 +276,85 @@ def test_what_a_hook_left_behind_is_digested_with_the_next_event(work: Work) -> 
     assert spool.waits(spool_dir(str(work.home)))
     work.prompt("hello")
     assert work.state()["tool_calls"] == 1
+
+
+def transcript_of(path: Path, *turns: tuple[str, str]) -> str:
+    """A transcript of what was said, as Claude Code keeps it."""
+    lines = [
+        {"type": role, "uuid": str(number), "message": {"role": role, "content": [{"type": "text", "text": text}]}}
+        for number, (role, text) in enumerate(turns)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(path)
+
+
+def test_a_session_that_says_it_again_on_another_day_confirms_nothing(work: Work, tmp_path: Path) -> None:
+    said = "No, use pnpm here, never npm: the lockfile is pnpm's"
+    found = "The root cause was that the worker reads its configuration before the secrets are mounted."
+    path = transcript_of(tmp_path / "s1.jsonl", ("user", "install it"), ("user", said), ("assistant", found))
+    work.prompt(said)
+    for _ in range(3):  # resumed again and again
+        work.send("SessionEnd", transcript_path=path, reason="other")
+        work.now += 86_400
+    assert {memory.text[:14] for memory in work.memories()} == {"Use pnpm here,", "The root cause"}
+    assert [memory.confirmed_by for memory in work.memories()] == [(), ()]
+    assert work.state()["lessons"] == 2
+
+
+def test_another_session_on_another_day_confirms(work: Work) -> None:
+    work.prompt("No, use pnpm here, never npm: the lockfile is pnpm's")
+    work.now += 86_400
+    work.prompt("No, use pnpm here, never npm: the lockfile is pnpm's", session="s2")
+    (memory,) = work.memories()
+    assert len(memory.confirmed_by) == 1
+
+
+def test_whoever_prompts_a_sub_agent_is_no_person(work: Work) -> None:
+    work.prompt("build the web client")
+    said = "No, use pnpm here, never npm: the lockfile is pnpm's"
+    work.prompt(said, client_name="codex", session="s2", agent_id="a1")
+    work.prompt(said, agent_id="a1")
+    work.send("SubagentStop", agent_id="a1", last_assistant_message="I used npm, as always.")
+    assert work.memories() == []
+    assert work.state()["last_prompt"] == "build the web client"
+    assert "last_said" not in work.state()
+
+
+def test_what_a_sub_agent_was_shown_it_can_cite_and_cannot_confirm(work: Work) -> None:
+    with work.open() as lore:
+        memory = lore.remember("Integration tests need the redis container: run make up first").memory
+    assert memory.handle in work.send("SubagentStart", agent_id="a1", agent_type="general-purpose")
+    work.now += 86_400
+    work.shell(f"bd comment b-1 'LEARNED: {memory.text}'", agent_id="a1")
+    work.send("SubagentStop", agent_id="a1", last_assistant_message=f"Done, as [{memory.handle}] says.")
+    (found,) = work.memories()
+    assert found.confirmed_by == ()
+    assert found.outcomes.cited == 1
+
+
+def test_a_secret_between_colours_is_in_no_memory(work: Work, tmp_path: Path) -> None:
+    token = "ghp_" + "Zx81kLmQ0pTr5VbYn3Wd7Jf2Hs9Gc4Ea6Uio"
+    painted = f"{token[:4]}\x1b[m\x1b[K{token[4:]}"
+    path = transcript_of(
+        tmp_path / "s1.jsonl", ("user", painted), ("assistant", f"The root cause was the key {painted} in config.toml")
+    )
+    work.prompt(f"No, never use {painted} here, always use the vault")
+    work.send("SessionEnd", transcript_path=path, reason="other")
+    assert work.memories()
+    for file in work.home.rglob("*"):
+        assert not file.is_file() or token[4:].encode() not in file.read_bytes()
+
+
+@pytest.mark.parametrize(("used", "given"), [(100_000, True), (256_000, False)])
+def test_the_fuller_the_context_the_less_is_given(work: Work, tmp_path: Path, used: int, given: bool) -> None:
+    info = {"last_token_usage": {"total_tokens": used}, "model_context_window": 258_400}
+    record = {"type": "event_msg", "payload": {"type": "token_count", "info": info}}
+    transcript = tmp_path / "rollout-2026-11-15-s1.jsonl"
+    transcript.write_text(json.dumps(record) + "\n")
+    with work.open() as lore:
+        lore.remember("Integration tests need the redis container: run make up first")
+    cue = "the integration tests fail without the redis container"
+    assert bool(work.prompt(cue, client_name="codex", transcript_path=str(transcript))) is given
+    receipt = work.receipts()[0]
+    assert receipt.headroom == pytest.approx(1 - used / 258_400)
+    assert given or "room" in receipt.reason or "context" in receipt.reason

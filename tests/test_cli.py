@@ -403,7 +403,10 @@ def test_the_block_of_an_agent_is_printed_once_a_session_and_leaves_receipts(run
     newest, oldest = run("receipts", "--session", "s1", "--json").json["receipts"]
     assert [item["handle"] for item in oldest["shown"]] == [handle]
     assert (oldest["trigger"], oldest["headroom"], newest["shown"]) == ("error", 0.8, [])
-    assert "1 memory" in run("receipts").out
+    said = run("receipts").out
+    assert "1 memory" in said
+    assert any(line.startswith(f"    + {handle}  ") and line.endswith(f" · {LESSON}") for line in said.splitlines())
+    assert f"    - {handle}  shown earlier in this session · {LESSON}\n" in said
     assert run("receipts", "--session", "other").out == "Nothing was given yet, and nothing was left out.\n"
 
 

@@ -88,11 +88,33 @@ def test_what_a_person_asks_to_remember_is_remembered() -> None:
         ("Could you please not add docstrings to private functions?", "Do not add docstrings to private functions.", "commitment"),
         ("`pnpm` only: we never use npm in this repo", "We never use npm in this repo.", "commitment"),
         ("Don't use sed to edit files. Use the edit tool instead.", "Don't use sed to edit files. Use the edit tool instead.", "commitment"),
+        ("the retry limit is 3, not 5", "The retry limit is 3, not 5.", "correction"),
+        ('it\'s called "workspace", not "project", in the UI', 'It\'s called "workspace", not "project", in the UI.', "correction"),
+        ("prices are always integers in cents, never floats", "Prices are always integers in cents, never floats.", "commitment"),
+        ("don't mock the database in integration tests, a release failed", "Don't mock the database in integration tests, a release failed.", "commitment"),
+        ("please don't annotate the migrations, the linter chokes on them", "Don't annotate the migrations, the linter chokes on them.", "commitment"),
+        ("this is the third time: don't reformat other files", "Don't reformat other files.", "correction"),
+        ("as a rule, every endpoint gets a contract test", "Every endpoint gets a contract test.", "commitment"),
+        ("tests go in tests/unit, not next to the code", "Tests go in tests/unit, not next to the code.", "correction"),
+        ("Nein, Commit-Messages bitte immer auf Deutsch schreiben", "Commit-Messages bitte immer auf Deutsch schreiben.", "correction"),
     ],
 )  # fmt: skip
 def test_a_lesson_is_in_the_words_of_the_user_without_politeness(prompt: str, text: str, kind: str) -> None:
     (found,) = find_corrections(prompt)
     assert (found.text, found.kind) == (text, kind)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Actually use 10 instead of 5",
+        "implement: users must always confirm their email before login",
+        "yes please, always happy to see tests :)",
+        "the list is always empty, never the items that I added",
+    ],
+)
+def test_a_task_a_pleasantry_or_a_symptom_in_the_words_of_a_rule_teaches_nothing(prompt: str) -> None:
+    assert texts(prompt) == []
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,19 @@ def test_the_lesson_says_what_works_instead(failed: str, worked: str, between: t
 
 
 @pytest.mark.parametrize(
+    ("failed", "error", "worked", "between", "way"),
+    [
+        ("make db", "OperationalError: database is locked by the worker", "make db", ("make stop-worker",), "make stop-worker"),
+        ("docker compose up", "Error: network shop_net not found", "docker compose up", ("docker network create shop_net",), "docker network create shop_net"),
+    ],
+)  # fmt: skip
+def test_a_step_that_names_what_the_error_names_comes_first(
+    failed: str, error: str, worked: str, between: tuple[str, ...], way: str
+) -> None:
+    assert fix(failed, error, worked, *between) == f"`{failed}` fails here with {error}; run `{way}` first."
+
+
+@pytest.mark.parametrize(
     ("failed", "error", "worked", "between"),
     [
         ("pytest", MISSING, "pytest", ()),  # a plain retry
@@ -112,6 +125,9 @@ def test_the_lesson_says_what_works_instead(failed: str, worked: str, between: t
         ("pytest", "", "uv run pytest", ()),  # nobody knows why
         ("", MISSING, "", ()),
         ("cd web", "bash: cd: web: No such file or directory", "cd app", ()),
+        ("cd web && npm test", "/bin/bash: line 1: cd: web: No such file or directory", "cd app && npm test", ()),
+        ("make db", "OperationalError: database is locked by the worker", "make db", ("make docs", "python a.py")),
+        ("npm run dev", "Error: listen EADDRINUSE: address already in use :::3000", "PORT=3001 npm run dev", ()),
     ],
 )
 def test_slips_retries_edits_and_other_work_are_no_lessons(
@@ -153,6 +169,7 @@ def test_a_long_error_is_cut_before_a_command_is() -> None:
         ("a.c:3:1: error: expected x\na.c:9:1: error: y\nmake: *** [all] Error 1", "a.c:3:1: error: expected x"),
         ("npm ERR! code E404\nnpm ERR! 404 Not Found - GET https://x\nnpm ERR! A complete log", "npm ERR! 404 Not Found - GET https://x"),
         ("bash: foo: command not found", "bash: foo: command not found"),
+        ("Exit code 127\n/bin/bash: line 1: foo: command not found", "foo: command not found"),
         ("\x1b[31merror\x1b[0m: red", "error: red"),
         ("2026-01-05T10:00:00Z ERROR cannot open /tmp/pytest-of-me/x1/f.db", "ERROR cannot open <tmp>"),
         ("nothing telling\nlast line", "last line"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -165,6 +166,44 @@ def test_no_byte_of_a_secret_reaches_the_spool(hooks: Hooks) -> None:
     files = [path for path in hooks.home.rglob("*") if path.is_file()]
     assert any(path.stat().st_size for path in files)
     assert not [path for path in files if TOKEN.encode() in path.read_bytes()]
+
+
+HIDDEN = ("\u200b".join(TOKEN), "\u00ad".join(TOKEN), f"{TOKEN[:4]}\x1b[m\x1b[K{TOKEN[4:]}", "\x08".join(TOKEN))
+PLACES = (
+    "session_id",
+    "cwd",
+    "agent_id",
+    "transcript_path",
+    "source",
+    "prompt",
+    "tool_name",
+    "error",
+    "file",
+    "output",
+)
+
+
+@pytest.mark.parametrize("place", [*PLACES, "environment", "folder", "link"])
+@pytest.mark.parametrize("text", [TOKEN, *HIDDEN], ids=["plain", "zero width", "soft hyphen", "colours", "backspace"])
+def test_a_secret_is_taken_out_of_every_field_however_it_is_hidden(
+    place: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data: dict[str, Any] = payload("PostToolUse", tool_use_id="t", cwd=str(tmp_path))
+    if place == "environment":
+        monkeypatch.setenv("SWARMLORE_AGENT", text)
+        monkeypatch.setenv("CODEX_HOME", f"/x/{text}")
+    elif place in ("folder", "link"):
+        (tmp_path / text).mkdir()
+        (tmp_path / "link").symlink_to(tmp_path / text)
+        monkeypatch.chdir(tmp_path / text)
+        data["cwd"] = str(tmp_path / "link") if place == "link" else ""
+    elif place in ("file", "output"):
+        data |= {"tool_name": "Bash", "tool_input": {"file_path": f"/x/{text}"}, "tool_response": {"stdout": text}}
+    else:
+        data[place] = f"/x/{text}" if place in ("cwd", "transcript_path") else text
+    told = json.dumps(e.to_plain(make("claude", "PostToolUse", data)), ensure_ascii=False)
+    bare = re.sub(r"\\u[0-9a-f]{4}|\\b|\[[mK]|[^A-Za-z0-9_]", "", told)
+    assert TOKEN[4:] not in bare
 
 
 @given(st.integers(0, 30_000), st.integers(0, 30_000))

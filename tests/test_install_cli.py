@@ -57,12 +57,34 @@ def test_without_a_yes_nothing_is_written(run: Run, person: Path) -> None:
     assert str(person / WHOLE) in said.out  # what would have been agreed to
 
 
+def test_who_is_asked_reads_sentences_and_sees_every_program_and_permission(run: Run, person: Path) -> None:
+    asked = run("install")
+    said = asked.out
+    assert len(said.splitlines()) < 40 and "--dry-run shows every line" in asked.err
+    assert "  + hooks at SessionStart, UserPromptSubmit, PreToolUse, " in said
+    assert "swarmlore hook claude EVENT --home " in said and "swarmlore hook codex EVENT --home " in said
+    assert "swarmlore mcp --client claude --home " in said and '+args = ["mcp", "--client", "codex", ' in said
+    assert "  + allowed without asking: mcp__swarmlore__recall, mcp__swarmlore__get" in said
+    run("install", "--yes")
+    going = run("uninstall").out
+    assert "  - hooks at SessionStart, " in going and "runs" not in going
+
+
+def test_few_lines_are_shown_as_they_are(run: Run, person: Path) -> None:
+    run("install", "claude", "--yes")
+    settings = (person / WHOLE).read_text()
+    (person / WHOLE).write_text(settings.replace('"timeout": 10', '"timeout": 1'))
+    said = run("install", "claude").out
+    assert '-            "timeout": 1\n+            "timeout": 10\n' in said and "hooks at" not in said
+
+
 def test_installing_uninstalling_and_what_is_left_to_do(run: Run, person: Path) -> None:
     before = files(person)
     said = run("install", "--yes")
     assert said.code == 0 and "Changed 6 files." in said.out
     assert "to do: Codex skips hooks that nobody trusts" in said.out
-    assert "Nothing has to be changed." in run("install", "--yes").out
+    again = run("install", "--yes").out
+    assert "Nothing has to be changed." in again and "to do:" not in again
     assert "Changed 6 files." in run("uninstall", "--yes").out
     assert files(person) == before
     assert "Nothing has to be changed." in run("uninstall", "--yes").out

@@ -73,7 +73,7 @@ def renderings(page: Page) -> Iterator[str]:
     yield render.forgotten([memory], [], [], page, erased=False)
     yield render.history([AuditRow(HOSTILE, 1.0, HOSTILE, HOSTILE, HOSTILE, HOSTILE, None, before)], page)
     yield render.undone([memory], "op-1", page)
-    yield render.receipts([receipt], page)
+    yield render.receipts([receipt], {HOSTILE: HOSTILE}, page)
     many = (HOSTILE, HOSTILE)
     yield render.migrated(1, 1, "0" * 64, f"postgresql://{HOSTILE}", page)
     yield render.project(Identity(HOSTILE, HOSTILE, HOSTILE, "git", many, (*many, "red"), HOSTILE, many, many), page)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 BATCH = 64
 FEW = 48  # texts that are embedded before an answer: about half a second
+WRITER_S = 1.0  # for other writers, before an answer goes on without what is stored on the way
 MAX_ATTEMPTS = 5
 Progress = Callable[[int, int], None]
 Waiting = tuple[int, int, str]  # memory, situation, text
@@ -112,7 +113,8 @@ class Embedding:
         if stored := self._store.meta(name):
             return np.frombuffer(base64.b64decode(stored), "<f4").reshape(len(GENERIC_REQUESTS), -1)
         vectors = embedder.embed(GENERIC_REQUESTS)
-        with contextlib.suppress(StoreError):  # read-only or full: it is only a cache
+        # Read-only, busy or full: it is only a cache.
+        with contextlib.suppress(StoreError), self._store.engine.hurried(WRITER_S):
             self._store.set_meta(name, base64.b64encode(vectors.astype("<f4").tobytes()).decode())
         return vectors
 
@@ -190,7 +192,8 @@ class Embedding:
         if len(waiting) > FEW or self._store.engine.readonly:
             return True
         try:
-            self.catch_up(FEW)
+            with self._store.engine.hurried(WRITER_S):
+                self.catch_up(FEW)
         except StoreError:
             return True  # busy or full: the answer does not depend on it
         return False

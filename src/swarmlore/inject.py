@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CUE_CHARS = 400
 READ_CHARS = 20_000  # of a cue; redacted before it is cut, so that no half of a secret stays
+RECEIPT_S = 2.0  # for other writers: an agent waits
 COMPACTION = "compaction"
 FLOOR_CHARS = 300
 SHOWN_EARLIER = "shown earlier in this session"
@@ -168,7 +169,8 @@ class Injector:
             headroom=request.headroom,
         )
         try:
-            self._store.put_receipt(self._caller, receipt)
+            with self._store.engine.hurried(RECEIPT_S):
+                self._store.put_receipt(self._caller, receipt)
         except SwarmloreError as error:  # a full or read-only disk must not keep an agent from its memories
             receipt = replace(receipt, reason=f"{reason}; the receipt was not stored: {error.message}")
         return Block(composed.text, receipt)

@@ -46,7 +46,9 @@ class Loop:
             last = lately[-1]
             said = f"{_count(len(lately), 'problem')} in 7 days; last {_ago(now - _time(last.get('at')))}"
             what = f"{last.get('hook', '')}: {last.get('what', '')}".strip(": ")
-            yield Check("hooks", "warn", f"{said}: {what}", "see docs/clients.md; they are listed for 7 days")
+            yield Check(
+                "hooks", "warn", f"{said}: {what}", "docs/hooks.md tells how hooks work; this goes away after 7 days"
+            )
 
     def _waiting(self, now: float) -> Iterator[Check]:
         """Commands digest what waits before they run; what is still there could not be digested."""
@@ -78,7 +80,7 @@ class Loop:
         if not found:
             return
         given = [receipt for receipt in found if receipt.shown]
-        said = f"{len(given)} of the last {_count(len(found), 'moment')} were given memories"
+        said = f"memories were given at {len(given)} of the last {_count(len(found), 'moment')}"
         if given:
             said += f", last {_ago(now - given[0].at)}"
         yield Check("injection", "ok" if given else "warn", said + _skipped(found), "" if given else _WHY)

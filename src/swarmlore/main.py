@@ -44,13 +44,19 @@ def _hook(words: list[str]) -> int:
     """A client waits: nothing is imported that a hook does not need."""
     from swarmlore.hooks.entry import run
 
-    return run(words, _answer_alone)
+    return run(words, _answer_alone, _digest_afterwards)
 
 
 def _answer_alone(event: Event, places: Places) -> str:
     from swarmlore.surfaces.alone import answer
 
     return answer(event, places)
+
+
+def _digest_afterwards(places: Places) -> None:
+    from swarmlore.surfaces.alone import digest_afterwards
+
+    digest_afterwards(places)
 
 
 def _fail(desk: Desk, error: Exception) -> int:

@@ -41,10 +41,22 @@ CATCH_UP_AT_CLOSE = 64  # texts that a process with a loaded model embeds before
 class _Guard:
     """Lets one thread in at a time, as its caller, and none once the memory is closed."""
 
-    def __init__(self, enter: Callable[[], None], lock: threading.RLock | None = None) -> None:
-        self.lock = lock or threading.RLock()
-        self.closed = False
+    def __init__(self, enter: Callable[[], None]) -> None:
+        self.lock = threading.RLock()
+        self._closed = False
         self._enter = enter
+        self._owner: _Guard | None = None
+
+    def join(self, owner: _Guard) -> None:
+        """Share the lock of who opened the store, and end with it."""
+        self.lock, self._owner = owner.lock, owner
+
+    @property
+    def closed(self) -> bool:
+        return self._closed or (self._owner is not None and self._owner.closed)
+
+    def close(self) -> None:
+        self._closed = True
 
     def __enter__(self) -> None:
         self.lock.acquire()
@@ -126,7 +138,7 @@ class Parts:
             settings = config.load(self.home, project.root, self._env)
             other = type(self)(self.home, self.store, who, settings, project, self._clock)
             other._env = {**self._env, **env}
-            other._guard.lock = self._guard.lock
+            other._guard.join(self._guard)
             other._owns_store = False
             other.__dict__["embedding"] = self.embedding
             if not env.get("SWARMLORE_PROJECT"):
@@ -161,7 +173,7 @@ class Parts:
         with self._guard.lock:
             if self._guard.closed:
                 return
-            self._guard.closed = True
+            self._guard.close()
             if not self._owns_store:
                 return
             try:

@@ -43,6 +43,7 @@ class Digester:
     """Digests what waits for the memory of one home, whichever project it came from."""
 
     def __init__(self, lore: Lore, siblings: Siblings | None = None) -> None:
+        self._lore = lore
         self._spool = spool_dir(lore.home)
         self._siblings = siblings or Siblings(lore)
 
@@ -64,14 +65,11 @@ class Digester:
     def _drain(self, deadline: float, hurry: bool) -> Digested:
         tally = Digested()
         for path in spool.take(self._spool):
-            left: int | None = spool.read_until(path)
-            try:
-                tally, left = self._read(path, tally, deadline, hurry)
-            finally:  # also where the store failed: what is done is known by its id
-                if left is None:
-                    os.unlink(path)
-                elif left != spool.read_until(path):
-                    spool.mark_read(path, left)
+            tally, left = self._read(path, tally, deadline, hurry)
+            if left is None:
+                os.unlink(path)
+            elif left != spool.read_until(path):
+                spool.mark_read(path, left)
             if time.monotonic() > deadline:
                 break
         if tally.bad:
@@ -92,15 +90,17 @@ class Digester:
         return tally, left
 
     def _counted(self, tally: Digested, event: Event | None) -> Digested:
-        """Digest one event. A store that is full or gone stops us; any other fault is one event's own (it may come
-        from a folder whose settings are broken), and must not keep those behind it waiting."""
+        """Digest one event. A store that is full, gone or closed stops us; any other fault is one event's own (it may
+        come from a folder whose settings are broken), and must not keep those behind it waiting."""
         try:
             if event is not None:
                 new = self.digest(event)
                 return replace(tally, new=tally.new + new, known=tally.known + (not new))
         except StoreError:
             raise
-        except Exception as error:  # noqa: BLE001 - told to the doctor, without words of the event
+        except Exception as error:
+            if self._lore.acting().closed:
+                raise
             self._note(f"{event.client} {event.name}"[:80] if event else "", f"not digested: {_what(error)}")
         return replace(tally, bad=tally.bad + 1)
 
@@ -130,7 +130,9 @@ def _learned(lore: Lore, event: Event, session: Session) -> dict[str, object]:
         return lessons.learn(lore, event, session)
     except StoreError:
         raise
-    except Exception as error:  # noqa: BLE001 - told to the doctor, without words of the event
+    except Exception as error:
+        if lore.acting().closed:
+            raise
         hook = f"{event.client} {event.name}"[:80]
         what = f"not digested: {_what(error)}"[:200]
         spool.note_problem(spool_dir(lore.home), {"at": round(time.time(), 3), "hook": hook, "what": what})

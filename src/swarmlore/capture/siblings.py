@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Mapping
 
+from swarmlore.config import PROJECT_FILE, USER_FILE
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.project import Project, find_project
 
@@ -20,7 +21,10 @@ TOLD = ("SWARMLORE_AGENT", "SWARMLORE_ROLE", "SWARMLORE_PROJECT", "CLAUDE_CONFIG
 
 
 class Siblings:
-    """Finds or makes the `Lore` for a project, a client and the identity in its environment."""
+    """Finds or makes the `Lore` for a project, a client and the identity in its environment.
+
+    Settings count from the moment they are written: who switches the memory off does not wait for a process to end.
+    """
 
     def __init__(self, lore: Lore) -> None:
         self._lore = lore
@@ -37,13 +41,23 @@ class Siblings:
 
     def _of(self, project: Project, client: str, env: Mapping[str, str]) -> Lore:
         who = {name: str(env[name]) for name in TOLD if env.get(name)}
-        key = (project.id, project.root, client, *who.items())
+        settings = (os.path.join(self._lore.home, USER_FILE), os.path.join(project.root, PROJECT_FILE))
+        key = (project.id, project.root, client, *who.items(), *map(_stamp, settings))
         with self._lock:
             if key not in self._made:
                 if len(self._made) >= MOST:
                     self._made.pop(next(iter(self._made)))
                 self._made[key] = self._lore.beside(project, client, who)
             return self._made[key]
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """What tells a file from what it was before."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
 
 
 def _project(event: Event) -> Project:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from swarmlore.hooks.event import Event
 
     Alone = Callable[[Event, "Places"], str]
+    Afterwards = Callable[["Places"], None]
 
 CAPTURE_WAIT_S = 0.4
 ANSWER_WAIT_S = 1.5
@@ -38,9 +39,10 @@ class Places:
         self.home = options.get("--home") or _usual_home()
         self.socket = options.get("--socket") or _socket_of(self.home)
         self.spool = options.get("--spool") or os.path.join(self.home, "spool")
+        self.left_waiting = False  # an event that this process answered by itself
 
 
-def run(words: Sequence[str], alone: Alone) -> int:
+def run(words: Sequence[str], alone: Alone, afterwards: Afterwards) -> int:
     """Do the work of one hook. Always 0: a memory is not worth stopping an agent."""
     options, named = _split(words)
     places = None
@@ -52,6 +54,8 @@ def run(words: Sequence[str], alone: Alone) -> int:
         if answer:
             sys.stdout.write(answer)
             sys.stdout.flush()
+        if places.left_waiting:
+            afterwards(places)
     except BaseException as error:  # noqa: BLE001 - the last door: nothing may reach the client
         _note(places, named, error)
     return 0
@@ -81,6 +85,7 @@ def _hand_over(event: Event, places: Places, alone: Alone) -> str:
         if not answered:
             raise
         _note(places, [event.client, event.name], error)  # what is known can still be read from a full disk
+    places.left_waiting = answered
     return alone(event, places) if answered else ""
 
 

@@ -32,7 +32,7 @@ _MARGIN = 12_000
 _MOST_FILES = 20
 # Who acts, and where its client keeps its files.
 _WHO = ("SWARMLORE_AGENT", "SWARMLORE_ROLE", "SWARMLORE_PROJECT", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
-_BLOCK_MARK = "=== swarmlore"
+_BLOCK_MARK, _LINE_MARK = "=== swarmlore", "» (from "
 
 
 def make_event(client: ModuleType, client_name: str, name: str, payload: Mapping[str, Any], at: float) -> Event:
@@ -93,7 +93,7 @@ def clean(text: str) -> str:
 
         text = without_invisible(text)[0]
     text = plain(text)
-    if _BLOCK_MARK in text:
+    if _BLOCK_MARK in text or _LINE_MARK in text:
         from swarmlore.rules.block import strip_blocks
 
         text = strip_blocks(text)

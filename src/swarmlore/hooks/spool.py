@@ -140,7 +140,8 @@ def take(folder: str) -> list[str]:
 
 def mark_read(path: str, offset: int) -> str:
     """Let the next reader of a taken file begin at an offset: its name says so, which one step changes."""
-    marked = f"{path.removesuffix('.jsonl').partition('@')[0]}@{offset}.jsonl"
+    folder, name = os.path.split(path)
+    marked = os.path.join(folder, f"{name.removesuffix('.jsonl').partition('@')[0]}@{offset}.jsonl")
     os.rename(path, marked)
     return marked
 

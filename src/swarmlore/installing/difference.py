@@ -20,7 +20,7 @@ def difference(change: Change) -> Iterator[str]:
         before, after = _laid_out(change.before), _laid_out(change.after)
     for line in list(difflib.unified_diff(before, after, lineterm="", n=AROUND))[2:]:
         if line.startswith("@@"):
-            yield " ..."
+            yield from (" ...",) if before and after else ()
         else:
             yield line[0] + redact(line[1:])[0][:LONG]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterator
 
 from swarmlore.errors import ConfigError
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
         def calls(self, sheet: Any) -> Iterator[Call]: ...
 
+        def says(self, going: bool) -> str: ...
+
 
 HOOKS: Path = ("hooks",)
 FOREIGN = "there is another server called swarmlore"
@@ -42,6 +45,12 @@ class File:
     @property
     def form(self) -> str:
         return "text" if self.text else "toml" if self.path.endswith(".toml") else "json"
+
+    def says(self, *, going: bool = False) -> tuple[str, ...]:
+        """What of ours it holds, a sentence each, for a person who is asked to agree; of what goes, no programs."""
+        if self.text:
+            return ("a text for the agent to read; it starts nothing",)
+        return tuple(entry.says(going) for entry in self.entries)
 
 
 @frozen
@@ -107,6 +116,11 @@ class Hooks:
                 if call:
                     yield call
 
+    def says(self, going: bool) -> str:
+        events = ", ".join(hook.event for hook in self.hooks)
+        runs = f"; each runs: {hook_line(self.client, 'EVENT', self.target)}"
+        return f"hooks at {events}" + ("" if going else runs)
+
     def _own(self, sheet: JsonSheet, event: str) -> Iterator[Path]:
         """Where our handlers of an event are, whatever else is there."""
         groups = sheet.at((*HOOKS, event))
@@ -157,6 +171,9 @@ class JsonServer:
         if call := server_call(sheet.at(self.path)):
             yield call
 
+    def says(self, going: bool) -> str:
+        return _server_says(self.path[-1], self.values, going)
+
 
 @frozen
 class Allowed:
@@ -189,6 +206,9 @@ class Allowed:
     def calls(self, sheet: JsonSheet) -> Iterator[Call]:
         return iter(())
 
+    def says(self, going: bool) -> str:
+        return f"allowed without asking: {', '.join(self.words)}"
+
 
 @frozen
 class TomlServer:
@@ -213,6 +233,14 @@ class TomlServer:
     def calls(self, sheet: TomlSheet) -> Iterator[Call]:
         if call := server_call(sheet.at(self.keys)):
             yield call
+
+    def says(self, going: bool) -> str:
+        return _server_says(self.keys[-1], self.values, going)
+
+
+def _server_says(name: object, values: Mapping[str, Any], going: bool) -> str:
+    runs = f", which runs: {shlex.join([values['command'], *values['args']])}"
+    return f"MCP server {name}" + ("" if going else runs)
 
 
 def _need(sheet: JsonSheet, path: Path, kind: type) -> None:

@@ -34,6 +34,7 @@ class Change:
     after: bytes | None
     mode: int = 0o644
     folders: tuple[str, ...] = ()  # to be made, or with the file to be taken away where they are empty
+    says: tuple[str, ...] = ()  # what of ours is put in or taken out
 
 
 @frozen
@@ -44,6 +45,7 @@ class Plan:
     changes: tuple[Change, ...]
     kept: tuple[Kept, ...]  # the whole list as it is to be afterwards
     notes: tuple[str, ...] = ()
+    takes_out: bool = False
 
 
 @frozen
@@ -98,10 +100,11 @@ def plan_uninstall(where: Where, clients: Sequence[Client], kept: Sequence[Kept]
                 continue
             content = _uninstalled(file, found, old)
             if content != found.content:
+                folders = old.folders if old and content is None else ()
                 changes.append(Change(client.name, file.path, found.target, found.content, content, found.mode,
-                                      old.folders if old and content is None else ()))  # fmt: skip
+                                      folders, file.says(going=True)))  # fmt: skip
     after = tuple(entry for entry in kept if entry not in gone)
-    return Plan(tuple(client.name for client in clients), tuple(changes), after, tuple(notes))
+    return Plan(tuple(client.name for client in clients), tuple(changes), after, tuple(notes), takes_out=True)
 
 
 def _own(kept: Iterable[Kept], client: Client, where: Where, file: File) -> list[Kept]:
@@ -125,7 +128,7 @@ def _is_foreign(file: File, found: Found, old: Kept | None) -> bool:
 def _change(client: str, file: File, found: Found, content: bytes | None) -> Change:
     folders = tuple(reversed(missing_folders(found.target)))
     mode = file.mode if found.content is None else found.mode
-    return Change(client, file.path, found.target, found.content, content, mode, folders)
+    return Change(client, file.path, found.target, found.content, content, mode, folders, file.says())
 
 
 def missing_folders(path: str) -> list[str]:

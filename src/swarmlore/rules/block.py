@@ -320,6 +320,8 @@ def _markers() -> tuple[tuple[re.Pattern[str], str], ...]:
 # --- recognising our own blocks
 
 _BEGIN = r"=== swarmlore notes ([0-9A-Za-z]{8,64}) ==="
+_STRAY = r"- \[[\w?.@+/-]{1,40}\] (?:agent|swarm|hive) «[^«»\n]{0,9000}» \(from [^()\n]{1,400}\)"
+_STRAY_MARK = "» (from "  # a line of ours, wherever it got to
 _OUR_LINE = r"(?:- \[|\[[ASH]\] |📚 Lessons:|Notes from memory: ).*"
 
 
@@ -329,7 +331,15 @@ def is_our_block(text: str) -> bool:
 
 
 def strip_blocks(text: str) -> str:
-    """Take our blocks out of a text; of one that was cut off, every line that is still ours."""
+    """Take our blocks out of a text; of one that was cut off, at either end, every line that is still ours."""
+    text = _without_whole(text)
+    if _STRAY_MARK not in text:
+        return text
+    kept = re.sub(_STRAY, "", text)
+    return text if kept == text else re.sub(rf"{re.escape(HEADER)}\n?|=== end [0-9A-Za-z]{{8,64}} ===\n?", "", kept)
+
+
+def _without_whole(text: str) -> str:
     kept, at = [], 0
     for begin in re.finditer(_BEGIN, text):
         if begin.start() >= at:

@@ -10,6 +10,7 @@ from swarmlore.rules.correction_words import compiled
 _HERE = r"(?:repo(?:sitory)?|project|code ?base|monorepo|service|team|package|company|workspace|app|org)"
 _ALWAYS = r"(?:always|never|immer|nie(?:mals)?|toujours|jamais|siempre|nunca)"
 _SEEN = r"(?:show|display|sort|render|redirect|hide|return|open|close)"  # what a program does for its users
+_GLAD = r"(?:happy|glad|nice|good|great|fun|welcome)"
 _WE_DO = (
     r"use|don't|do not|never|always|only|deploy|rebase|squash|squash-merge|merge|pin|target|support|inject|store"
     r"|keep|name|prefer"
@@ -24,7 +25,7 @@ _WORK = (
 
 # Strong enough to stand in any clause of a sentence.
 _RULES = (
-    rf"(?!(?:always|never) \w*[^s\W]s\b){_ALWAYS} (?!again|ever\b|the\b|had\b|been\b|{_SEEN}\b)[\w`]{{2,}}",
+    rf"(?!(?:always|never) \w*[^s\W]s\b){_ALWAYS} (?!again|ever\b|the\b|had\b|been\b|{_GLAD}\b|{_SEEN}\b)[\w`]{{2,}}",
     rf"(?:we|(?:i|i'd) (?:want|like|need|expect) you to|you (?:must|should|have to|need to|can)|make sure (?:to|you"
     rf"|we|that you|that we)|be sure to|remember to|don't forget to|ensure (?:you|we)|wir|on|nous|let's)"
     rf" (?:must |should |have to |need to |can |may |will |also |\w{{3,12}}en |\w{{3,12}}ons )?{_ALWAYS} \w",
@@ -33,6 +34,8 @@ _RULES = (
     r"(?:don't|do not|dont|never) ever \w",
     r"(?:don't|do not|dont) (?:you )?(?:ever )?\w[^;]{3,120} (?:again|ever|ever again)$",
     rf"(?!the |an? |this |that |it |i )[\w`./* -]{{2,60}} (?:should|must|may|can|shall) {_ALWAYS} \w",
+    r"(?!the |an? |this |that |it |i )[\w /-]{2,50} (?:is|are) always [^,;]{2,60}, (?:and )?never \w",
+    r"[\w /-]{2,40} bitte (?:immer|nie|niemals|nur) \w",
     r"n(?:e |')\w{2,20} (?:jamais|plus) \w",
     rf"(?:utilise[rz]?|usa|usad|usamos|benutzt?e?|verwendet?e?|nutze?|[eé]cri[stv]\w{{0,3}}|escribe|lance|ejecuta)"
     rf" (?:\w+ )?{_ALWAYS} \w",
@@ -41,6 +44,7 @@ _RULES = (
     r"|en vez|en lugar|, no) ?\w",
 )
 _CONVENTIONS = (
+    r"the (?:correct|right|proper|preferred|only) way to (?!fix|do|solve|go)[^,;]{3,50} is\b",
     r"(?:our|the|a|team) (?:\w{3,15} )?(?:rule|convention|policy|standard|guideline|agreement)(?: here| in this \w+|"
     r" for \w+)? is\b",
     r"(?:every|each|all|any) [^,;]{2,60} (?:must|has to|have to|goes? (?:through|in|into|to|via)|belongs?|comes?"
@@ -75,12 +79,14 @@ _COMPLAINTS = (
 _LASTING = (
     rf"\b(?:in|for|on|within|across) (?:this|our|the|all|any|every) (?:\w+ )?(?:{_HERE}s?|tests?|services|handlers"
     rf"|modules|files|migrations|tables?|database|db|api|schema|frontend|backend)\b"
+    r"|\b(?:in|for) (?:\w+ )?(?:tests|handlers|modules|migrations)\b"
     r"|\b(?:everywhere|anywhere|here|in ci|in prod(?:uction)?|by hand|manually|directly|without \w+|ever|every \w+)\b"
 )
 _REASON = (
     r"\b(?:because|since|otherwise|as (?:it|they|we)|so that|due to)\b|[,;–—-] ?(?:it|they|that|this|we|there|these) "
     r"(?:gets?|is|are|locks?|breaks?|contains?|has|have|will|would|makes?|chokes?|takes?|'s|'re|uses?|come|comes"
-    r"|causes?|need|needs)\b"
+    r"|causes?|need|needs|got)\b"
+    r"|, the \w+ (?:\w+ )?(?:chokes?|breaks?|rejects?|overwrites?|ignores?|depends?|can't|cannot)\b"
 )
 _INSTEAD = r"\binstead\b|[,;:.–—-] ?(?:use|run|take|call|go through|put|import|prefer|ask|write|read|get|inject|rely)\b"
 _CONTRAST = (

@@ -44,14 +44,15 @@ _TOLD = (
     r"(?: (?:already|before|earlier|twice|again|now|several times|many times|three times|\d+ times)){0,2}(?: that)?"
     r"|how (?:many times|often) do i (?:have|need) to (?:say|repeat|tell you)(?: (?:it|this|you|that)){0,2}"
     r"|you (?:keep|kept) (?:forgetting|ignoring)(?: that)?|you forgot (?:again|that)(?: that)?|once again|yet again"
+    r"|(?:this is |that's |it's )?(?:for )?the (?:second|third|fourth|fifth|tenth|hundredth|\d+(?:nd|rd|th)) time"
     r"|wie gesagt|ich habe (?:dir )?(?:doch )?(?:schon )?gesagt,? dass|comme je l'ai dit|ya te dije que|como dije)"
 )
 # From here on.
 STANDING = (
     r"(?:from now on(?:wards?)?|from here on|in (?:the )?future(?! (?:versions?|releases?|we will|we'll|we may|we"
     r" might))|going forward|moving forward|for (?:the )?future(?: reference)?"
-    r"|next time|for next time|ab jetzt|ab sofort|in zukunft|k[uü]nftig|von jetzt an|[aà] partir de maintenant"
-    r"|d[eé]sormais"
+    r"|next time|for next time|as a (?:general )?rule|ab jetzt|ab sofort|in zukunft|k[uü]nftig|von jetzt an"
+    r"|[aà] partir de maintenant|d[eé]sormais"
     r"|dor[eé]navant|de ahora en adelante|a partir de ahora|en adelante|en el futuro)"
 )
 # A plain request to remember.

@@ -147,7 +147,9 @@ def _judge(clause: _Clause, whole: bool) -> tuple[str, str] | None:
         return None
     if kind := _shape(clause):
         return ("correction" if "wrong" in clause.marks else kind), "high"
-    failing = compiled(FAILING).search(clause.low) and not clause.marks & {"standing", "remember"}
+    low = clause.low
+    stated = low.partition(",")[0] if shape.is_ban(low) else low  # the reason of a ban may tell of a failure
+    failing = compiled(FAILING).search(stated) and not clause.marks & {"standing", "remember"}
     if failing or (not whole and not clause.marks & {"standing", "told", "remember"}):
         return None
     return _judge_marked(clause) or _judge_plain(clause)
@@ -182,7 +184,7 @@ def _judge_marked(clause: _Clause) -> tuple[str, str] | None:
     if "wrong" in marks and _corrects(clause):
         return "correction", "high"
     if "actually" in marks and shape.is_fact(low) and (shape.contrasts(low) or _is_named_fact(clause)):
-        return "correction", "medium"
+        return None if low.startswith("use ") else ("correction", "medium")
     return None
 
 
@@ -226,9 +228,10 @@ def _judge_plain(clause: _Clause) -> tuple[str, str] | None:
         return "commitment", "medium"
     if shape.contrasts(low) and (shape.is_use(low) or low.startswith("instead of")):
         return ("correction", "medium") if shape.lasts(low) or named or shape.is_use(low) else None
-    if shape.contrasts(low) and compiled(r"[^,;]{0,60}\b(?:is|are|it's|lives?|live)\b").match(low) and named:
+    placed = compiled(r"[^,;]{0,60}\b(?:is|are|it's|lives?|go|goes|belongs?)\b").match(low)
+    if shape.contrasts(low) and placed and named:
         return "correction", "medium"
-    if shape.is_requirement(low) and shape.has_reason(low):
+    if shape.is_requirement(low) and (shape.has_reason(low) or shape.contrasts(low)):
         return "learning", "medium"
     return None
 
@@ -269,7 +272,7 @@ def _content(low: str) -> list[str]:
 
 
 def _first_word(low: str) -> str:
-    return low.split(None, 1)[0] if low.strip() else ""
+    return low.split(None, 1)[0].rstrip(",:") if low.strip() else ""
 
 
 # --- writing
@@ -306,7 +309,7 @@ def _lesson(clause: _Clause, said: Said, kind: str, confidence: str) -> Found | 
 def tidy(text: str) -> str:
     """A sentence as it should stand alone: one line, a capital letter unless it opens with a name, a full stop."""
     text = " ".join(text.split()).strip(" ,;:-–—!?.…")
-    text = compiled(r"(?:it's|it is|that's) (?=.*[,\s](?:not|and not)\b)", 2).sub("", text, count=1)
+    text = compiled(r"^(?:it's|it is|that's) (?!called|named|spelled)(?=.*[,\s](?:not|and not)\b)", 2).sub("", text)
     text = (
         compiled(r"(?:not (?:to )?|to not )(?=\w)").sub("do not ", text, count=1)
         if text.startswith(("not ", "to not "))

@@ -18,6 +18,7 @@ from swarmlore.text.words import split_words
 ERROR_CHARS = 120
 COMMAND_CHARS = 100
 MOST_BETWEEN = 12
+SHORT = 3  # letters of a word that names nothing
 WRITING = "write"
 
 # What only looks at things: another argument finds another thing, which is no lesson.
@@ -69,6 +70,13 @@ _OF_CODE = (
     "assertionerror", "assert ", "failed ", "fail ", "mismatched types", "syntaxerror", "expected ';'", "error ts",
     "error[e", "typeerror", "nameerror", "indentationerror", "undefined reference", "compilation failed", "expected ",
 )  # fmt: skip
+# Somebody was in another folder, a port was taken: true there and then only.
+_OF_THE_MOMENT = ("cd: ", "address already in use", "eaddrinuse", "no space left on device", "connection reset by peer")
+# Words of so many errors that meeting one says nothing.
+_ANY_ERROR = frozenset(
+    "error errors fatal failed failure exception cannot could found file files directory such module named test tests"
+    " line code exit missing unknown invalid required version status command python node".split()
+)
 _MISTYPED = (
     "command not found",
     "is not a git command",
@@ -108,6 +116,8 @@ def find_fix(failed: Attempt, between: Sequence[Attempt], succeeded: Attempt) ->
 def _is_no_lesson(broke: Call, worked: Call, error: str) -> bool:
     low = error.lower()
     if broke.program in _LOOKING or worked.program in _LOOKING or low.startswith(_OF_CODE):
+        return True
+    if any(sign in low for sign in _OF_THE_MOMENT):
         return True
     return any(sign in low for sign in _MISTYPED) and _is_mistyped(broke.words, worked.words)
 
@@ -186,7 +196,10 @@ def _made_ready(broke: Call, worked: Call, between: Sequence[Attempt], error: st
         return ""
     steps = [set_up(attempt.command) for attempt in between[-MOST_BETWEEN:] if not attempt.error]
     steps += [words for words in worked.before if words not in broke.before and words[0] not in ("cd", "pushd")]
-    telling = list(dict.fromkeys(words for words in steps if words and _prepares(words, error)))
+    own = frozenset(split_words(" ".join(broke.words)))
+    named = frozenset(word for word in split_words(error) if len(word) > SHORT) - own - _ANY_ERROR
+    fit = (words for words in steps if words and (_prepares(words, error) or _meets(words, named)))
+    telling = list(dict.fromkeys(fit))
     shown = [show_words(words) for words in telling if words[0] not in (".", "source") or len(telling) == 1]
     if not 0 < len(shown) <= 2 or not all(0 < len(step) <= COMMAND_CHARS for step in shown):
         return ""
@@ -212,6 +225,12 @@ def _prepares(words: Sequence[str], error: str) -> bool:
     if program in _STARTING and _STARTS.intersection(rest):
         return True
     return bool(_PREPARING.intersection(rest)) or (len(words) > 1 and " ".join(words[:2]).lower() in error.lower())
+
+
+def _meets(words: Sequence[str], named: frozenset[str]) -> bool:
+    """Whether a command names what the error names: the worker that holds the lock, the network that is not there."""
+    program = words[0].rpartition("/")[2]
+    return program not in _LOOKING | _INSTALLERS and any(word in named for word in split_words(" ".join(words[1:])))
 
 
 def _edits(command: str) -> bool:

@@ -10,25 +10,58 @@ from swarmlore.frozen import TYPE_CHECKING
 if TYPE_CHECKING:
     from swarmlore.hooks.entry import Places
     from swarmlore.hooks.event import Event
+    from swarmlore.lore import Lore
 
+LIMIT_S = 60.0  # for a process that digests and for which nobody waits
 WAIT_S = 0.6  # for a writer, before the client is answered without the memory
 DIGEST_S = 1.5  # for what waits: the lesson of the last session may be in it
 
 
 def answer(event: Event, places: Places) -> str:
     """The context for a moment of a session, or ''."""
-    from swarmlore.capture.answering import TRIGGERS
+    from swarmlore.capture.answering import STANDING, TRIGGERS
     from swarmlore.capture.answering import answer as answer_event
-    from swarmlore.capture.digest import Digester
-    from swarmlore.capture.siblings import Siblings
-    from swarmlore.errors import StoreError
     from swarmlore.lore import Lore
 
     if event.moment not in TRIGGERS:
         return ""
     env = {**os.environ, "SWARMLORE_STORE_LOCK_TIMEOUT_S": str(WAIT_S)}
     with Lore.open(places.home, cwd=event.cwd or places.home, client=event.client, env=env) as lore:
-        siblings = Siblings(lore)
-        with contextlib.suppress(StoreError, OSError):  # busy or full: it goes on waiting, and reading goes on
-            Digester(lore, siblings).drain(DIGEST_S, hurry=True)
-        return answer_event(siblings.of_event(event), event, "keyword")
+        if event.moment in STANDING:  # the others are answered first, and digested afterwards
+            _digest(lore)
+        return answer_event(lore, event, "keyword")
+
+
+def _digest(lore: Lore) -> None:
+    from swarmlore.capture.digest import Digester
+    from swarmlore.errors import StoreError
+
+    with contextlib.suppress(StoreError, OSError):  # busy or full: it goes on waiting, and reading goes on
+        Digester(lore).drain(DIGEST_S, hurry=True)
+
+
+def digest_afterwards(places: Places) -> None:
+    """Digest what waits in a process of its own, when the client has its answer: nobody waits for that."""
+    if not hasattr(os, "fork") or os.fork():
+        return
+    try:
+        _go_aside()
+        from swarmlore.capture.digest import Digester
+        from swarmlore.lore import Lore
+
+        with Lore.open(places.home, cwd=places.home, client="hook") as lore:
+            Digester(lore).drain(LIMIT_S)
+    finally:
+        os._exit(0)  # whatever happened: this is a copy of a hook, and must not go on as one
+
+
+def _go_aside() -> None:
+    """Leave the client's session and streams, and end after a while whatever happens."""
+    import signal
+
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT_S)

@@ -322,24 +322,30 @@ def undone(reverted: Sequence[Memory], operation: str, page: Page) -> str:
     return "\n".join(lines)
 
 
-def receipts(found: Sequence[Receipt], page: Page) -> str:
-    """What was given or not, newest first."""
+def receipts(found: Sequence[Receipt], texts: Mapping[str, str], page: Page) -> str:
+    """What was given or not, newest first; `texts` are those of the memories, by their ids."""
     if not found:
         return "Nothing was given yet, and nothing was left out."
-    return "\n".join(line for receipt in found for line in _receipt(receipt, page))
+    return "\n".join(line for receipt in found for line in _receipt(receipt, texts, page))
 
 
-def _receipt(receipt: Receipt, page: Page) -> list[str]:
+def _receipt(receipt: Receipt, texts: Mapping[str, str], page: Page) -> list[str]:
     given = many(len(receipt.shown), "memory", "memories") if receipt.shown else "nothing"
     cut = f", {len(receipt.cut)} left out" if receipt.cut else ""
     cost = f", {receipt.chars} characters, about {receipt.tokens} tokens" if receipt.shown else ""
     lines = [
         f"{page.paint('bold', given)}{cut}{cost}: {clean(receipt.reason)}",
         "    " + page.paint("dim", clean(f"{when(receipt.at, page.now)} · {receipt.trigger} · {_who(receipt)}")),
-        hang("    cue: ", one_line(receipt.cue, 160), page, 9),
     ]
-    lines += [f"    {page.paint('green', '+')} {clean(item.handle)}  {amount(item.score)}" for item in receipt.shown]
-    return lines + [f"    {page.paint('dim', '-')} {clean(item.handle)}  {clean(item.why)}" for item in receipt.cut]
+    if receipt.cue:
+        lines.append(hang("    cue: ", one_line(receipt.cue, 160), page, 9))
+    items = [("green", "+", item, amount(item.score)) for item in receipt.shown]
+    items += [("dim", "-", item, clean(item.why)) for item in receipt.cut]
+    for colour, sign, item, why in items:
+        head = f"    {page.paint(colour, sign)} {clean(item.handle)}  "
+        room = page.width - len(item.handle) - 8
+        lines.append(head + one_line(" · ".join(part for part in (why, texts.get(item.memory, "")) if part), room))
+    return lines
 
 
 def _who(receipt: Receipt) -> str:

@@ -13,21 +13,22 @@ if TYPE_CHECKING:
     from swarmlore.installing.planning import Change, Plan
     from swarmlore.installing.standing import Given, Level, Standing
 
-SOME = 6
+SOME = 12  # lines of a file that a person reads before saying yes
 _SIGNS = {"+": "green", "-": "red"}
 _STATES = {"yes": "green", "partly": "yellow", "no": "dim"}
 _WHOSE = {"user": "your own files", "project": "this project"}
 
 
-def planned(plan: Plan, page: Page) -> str:
-    """Every file with its changed lines."""
+def planned(plan: Plan, page: Page, *, every_line: bool) -> str:
+    """Every file with its changed lines; where they are many, what they say in sentences, unless all are wanted."""
     from swarmlore.installing.difference import difference
 
     blocks = []
     for change in plan.changes:
         lines = [page.paint(_SIGNS.get(line[0], "dim"), clean(line)) for line in difference(change)]
-        if change.path.endswith(".md") and len(lines) > SOME:  # a text for reading, which starts nothing
-            lines[SOME:] = [page.paint("dim", f" ... and {len(lines) - SOME} more lines; --json shows all")]
+        if len(lines) > SOME and not every_line:
+            sign = page.paint("red", "  - ") if plan.takes_out else page.paint("green", "  + ")
+            lines = [hang(sign, text, page, 4) for text in change.says]
         blocks.append("\n".join([f"{page.paint('bold', clean(change.path))} ({_what(change)})", *lines]))
     return "\n\n".join(blocks)
 
@@ -40,7 +41,7 @@ def carried_out(plan: Plan, to_do: Sequence[str], page: Page, *, done: bool) -> 
     else:
         lines = [f"Changed {files}."] if done else [f"{files} would change; nothing was changed."]
     lines += [hang(page.paint("yellow", "note: "), note, page, 6) for note in plan.notes]
-    lines += [hang(page.paint("cyan", "to do: "), text, page, 7) for text in (to_do if plan.clients else ())]
+    lines += [hang(page.paint("cyan", "to do: "), text, page, 7) for text in (to_do if plan.changes else ())]
     return "\n".join(lines)
 
 

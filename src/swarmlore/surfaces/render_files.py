@@ -27,7 +27,7 @@ def document(told: Synced | None) -> dict[str, Any] | None:
 
 
 def founded(done: Founded, page: Page) -> str:
-    lines = [f"{page.paint('bold', step.state.ljust(14))} {clean(step.what)}{_note(step.note)}" for step in done.steps]
+    lines = [f"{page.paint('bold', step.state.ljust(15))} {clean(step.what)}{_note(step.note)}" for step in done.steps]
     if done.synced is not None:
         lines += _pass("knowledge.jsonl", done.synced, page)
         lines.append(

@@ -41,7 +41,7 @@ def recorded(outcome: Outcome, page: Page) -> str:
 
 
 def primed(begin: Primed, page: Page) -> str:
-    lines = [page.paint("bold", clean(begin.project))]
+    lines = [page.paint("bold", clean(begin.project.removesuffix("/.git")))]
     lines.append(f"stack: {', '.join(map(clean, begin.stacks))}" if begin.stacks else "no known stack")
     heads = (("about this" if begin.topic else "worth knowing", begin.relevant), ("learned lately", begin.recent))
     for head, hits in heads:

@@ -25,6 +25,8 @@ _VOLATILE = (
     (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?Z?\b", "<time>"),
     (r"\bpid[ =:]\d{1,10}\b", "pid"),
     (r"^E\s{2,}", ""),
+    (r"^\s*Exit code \d{1,3}\s*$", ""),  # said of every failure, by a client
+    (r"^(?:/\S{1,40}/)?(?:ba|da|k|z)?sh: line \d{1,6}: ", ""),
 )
 # By rank: what is thrown, what a compiler or command says first, what merely sounds like trouble.
 _THROWN = (

@@ -16,6 +16,7 @@ from swarmlore.hooks import spool
 from swarmlore.hooks.event import AGENT_START, ANSWERED, COMPACTED, from_plain
 from swarmlore.hooks.places import spool_dir
 from swarmlore.lore import Lore
+from swarmlore.meanwhile import Meanwhile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,21 +52,27 @@ class SharedMemory:
         return self._siblings.of_folder(cwd, client, env)
 
     def take(self, record: Any) -> dict[str, Any]:
-        """Keep an event, on disk before anything else; answer it where its moment wants that."""
+        """Keep an event, on disk before anybody is told so; answer it where its moment wants that."""
         deadline = time.monotonic() + ANSWER_S
         event = from_plain(record)
         if event is None:
             return {"ok": False, "error": "that is no event"}
-        spool.append(self._spool, record)
-        self._wake.set()
         if event.moment not in ANSWERED:
+            self._keep(record)
             return {"ok": True, "text": ""}
-        self._wait_for_digest(event.moment)
+        kept = Meanwhile(lambda: self._keep(record))  # the disk is waited for while the answer is looked for
         try:
-            return self._answer(event, deadline)
+            self._wait_for_digest(event.moment, kept)
+            told = self._answer(event, deadline)
         except Exception as error:  # noqa: BLE001 - a hook's door: the event is kept, its answer is not worth a thread
             self._note(event.name, error)
-            return {"ok": True, "text": ""}
+            told = {"ok": True, "text": ""}
+        kept.result()
+        return told
+
+    def _keep(self, record: dict[str, Any]) -> None:
+        spool.append(self._spool, record)
+        self._wake.set()
 
     def _answer(self, event: Event, deadline: float) -> dict[str, Any]:
         """The context for an event. Whoever asked does not wait for it for long: one that comes too late would leave a
@@ -78,10 +85,13 @@ class SharedMemory:
             with lore.store.engine.hurried(left):
                 return {"ok": True, "text": answer(lore, event, self._mode)}
 
-    def _wait_for_digest(self, moment: str) -> None:
+    def _wait_for_digest(self, moment: str, kept: Meanwhile) -> None:
         """Answers that depend on what the session did just before wait a moment for that."""
+        if moment not in (COMPACTED, AGENT_START):
+            return
+        kept.result()
         deadline = time.monotonic() + DIGEST_S
-        while moment in (COMPACTED, AGENT_START) and spool.waits(self._spool) and time.monotonic() < deadline:
+        while spool.waits(self._spool) and time.monotonic() < deadline:
             time.sleep(0.01)
 
     @property

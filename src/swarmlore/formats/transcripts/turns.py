@@ -26,7 +26,7 @@ _MOST_FILES = 20
 _MARGIN = 12_000
 _MOST_WAITING = 200
 _MOST_PARTS = 1_000
-_OUR_MARK = "=== swarmlore notes"
+_OUR_MARKS = ("=== swarmlore notes", "» (from ")
 
 
 @frozen
@@ -129,7 +129,7 @@ def short(value: str) -> str:
 
 def _excerpt(text: str, head: int, tail: int) -> str:
     """The beginning and the end of a text, without secrets and without what came from our own memory."""
-    if _OUR_MARK in text:
+    if any(mark in text for mark in _OUR_MARKS):
         from swarmlore.rules.block import strip_blocks
 
         text = strip_blocks(text)

@@ -141,7 +141,12 @@ class Desk:
             raise InvalidInput("this needs a yes, and nobody can be asked", "add --yes")
         _write(sys.stderr, clean(question) + " [y/N] ")
         sys.stderr.flush()
-        if sys.stdin.readline().strip().lower() not in YES:
+        try:
+            said = sys.stdin.readline()
+        except KeyboardInterrupt:
+            _write(sys.stderr, "\n")  # the next prompt stands on a line of its own
+            raise
+        if said.strip().lower() not in YES:
             raise InvalidInput("nothing was changed", "answer y, or add --yes")
 
     @property

@@ -35,7 +35,9 @@ def _clients(lore: Lore) -> Iterator[Check]:
 
     for found in clients_of(lore):
         if found.installed and found.to_do:
-            yield Check("client", "warn", f"{found.title}: {found.to_do[0]}", "swarmlore status tells more")
+            said = found.to_do[0]
+            whose = "" if found.title in said else f"{found.title}: "
+            yield Check("client", "warn", whose + said, "swarmlore status tells more")
         elif found.installed:
             yield Check("client", "ok", f"{found.title}: installed")
         elif found.found:

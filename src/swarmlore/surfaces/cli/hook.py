@@ -20,8 +20,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: Desk) -> int:
     from swarmlore.hooks.entry import run as serve
-    from swarmlore.surfaces.alone import answer
+    from swarmlore.surfaces.alone import answer, digest_afterwards
 
     given = {"--home": desk.home, "--socket": desk.args.socket, "--spool": desk.args.spool}
     options = [word for name, value in given.items() if value for word in (name, value)]
-    return serve([desk.args.client, desk.args.event, *options], answer)
+    return serve([desk.args.client, desk.args.event, *options], answer, digest_afterwards)

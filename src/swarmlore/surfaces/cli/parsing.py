@@ -98,7 +98,12 @@ def count(text: str) -> int:
 
 def place(text: str) -> int:
     """A whole number from 0."""
-    return 0 if text == "0" else count(text)
+    if text == "0":
+        return 0
+    try:
+        return count(text)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0") from None
 
 
 def number(text: str) -> float:

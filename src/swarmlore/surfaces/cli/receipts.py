@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import count
+
+if TYPE_CHECKING:
+    from swarmlore.lore import Lore
+    from swarmlore.records import Receipt
 
 EXAMPLES = ("swarmlore receipts", "swarmlore receipts --session 0190-abcd --limit 5")
 
@@ -20,4 +26,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(desk: Desk) -> int:
     with desk.open() as lore:
         found = lore.receipts(desk.args.session, desk.args.limit)
-        return desk.show(lambda: {"receipts": plain(found)}, lambda page: render.receipts(found, page))
+        if not found and lore.caller.role == "worker":
+            desk.note("an agent sees its own receipts; a person at a terminal sees all")
+        texts = {} if desk.json else _texts(lore, found)
+    return desk.show(lambda: {"receipts": plain(found)}, lambda page: render.receipts(found, texts, page))
+
+
+def _texts(lore: Lore, found: Sequence[Receipt]) -> dict[str, str]:
+    """The lesson lines of the memories in receipts; looking at them here is no use of them, and is not counted."""
+    from swarmlore.rules.block import lesson_line
+
+    ids = {item.memory for receipt in found for item in (*receipt.shown, *receipt.cut)}
+    with lore.acting():
+        memories = (lore.store.get(lore.caller, id) for id in ids)
+        return {memory.id: lesson_line(memory) for memory in memories if memory}
