@@ -26,7 +26,7 @@ class Hooks:
     def __init__(self, home: Path, folder: Path, **env: str) -> None:
         self.home = home
         self.folder = folder
-        self.env = {**os.environ, "SWARMLORE_EMBEDDER_KIND": "none", **env}
+        self.env = {**os.environ, "SWARMLORE_EMBEDDER_KIND": "none", "COLUMNS": "", **env}  # lines stay whole
         self.took = 0.0
 
     def run(self, event: str, data: object, client: str = "claude") -> str:

@@ -119,7 +119,7 @@ def test_a_locked_store_is_still_read_in_time(hooks: Hooks, program: str) -> Non
     with other_process(program, str(hooks.home)):
         assert LESSON in hooks.context("SessionStart", payload("SessionStart", source="startup"))
         assert hooks.took < LIMIT_S
-    assert spool.waits(folder)
+        assert spool.waits(folder)
 
 
 def test_a_command_goes_on_where_events_cannot_be_taken_in(hooks: Hooks) -> None:
@@ -128,9 +128,9 @@ def test_a_command_goes_on_where_events_cannot_be_taken_in(hooks: Hooks) -> None
     command = [sys.executable, "-m", "swarmlore", "list", "--home", str(hooks.home)]
     with other_process(HOLD_LOCK, str(hooks.home)):
         done = subprocess.run(command, env=hooks.env, cwd=hooks.folder, capture_output=True, text=True, check=True)
+        assert spool.waits(folder)
     assert LESSON in done.stdout
     assert "could not be taken in yet" in done.stderr
-    assert spool.waits(folder)
 
 
 def test_a_spool_that_cannot_be_written_does_not_hide_what_is_known(hooks: Hooks) -> None:
@@ -211,7 +211,17 @@ def test_events_wait_for_a_server_that_is_down(hooks: Hooks) -> None:
     server().empty()
     hooks.env["SWARMLORE_STORE_URL"] = server().url
     assert "pnpm" in hooks.context("SessionStart", payload("SessionStart", "s2", source="startup"))
-    assert not spool.waits(spool_dir(str(hooks.home)))
+    hooks.wait_until_digested()
+
+
+def test_a_client_in_the_terminal_of_another_sees_nothing_private_of_that(hooks: Hooks) -> None:
+    hooks.env["CLAUDECODE"] = "1"
+    for agent, text in (("claude", LESSON), ("codex", "The release notes are written by hand in NEWS.md")):
+        with Lore.open(hooks.home, cwd=hooks.folder, env={**hooks.env, "SWARMLORE_AGENT": agent}) as lore:
+            lore.remember(text, tier="agent")
+    text = hooks.context("SessionStart", payload("SessionStart", source="startup"), client="codex")
+    assert "NEWS.md" in text
+    assert LESSON not in text
 
 
 # --- events that cannot be digested
@@ -305,6 +315,17 @@ def test_nobody_waits_for_a_long_transcript_and_it_is_read_later(hooks: Hooks, t
     hooks.wait_until_digested()  # by a process that the hook left behind
     with Lore.open(hooks.home, cwd=hooks.folder) as lore:
         assert any("secrets are mounted" in memory.text for memory in lore.list())
+
+
+def test_in_a_hurry_a_long_transcript_is_left_and_what_comes_after_it_is_not(hooks: Hooks, tmp_path: Path) -> None:
+    transcript = tmp_path / "s1.jsonl"
+    transcript.write_text("{}\n" * 300_000)
+    hooks.run("SessionEnd", payload("SessionEnd", transcript_path=str(transcript), reason="other"))
+    hooks.run("PostToolUse", payload("PostToolUse", "s2", tool_name="Bash", tool_use_id="t"))
+    with Lore.open(hooks.home, cwd=hooks.folder) as lore:
+        told = [Digester(lore).drain(hurry=True).new for _ in range(2)]
+        assert [*told, Digester(lore).drain().new] == [1, 0, 1]
+    assert not spool.waits(spool_dir(str(hooks.home)))
 
 
 def test_an_event_of_the_future_does_not_make_others_count_twice(hooks: Hooks) -> None:

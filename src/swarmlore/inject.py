@@ -150,7 +150,7 @@ class Injector:
             return room.reason
         if not hits:
             return silence or "nothing relevant"
-        return "everything relevant was shown already or did not fit"
+        return "everything relevant is in the context already, or did not fit"
 
     def _recorded(self, request: BlockRequest, composed: Composed, reason: str, now: float) -> Block:
         receipt = Receipt(

@@ -61,7 +61,8 @@ def _request(lore: Lore, event: Event) -> dict[str, Any] | None:
     """Cue and files of a moment; None where a tool touches nothing that anybody could know about."""
     if event.moment == e.BEFORE_TOOL:
         files = tuple(path for name in event.files if (path := _inside(name, lore.project.root)))
-        cue = f"{' '.join(files)}: {event.change}" if event.change else " ".join(files)
+        # A path alone says too little to look for more than what cites it; what is about to be written says enough.
+        cue = f"{' '.join(files)}: {event.change}" if event.change else ""
         return {"cue": cue, "files": files} if files else None
     if event.moment == e.TOOL_FAILED:
         return {"cue": _error_cue(event)}
@@ -72,10 +73,10 @@ def _request(lore: Lore, event: Event) -> dict[str, Any] | None:
 
 def _error_cue(event: Event) -> str:
     """The error as it is, of a long one the telling lines; the command where the error alone says little."""
-    error = event.error
-    if len(error) > ERROR_CHARS:
-        from swarmlore.text.error_lines import error_excerpt
+    from swarmlore.text.error_lines import error_excerpt, stable_lines
 
+    error = stable_lines(event.error)
+    if len(error) > ERROR_CHARS:
         error = error_excerpt(error, ERROR_CHARS)
     return error if len(error) >= LITTLE_CHARS else f"{event.command[:200]}\n{error}".strip()
 

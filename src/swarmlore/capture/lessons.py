@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 MOST_A_SESSION = 10
 TOLD_KEPT = 40
 SITUATION_CHARS = 400
+RECENT_ATTEMPTS = 3
 TRANSCRIPT_BYTES = 8_000_000  # of its end
 QUICK_BYTES = 600_000  # of a transcript that is read while somebody waits: a third of a second
 _HANDLE = r"\b[0-9a-f]{6,32}\b"
@@ -62,7 +63,8 @@ def _corrections(lore: Lore, event: Event, session: Session) -> Changes:
         return {}  # whoever prompts a sub-agent is an agent
     found = find_corrections(event.prompt, str(session.extra.get("last_said", "")))
     before = str(session.extra.get("last_prompt", "")) or event.prompt
-    return _keep(lore, event, session, (_under(item, before, "prompt") for item in found))
+    under = {"correction": before}  # what holds in general was not asked for by the task before
+    return _keep(lore, event, session, (_under(item, under.get(item.kind, event.prompt), "prompt") for item in found))
 
 
 def _comments(lore: Lore, event: Event, session: Session) -> Changes:
@@ -227,7 +229,7 @@ def _under(item: Found, text: str, via: str) -> Found:
 
 def _situation(session: Session) -> Changes:
     """Where something was learned: at the last error, else at the last prompt."""
-    errors = [item["error"] for item in attempts_of(session.extra) if item.get("error")]
+    errors = [item["error"] for item in attempts_of(session.extra)[-RECENT_ATTEMPTS:] if item.get("error")]
     if errors:
         return {"situation": str(errors[-1])[-SITUATION_CHARS:], "situation_via": "error"}
     return {"situation": str(session.extra.get("last_prompt", ""))[:SITUATION_CHARS]}

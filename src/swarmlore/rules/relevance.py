@@ -58,6 +58,7 @@ class Relevance:
     bar_size: int = 3_000
     # Of the best ones only those near the first are shown: three instead of five, and hardly an answer is lost.
     near_best: float = 0.2
+    share_of_best: float = 0.25  # and where even the best is weak, not everything that is a little weaker
 
 
 DEFAULT = Relevance()
@@ -154,5 +155,8 @@ def bar(size: int, rules: Relevance = DEFAULT) -> float:
 
 def near_best(scores: Sequence[float], limit: int, rules: Relevance = DEFAULT) -> int:
     """How many of the descending scores to show: at most `limit`, none far below the first."""
-    near = [score for score in scores[:limit] if scores[0] - score <= rules.near_best]
+    if not scores:
+        return 0
+    least = max(scores[0] - rules.near_best, scores[0] * rules.share_of_best)
+    near = [score for score in scores[:limit] if score >= least]
     return len(near)

@@ -25,7 +25,9 @@ def answer(event: Event, places: Places) -> str:
 
     if event.moment not in TRIGGERS:
         return ""
-    env = {**os.environ, "SWARMLORE_STORE_LOCK_TIMEOUT_S": str(WAIT_S)}
+    # Who acts is who reported the event, not the agent in whose terminal its client was started.
+    agent = os.environ.get("SWARMLORE_AGENT") or event.client
+    env = {**os.environ, "SWARMLORE_AGENT": agent, "SWARMLORE_STORE_LOCK_TIMEOUT_S": str(WAIT_S)}
     with Lore.open(places.home, cwd=event.cwd or places.home, client=event.client, env=env) as lore:
         if event.moment in STANDING:  # the others are answered first, and digested afterwards
             _digest(lore)

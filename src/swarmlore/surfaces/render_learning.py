@@ -40,14 +40,17 @@ def recorded(outcome: Outcome, page: Page) -> str:
     return "\n".join(lines)
 
 
-def primed(begin: Primed, page: Page) -> str:
+def primed(begin: Primed, comments: str, page: Page) -> str:
+    """The memories to begin with, then the newest comments on beads."""
     lines = [page.paint("bold", clean(begin.project.removesuffix("/.git")))]
     lines.append(f"stack: {', '.join(map(clean, begin.stacks))}" if begin.stacks else "no known stack")
     heads = (("about this" if begin.topic else "worth knowing", begin.relevant), ("learned lately", begin.recent))
     for head, hits in heads:
         if hits:
             lines += ["", page.paint("bold", head), *(_line(hit, page) for hit in hits)]
-    return "\n".join(lines if begin.relevant or begin.recent else [*lines, "Nothing is remembered yet."])
+    if comments:
+        lines += ["", *map(clean, comments.splitlines())]
+    return "\n".join(lines if begin.relevant or begin.recent or comments else [*lines, "Nothing is remembered yet."])
 
 
 def _line(hit: Hit, page: Page) -> str:

@@ -61,6 +61,11 @@ def error_excerpt(output: str, limit: int = 300) -> str:
     return "\n".join(lines[place] for place in sorted(kept))[:limit]
 
 
+def stable_lines(output: str) -> str:
+    """All of an output that says something, each line once."""
+    return "\n".join(_lines(output))
+
+
 def error_line(output: str, limit: int = 120) -> str:
     """The one line that tells most."""
     lines = _lines(output)

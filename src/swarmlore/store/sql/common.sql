@@ -138,7 +138,7 @@ SELECT work, count(*) FROM pending JOIN memory ON memory.seq = pending.memory_se
 WHERE partition IN (:list:partitions) GROUP BY work
 
 -- name: has_other_partitions
-SELECT 1 FROM partition WHERE id NOT IN (:list:partitions) LIMIT 1
+SELECT 1 FROM partition WHERE NOT id IN (:list:partitions) LIMIT 1
 
 -- name: list_pending
 SELECT memory_seq, situation_seq, attempts, error FROM pending WHERE work = :work ORDER BY memory_seq LIMIT :limit

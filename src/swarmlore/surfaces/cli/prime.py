@@ -17,7 +17,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk) -> int:
+    from swarmlore.formats.beads import session_text
+
     topic = given_text(desk.args.topic)
     with desk.open() as lore:
         primed = lore.prime(topic)
-        return desk.show(lambda: plain(primed), lambda page: render_learning.primed(primed, page))
+        comments = session_text(lore.project.root)
+    return desk.show(
+        lambda: {**plain(primed), "comments": comments}, lambda page: render_learning.primed(primed, comments, page)
+    )
