@@ -53,7 +53,9 @@ class Hooks:
         if not answer:
             return ""
         told = json.loads(answer)
-        assert set(told) == {"hookSpecificOutput"}
+        assert set(told) <= {"hookSpecificOutput", "systemMessage"}
+        if "hookSpecificOutput" not in told:
+            return ""
         assert told["hookSpecificOutput"]["hookEventName"] == event
         return str(told["hookSpecificOutput"]["additionalContext"])
 

@@ -44,7 +44,7 @@ class Work:
         with self.open() as lore:
             siblings = Siblings(lore)
             assert Digester(lore, siblings).drain().bad == 0
-            return answer(siblings.of_event(made), made, "keyword")
+            return answer(siblings.of_actor(made), made, "keyword")
 
     def prompt(self, text: str, **facts: Any) -> str:
         return self.send("UserPromptSubmit", prompt=text, **facts)
@@ -358,3 +358,16 @@ def test_the_fuller_the_context_the_less_is_given(work: Work, tmp_path: Path, us
     receipt = work.receipts()[0]
     assert receipt.headroom == pytest.approx(1 - used / 258_400)
     assert given or "room" in receipt.reason or "context" in receipt.reason
+
+
+def test_a_sub_agent_acts_under_its_own_name_and_its_parent_keeps_the_session(work: Work) -> None:
+    work.prompt("build the web client")
+    sub = {"agent_id": "a1", "agent_type": "reviewer"}
+    work.shell('bd comment BD-7 "LEARNED: The API test is slow because the fixture reloads the schema"', **sub)
+    (memory,) = work.memories()
+    assert memory.owner == "claude/reviewer"
+    work.send("SubagentStart", session="s2", **sub)
+    assert work.receipts()[0].agent == "claude/reviewer"
+    with work.open() as lore:
+        assert {session.agent for session in lore.sessions()} == {"claude"}
+    assert work.state()["tool_calls"] == 1

@@ -428,3 +428,13 @@ def test_a_payload_error_names_no_content() -> None:
 
         read(BytesIO(f'{{"prompt": "{TOKEN}'.encode()))
     assert TOKEN not in str(caught.value)
+
+
+def test_problems_are_told_once_at_the_next_session_start(hooks: Hooks) -> None:
+    hooks.run("UserPromptSubmit", b"no payload")
+    told = json.loads(hooks.run("SessionStart", payload("SessionStart", source="startup")))
+    assert "swarmlore doctor" in told["systemMessage"]
+    assert "hookSpecificOutput" not in told
+    assert hooks.run("SessionStart", payload("SessionStart", "s2", source="startup")) == ""
+    hooks.run("UserPromptSubmit", b"again none")
+    assert hooks.run("SessionStart", payload("SessionStart", "s3", source="startup"), client="codex") == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from swarmlore.capture.state import session_of
-from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.hooks import event as e
 
 if TYPE_CHECKING:
@@ -85,8 +85,9 @@ def _last_prompt(lore: Lore, event: Event) -> str:
     """After a compaction what the session was about; for a sub-agent its task, if the client told it."""
     if event.moment == e.SESSION_START or not event.session:
         return ""
+    client = replace(lore.caller, agent=lore.caller.agent.removesuffix(f"/{event.agent_type}"))  # it keeps the session
     with lore.acting():
-        session = lore.store.session(lore.caller, event.session)
+        session = lore.store.session(client, event.session)
     extra = session.extra if session else {}
     task = str(extra.get("last_task", "")) if event.moment == e.AGENT_START else ""
     return task or str(extra.get("last_prompt", ""))

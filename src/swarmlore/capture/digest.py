@@ -116,7 +116,7 @@ class Digester:
                 return False
             known = store.session(caller, event.session) if event.session else None
         session = known or new_session(event, caller.project, caller.agent)
-        told = _learned(lore, event, session)
+        told = _learned(self._siblings.of_actor(event), event, session)
         after = advance(session, event)
         after = replace(after, extra={**after.extra, **told})
         with lore.acting():

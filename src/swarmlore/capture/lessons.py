@@ -167,7 +167,8 @@ def _cited_in(lore: Lore, event: Event, session: Session, words: str) -> Changes
 def _receipts(lore: Lore, event: Event, session: Session) -> list[Receipt]:
     """What the session was shown and, where a sub-agent speaks, what that was."""
     where = dict.fromkeys((session.id, session_of(event)))
-    return [receipt for id in where if id for receipt in lore.store.receipts(lore.caller, id, limit=200)]
+    whole = replace(lore.caller, role="lead")  # a session and its sub-agents act under several names
+    return [receipt for id in where if id for receipt in lore.store.receipts(whole, id, limit=200)]
 
 
 _WAYS: Mapping[str, tuple[Callable[[Lore, Event, Session], Changes], ...]] = {

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from swarmlore.config import PROJECT_FILE, USER_FILE
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.hooks.event import actor
 from swarmlore.project import Project, find_project
 
 if TYPE_CHECKING:
@@ -32,9 +33,12 @@ class Siblings:
         self._lock = threading.Lock()
 
     def of_event(self, event: Event) -> Lore:
-        """For the client that reported an event, in the project as it was found then."""
-        env = event.extra.get("env")
-        return self._of(_project(event), event.client, env if isinstance(env, Mapping) else {})
+        """For the client that reported an event, in the project as it was found then: it keeps the session."""
+        return self._of(_project(event), event.client, _env(event))
+
+    def of_actor(self, event: Event) -> Lore:
+        """For whoever acts in the event: a sub-agent learns and is given things under a name of its own."""
+        return self._of(_project(event), actor(event), _env(event))
 
     def of_folder(self, folder: str, client: str, env: Mapping[str, str]) -> Lore:
         return self._of(find_project(folder), client, env)
@@ -58,6 +62,11 @@ def _stamp(path: str) -> tuple[int, int]:
     except (OSError, ValueError):
         return 0, 0
     return found.st_mtime_ns, found.st_size
+
+
+def _env(event: Event) -> Mapping[str, str]:
+    env = event.extra.get("env")
+    return env if isinstance(env, Mapping) else {}
 
 
 def _project(event: Event) -> Project:

@@ -68,7 +68,18 @@ def _serve(named: list[str], places: Places, alone: Alone) -> str:
     assert module is not None
     event = make_event(module, named[0], named[1], read(sys.stdin.buffer), round(time.time(), 3))
     text = _hand_over(event, places, alone)
-    return module.encode(named[1], text) if text else ""
+    notice = _notice(places) if event.moment == e.SESSION_START else ""
+    return module.encode(named[1], text, notice) if text or notice else ""
+
+
+def _notice(places: Places) -> str:
+    """One line about problems that nobody was told of yet."""
+    try:
+        if not spool.untold(places.spool):
+            return ""
+    except OSError:
+        return ""
+    return "swarmlore: hooks had problems since the last session; swarmlore doctor tells more"
 
 
 def _hand_over(event: Event, places: Places, alone: Alone) -> str:

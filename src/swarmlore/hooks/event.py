@@ -54,6 +54,7 @@ class Event:
     project: Mapping[str, Any] = field(default_factory=dict)
     loose: bool = False
     agent: str = ""
+    agent_type: str = ""
     transcript: str = ""
     source: str = ""
     prompt: str = ""
@@ -67,6 +68,11 @@ class Event:
     error: str = ""
     said: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def actor(event: Event) -> str:
+    """Whose name an event stands under: its client's or, for a sub-agent, also what kind of one it is."""
+    return f"{event.client}/{event.agent_type}" if event.agent and event.agent_type else event.client
 
 
 _EMPTY: tuple[object, ...] = ("", (), {}, None, False, 0)

@@ -42,7 +42,7 @@ def make_event(client: ModuleType, client_name: str, name: str, payload: Mapping
     moment = client.moment(name, payload)
     cwd = _path(facts["cwd"]) or _here()
     told = {
-        **{key: _short(facts[key]) for key in ("session", "agent", "source", "tool_name")},
+        **{key: _short(facts[key]) for key in ("session", "agent", "agent_type", "source", "tool_name")},
         **{key: excerpt(facts[key], *_KEPT[key]) for key in _KEPT},
         "said": excerpt(facts["said"], *_SAID),
         "files": tuple(_absolute(path, cwd) for path in facts["files"][:_MOST_FILES] if _path(path)),

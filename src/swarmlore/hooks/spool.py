@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 EVENTS = "events.jsonl"
 TAKEN = "taken-"
 PROBLEMS = "problems.jsonl"
+TOLD = "problems.told"
 MOST_PROBLEM_BYTES = 100_000
 MOST_LINE = 1_000_000
 
@@ -110,6 +111,20 @@ def _write(fd: int, data: bytes) -> None:
     except OSError:
         os.ftruncate(fd, end)
         raise
+
+
+def untold(folder: str) -> bool:
+    """Whether problems came since somebody was told of them; from now on they count as told."""
+    try:
+        newest = os.stat(os.path.join(folder, PROBLEMS)).st_mtime_ns
+    except OSError:
+        return False
+    told = os.path.join(folder, TOLD)
+    if os.path.exists(told) and os.stat(told).st_mtime_ns >= newest:
+        return False
+    os.close(os.open(told, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+    os.utime(told)
+    return True
 
 
 # For those who digest

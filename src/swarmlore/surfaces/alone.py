@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 
 from swarmlore.frozen import TYPE_CHECKING
 
@@ -21,12 +22,13 @@ def answer(event: Event, places: Places) -> str:
     """The context for a moment of a session, or ''."""
     from swarmlore.capture.answering import STANDING, TRIGGERS
     from swarmlore.capture.answering import answer as answer_event
+    from swarmlore.hooks.event import actor
     from swarmlore.lore import Lore
 
     if event.moment not in TRIGGERS:
         return ""
     # Who acts is who reported the event, not the agent in whose terminal its client was started.
-    agent = os.environ.get("SWARMLORE_AGENT") or event.client
+    agent = os.environ.get("SWARMLORE_AGENT") or actor(event)
     env = {**os.environ, "SWARMLORE_AGENT": agent, "SWARMLORE_STORE_LOCK_TIMEOUT_S": str(WAIT_S)}
     with Lore.open(places.home, cwd=event.cwd or places.home, client=event.client, env=env) as lore:
         if event.moment in STANDING:  # the others are answered first, and digested afterwards
@@ -53,6 +55,10 @@ def digest_afterwards(places: Places) -> None:
 
         with Lore.open(places.home, cwd=places.home, client="hook") as lore:
             Digester(lore).drain(LIMIT_S)
+    except Exception as error:  # noqa: BLE001 - nobody waits; the doctor is told
+        from swarmlore.hooks.spool import note_problem
+
+        note_problem(places.spool, {"at": time.time(), "hook": "digest", "what": type(error).__name__})
     finally:
         os._exit(0)  # whatever happened: this is a copy of a hook, and must not go on as one
 

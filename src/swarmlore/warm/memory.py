@@ -77,7 +77,7 @@ class SharedMemory:
     def _answer(self, event: Event, deadline: float) -> dict[str, Any]:
         """The context for an event. Whoever asked does not wait for it for long: one that comes too late would leave a
         receipt of what nobody was shown."""
-        lore = self._siblings.of_event(event)
+        lore = self._siblings.of_actor(event)
         with lore.acting():
             left = deadline - time.monotonic()
             if left <= 0:

@@ -52,6 +52,7 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
         "session": text(payload, "session_id"),
         "cwd": text(payload, "cwd"),
         "agent": text(payload, "agent_id"),
+        "agent_type": text(payload, "agent_type"),
         "transcript": text(payload, "agent_transcript_path", "transcript_path"),
         "source": text(payload, "source", "trigger", "reason"),
         "prompt": unwrap(text(payload, "prompt")),
@@ -89,11 +90,7 @@ def _output(response: Any) -> str:
     return words_of(response)
 
 
-def encode(name: str, context: str) -> str:
-    """The answer that puts a text into the context."""
-    return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}})
-
-
-def tell(message: str) -> str:
-    """The answer that shows a person a line."""
-    return json.dumps({"systemMessage": message})
+def encode(name: str, context: str, notice: str = "") -> str:
+    """The answer that puts a text into the context, and shows the person a line."""
+    given = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}} if context else {}
+    return json.dumps({**given, "systemMessage": notice} if notice else given)

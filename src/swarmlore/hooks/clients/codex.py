@@ -49,10 +49,6 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def encode(name: str, context: str) -> str:
-    return claude.encode(name, context)
-
-
-def tell(message: str) -> str:
-    """It shows no line to a person from every hook; the next `doctor` does."""
-    return ""
+def encode(name: str, context: str, notice: str = "") -> str:
+    """The answer that puts a text into the context. A line for the person has no place in it; `doctor` has it."""
+    return claude.encode(name, context) if context else ""
