@@ -26,7 +26,7 @@ from pathlib import Path
 import corpus
 from speed import fill_vectors
 from swarmlore import Lore
-from swarmlore.hooks import wire
+from swarmlore.hooks import spool, wire
 from swarmlore.hooks.places import socket_path, spool_dir
 from swarmlore.records import Draft
 from timing import SCRIPT, Command, environment, interleaved, ratios
@@ -63,6 +63,13 @@ def fill(home: str, rows: int) -> None:
         done = lore.remember_many(Draft(text) for text in corpus.lessons(rows, 7))
         assert sum(done.outcomes.values()) > rows * 0.98, done.outcomes
         fill_vectors(lore)
+
+
+def digested(home: str) -> None:
+    """Wait for the process that a hook leaves behind to digest what it reported."""
+    deadline = time.monotonic() + 30
+    while spool.waits(spool_dir(home)) and time.monotonic() < deadline:
+        time.sleep(0.02)
 
 
 @contextmanager
@@ -125,7 +132,7 @@ def main() -> None:
         results = {
             "rows": args.rows,
             "spool": ratios(interleaved(captured, env, args.rounds)),
-            "cold": ratios(interleaved(asked, env, args.rounds)),
+            "cold": ratios(interleaved(asked, env, args.rounds, lambda: digested(home))),
         }
         with warm(home):
             results["warm"] = ratios(interleaved({**captured, **asked}, env, args.rounds))

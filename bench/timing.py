@@ -20,14 +20,23 @@ def environment(**more: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | more
 
 
-def interleaved(commands: Mapping[str, Command], env: Mapping[str, str], rounds: int = 25) -> dict[str, float]:
-    """The median milliseconds of each command and of a bare interpreter; a command is made from its round."""
+def interleaved(
+    commands: Mapping[str, Command],
+    env: Mapping[str, str],
+    rounds: int = 25,
+    settle: Callable[[], None] = lambda: None,
+) -> dict[str, float]:
+    """The median milliseconds of each command and of a bare interpreter; a command is made from its round.
+
+    `settle` waits, untimed, for what a command leaves running behind it.
+    """
     times: dict[str, list[float]] = {name: [] for name in (BARE, *commands)}
     for number in range(rounds):
         times[BARE].append(_time([sys.executable, "-c", "pass"], b"", env))
         for name, make in commands.items():
             words, given = make(number)
             times[name].append(_time(words, given, env))
+            settle()
     return {name: statistics.median(found) * 1000 for name, found in times.items()}
 
 

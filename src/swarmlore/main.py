@@ -23,7 +23,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] == ["hook"] and not {"-h", "--help"} & set(words):
-        return _hook(words[1:])
+        code = _hook(words[1:])
+        if argv is None:
+            _leave_at_once(code)
+        return code
     from swarmlore.surfaces.cli.desk import Desk
 
     desk = Desk(words)
@@ -45,6 +48,13 @@ def _hook(words: list[str]) -> int:
     from swarmlore.hooks.entry import run
 
     return run(words, _answer_alone, _digest_afterwards)
+
+
+def _leave_at_once(code: int) -> None:
+    """A client waits for the end of the process, and taking an interpreter apart takes longer than starting one. By now
+    everything is written and closed."""
+    _drop_broken_streams()
+    os._exit(code)
 
 
 def _answer_alone(event: Event, places: Places) -> str:

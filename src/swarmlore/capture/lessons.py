@@ -46,7 +46,9 @@ def learn(lore: Lore, event: Event, session: Session) -> Changes:
 
 
 def takes_long(event: Event) -> bool:
-    """Whether an event is too much for a process that a client waits for: a long transcript comes with it."""
+    """Whether an event is too much for a process that a client waits for: files or a long transcript come with it."""
+    if event.moment == e.SESSION_START:
+        return True
     if _transcript not in _WAYS.get(event.moment, ()):
         return False
     try:
