@@ -40,6 +40,8 @@ bench: setup
 	$(BIN)/python bench/team.py
 	$(BIN)/python bench/freshness.py
 	$(BIN)/python bench/freshness.py --cost 1000
+	$(BIN)/python bench/learns.py --seeds 3
+	$(BIN)/python bench/year.py
 
 bench-large: setup
 	$(BIN)/python bench/large.py
@@ -48,12 +50,12 @@ torture: setup
 	$(BIN)/python torture/kill.py --writers 8 --kills 200
 	$(BIN)/python torture/kill.py --writers 8 --kills 60 --postgres
 	$(BIN)/python torture/sessions.py --sessions 60 --kills 15
-	$(BIN)/python -m pytest -q -n 2 tests/test_store_machine.py --hypothesis-profile=torture
+	$(BIN)/python -m pytest -q -n 2 tests/test_store_machine.py tests/test_life_machine.py --hypothesis-profile=torture
 
 torture-long: setup
 	$(BIN)/python torture/kill.py --writers 8 --kills 400 --postgres
 	$(BIN)/python torture/sessions.py
-	$(BIN)/python -m pytest -q tests/test_store_machine.py --hypothesis-profile=torture-long
+	$(BIN)/python -m pytest -q tests/test_store_machine.py tests/test_life_machine.py --hypothesis-profile=torture-long
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

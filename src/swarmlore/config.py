@@ -114,6 +114,33 @@ class LifeSettings:
 
 
 @frozen
+class ReportSettings:
+    max_stale: float = _setting(0.25, "share of lessons whose cited code has changed", low=0.0, high=1.0, project=True)
+    max_duplicates: float = _setting(0.1, "share of lessons that repeat another", low=0.0, high=1.0, project=True)
+    max_harmful: float = _setting(0.1, "share of lessons that did more harm than good", low=0.0, high=1.0, project=True)
+    max_unused: float = _setting(0.75, "share of lessons that were never shown", low=0.0, high=1.0, project=True)
+    max_junk: float = _setting(0.8, "share of lessons with any of these", low=0.0, high=1.0, project=True)
+    min_given: float = _setting(0.01, "share of moments at which something was given", low=0.0, high=1.0, project=True)
+    unused_after_days: float = _setting(60.0, "days before a lesson that was never shown counts", low=0.0,
+                                        high=36500.0, project=True)  # fmt: skip
+    min_lessons: int = _setting(20, "fewer lessons are not judged", low=0, high=1_000_000, project=True)
+
+
+@frozen
+class InstinctSettings:
+    start: float = _setting(0.5, "confidence of a new instinct", low=0.0, high=1.0, project=True)
+    reinforced: float = _setting(0.1, "what a confirmation adds", low=0.0, high=1.0, project=True)
+    highest: float = _setting(0.9, "most that confirmations can reach", low=0.0, high=1.0, project=True)
+    contradicted: float = _setting(0.2, "what a contradiction takes", low=0.0, high=1.0, project=True)
+    stale_days: int = _setting(30, "days without a confirmation that cost some", low=1, high=36500, project=True)
+    stale: float = _setting(0.1, "what so many days cost", low=0.0, high=1.0, project=True)
+    prune_below: float = _setting(0.3, "confidence below which one is pruned", low=0.0, high=1.0, project=True)
+    prune_days: int = _setting(90, "prune --stale: days without a confirmation", low=1, high=36500, project=True)
+    promote_from: float = _setting(0.8, "confidence from which a universal one may become a note", low=0.0, high=1.0,
+                                   project=True)  # fmt: skip
+
+
+@frozen
 class EmbedderSettings:
     kind: str = _setting("minilm", "minilm, openai, wordllama, fastembed or none")
     model: str = _setting("", "model name, where the kind has several")
@@ -151,6 +178,8 @@ class Settings:
     inject: InjectSettings = field(default_factory=InjectSettings)
     knowledge: KnowledgeSettings = field(default_factory=KnowledgeSettings)
     life: LifeSettings = field(default_factory=LifeSettings)
+    report: ReportSettings = field(default_factory=ReportSettings)
+    instincts: InstinctSettings = field(default_factory=InstinctSettings)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
     writer: WriterSettings = field(default_factory=WriterSettings)
     origins: Mapping[str, str] = field(default_factory=dict)
@@ -184,6 +213,8 @@ _SECTIONS: dict[str, Any] = {
     "inject": InjectSettings,
     "knowledge": KnowledgeSettings,
     "life": LifeSettings,
+    "report": ReportSettings,
+    "instincts": InstinctSettings,
     "embedder": EmbedderSettings,
     "writer": WriterSettings,
 }

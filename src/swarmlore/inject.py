@@ -19,6 +19,8 @@ from swarmlore.typed import choose, make
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.patterns import Patterns
+
 CUE_CHARS = 400
 READ_CHARS = 20_000  # of a cue; redacted before it is cut, so that no half of a secret stays
 RECEIPT_S = 2.0  # for other writers: an agent waits
@@ -26,6 +28,9 @@ COMPACTION = "compaction"
 FLOOR_CHARS = 300
 SHOWN_EARLIER = "shown earlier in this session"
 SAID_HERE = "learned in this session"
+TASK = "task"
+WITH_APPROACHES = ("default", "lane")  # the blocks of the other systems hold lessons only
+APPROACHES = 1  # proven, and as many to avoid: before a task they are told unasked
 SPARE = 3  # hits per place in the block: trust, authors and what was shown before cut some
 
 
@@ -54,9 +59,16 @@ class Injector:
     """From a cue to a fenced block and its receipt."""
 
     def __init__(
-        self, store: Store, caller: Caller, settings: Settings, recaller: Recaller, new_id: Callable[[], str]
+        self,
+        store: Store,
+        caller: Caller,
+        settings: Settings,
+        recaller: Recaller,
+        patterns: Patterns,
+        new_id: Callable[[], str],
     ) -> None:
         self._store = store
+        self._patterns = patterns
         self._caller = caller
         self._settings = settings
         self._recaller = recaller
@@ -92,10 +104,13 @@ class Injector:
         return found | {item.id: SAID_HERE for item in said if item.source_ref.get("session") == request.session}
 
     def _found(self, request: BlockRequest, query: Query, now: float) -> tuple[list[Hit], str]:
-        """What cites the files, what fits the cue, what a session begins with: in this order, each once."""
+        """What cites the files, what fits the cue, how to go about a task, what a session begins with: each once."""
         hits, silence = self._recaller.relevant(query, now) if request.cue else ([], "")
         if request.files:
             hits = [*self._recaller.about(request.files, query, now), *hits]
+        hits = self._patterns.told(hits, now)
+        if (request.standing or request.trigger == TASK) and query.profile in WITH_APPROACHES:
+            hits = [*hits, *self._patterns.listed(now, APPROACHES)]
         if request.standing:
             hits = [*hits, *self._recaller.standing(query, now)]
         once: dict[str, Hit] = {}

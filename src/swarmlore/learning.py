@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from swarmlore.errors import InvalidInput
+from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.frozen import TYPE_CHECKING, fields, frozen, replace
 from swarmlore.records import Caller, Memory, Outcome, Session
 from swarmlore.rules.gate import scrub_value
 from swarmlore.rules.outcomes import FAILURE_MODES, NEUTRAL, credited, outcome_score, rated, verdict_of, witnessed
+from swarmlore.rules.patterns import Criterion, criteria_of
 from swarmlore.store.base import Operation
 from swarmlore.store.history import RATED
 from swarmlore.store.store import Store
@@ -19,19 +20,23 @@ from swarmlore.typed import choose, make
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.patterns import Patterns
+
 MAX_TEXT = 4_000  # of a summary or an evaluation
 MAX_NAME = 200  # of a task, a strategy, a path
 MAX_ITEMS = 100
+JUDGED = 2_000  # newest tasks that the weights of criteria are made of
 _TEXTS = ("summary", "evaluation")
-_NAMES = ("session", "task", "strategy")
+_NAMES = ("session", "task", "strategy", "agent")
 _LISTS = ("files", "criteria", "cited", "applied")
 
 
 @frozen
 class Report:
-    """What was said about the end of a task. `cited` and `applied` name memories by handle or id.
+    """What was said about the end of a task. `cited` and `applied` name memories by handle or id, `agent` whose task
+    it was where a lead reports for another.
 
-    Duration, errors and retries that nobody reports are those that hooks counted in the session, if they did.
+    Duration, errors, retries and files that nobody reports are those of the session, if hooks counted them.
     """
 
     success: bool
@@ -48,6 +53,7 @@ class Report:
     failure_mode: str = ""
     cited: tuple[str, ...] = ()
     applied: tuple[str, ...] = ()
+    agent: str = ""
 
 
 @frozen
@@ -62,10 +68,11 @@ class _Used:
 class Learning:
     """Ratings and outcomes in one store, for one caller."""
 
-    def __init__(self, store: Store, caller: Caller, operation: Callable[[str], Operation]) -> None:
+    def __init__(self, store: Store, caller: Caller, operation: Callable[[str], Operation], patterns: Patterns) -> None:
         self._store = store
         self._caller = caller
         self._operation = operation
+        self._patterns = patterns
 
     def rate(self, memory: Memory, helpful: bool) -> Memory:
         """Count one rating; it can be undone."""
@@ -79,12 +86,26 @@ class Learning:
     def record(self, facts: Mapping[str, Any], resolve: Callable[[str], Memory]) -> Outcome:
         """Record how a task ended and credit the memories shown for it, in one transaction."""
         report = report_of(facts)
+        self._check_agent(report.agent)
         named = {name: [resolve(ref) for ref in getattr(report, name)] for name in ("cited", "applied")}
         act = self._operation("outcome")
-        return self._store.perform(act, lambda act: self._record(act, report, named))
+        strategy = self._patterns.draft(report.strategy, act) if report.strategy else None
+        return self._store.perform(act, lambda act: self._record(act, report, named, strategy))
 
-    def _record(self, act: Operation, report: Report, named: Mapping[str, list[Memory]]) -> Outcome:
-        session = self._store.session(self._caller, report.session) if report.session else None
+    def criteria(self, now: float) -> tuple[Criterion, ...]:
+        """What the criteria are worth by which tasks were judged, from the outcomes that the caller may see."""
+        found = self._store.outcomes(self._caller, limit=JUDGED)
+        return criteria_of(((name, item.verdict, item.at) for item in found for name in item.criteria), now)
+
+    def _check_agent(self, agent: str) -> None:
+        if agent not in ("", self._caller.agent) and not self._caller.leads:
+            raise NotAllowed("this is another agent's task", "only a lead or a person can report for others")
+
+    def _record(
+        self, act: Operation, report: Report, named: Mapping[str, list[Memory]], strategy: Memory | None
+    ) -> Outcome:
+        who = replace(self._caller, agent=report.agent or self._caller.agent)
+        session = self._store.session(who, report.session) if report.session else None
         report = _filled(report, session, act.at)
         score = outcome_score(report.success, report.duration_ms, report.errors or 0, report.retries or 0)
         verdict = verdict_of(score)
@@ -92,11 +113,14 @@ class Learning:
         memories = {id: memory for id in shown if (memory := self._store.get(self._caller, id)) is not None}
         used = _used(report, named, memories.values(), _cited_in(session))
         memories |= {memory.id: memory for listed in named.values() for memory in listed}
-        if verdict != NEUTRAL and not self._store.was_credited(self._caller, report.session, report.task):
+        credited_before = self._store.was_credited(self._caller, report.session, report.task)
+        if verdict != NEUTRAL and not credited_before:
             for memory in memories.values():
                 self._credit(act, memory, verdict, shown.get(memory.id, {}), used)
         outcome = _outcome(act, report, score, verdict, used, tuple(id for id in shown if id in memories))
-        self._store.put_outcome(self._caller, outcome)
+        if strategy is not None and not credited_before:
+            self._patterns.observe(act, strategy, outcome)
+        self._store.put_outcome(who, outcome)
         return outcome
 
     def _credit(self, act: Operation, memory: Memory, verdict: str, cues: Mapping[str, str], used: _Used) -> None:
@@ -133,12 +157,24 @@ def _filled(report: Report, session: Session | None, now: float) -> Report:
     counted = {name: known.extra.get(name) if known else None for name in ("errors", "retries")}
     figures = {name: value if isinstance(value, int) and value >= 0 else 0 for name, value in counted.items()}
     said = {name: getattr(report, name) for name in figures}
-    lasted = max(0.0, round(1000 * (now - known.started_at))) if known and known.started_at else None
     return replace(
         report,
+        files=report.files or _files_of(known),
         **{name: figures[name] if value is None else value for name, value in said.items()},
-        duration_ms=lasted if report.duration_ms is None else report.duration_ms,
+        duration_ms=_lasted(known, now) if report.duration_ms is None else report.duration_ms,
     )
+
+
+def _lasted(session: Session | None, now: float) -> float | None:
+    """How long a session has taken so far, or took if it is over."""
+    if session is None or not session.started_at:
+        return None
+    return max(0.0, round(1000 * ((session.ended_at or now) - session.started_at)))
+
+
+def _files_of(session: Session | None) -> tuple[str, ...]:
+    listed = session.extra.get("files") if session else ()
+    return tuple(map(str, listed))[:MAX_ITEMS] if isinstance(listed, (list, tuple)) else ()
 
 
 def _cited_in(session: Session | None) -> frozenset[str]:
@@ -162,7 +198,7 @@ def _used(
 def _outcome(
     act: Operation, report: Report, score: float, verdict: str, used: _Used, shown: tuple[str, ...]
 ) -> Outcome:
-    named = ("success", "cited", "applied", "errors", "retries")
+    named = ("success", "cited", "applied", "errors", "retries", "agent")
     said = {spec.name: getattr(report, spec.name) for spec in fields(Report) if spec.name not in named}
     return Outcome(
         act.id,
@@ -171,7 +207,7 @@ def _outcome(
         score,
         verdict,
         project=act.caller.project,
-        agent=act.caller.agent,
+        agent=report.agent or act.caller.agent,
         cited=tuple(sorted(used.cited)),
         applied=tuple(sorted(used.applied)),
         errors=report.errors or 0,

@@ -18,7 +18,8 @@ from swarmlore import config
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.identity import may_change
-from swarmlore.parts import Parts, make_home
+from swarmlore.living import Living
+from swarmlore.parts import make_home
 from swarmlore.project import stacks
 from swarmlore.records import KINDS, LISTED_STATUSES, SOURCES, TIERS, Draft, Query, Session
 from swarmlore.store.memories import Filter
@@ -29,9 +30,13 @@ if TYPE_CHECKING:
 
     from swarmlore.backups import Backup
     from swarmlore.belonging import Identity
+    from swarmlore.curating import Applied, Curated
     from swarmlore.doctor import Check
     from swarmlore.embedding import Progress
     from swarmlore.indexing import IndexedFile
+    from swarmlore.instincts import Instincts
+    from swarmlore.migrating import Migrated
+    from swarmlore.patterns import Pattern
     from swarmlore.prime import Primed
     from swarmlore.recall import Hits
     from swarmlore.records import (
@@ -47,18 +52,22 @@ if TYPE_CHECKING:
         Remembered,
         Stale,
     )
+    from swarmlore.reporting.figures import Report
+    from swarmlore.rules.patterns import Criterion
     from swarmlore.sharing.exchange import Agreed, Founded
     from swarmlore.sharing.importing import Brought
     from swarmlore.sharing.ledger_pass import Synced
     from swarmlore.store.copying import Copied
     from swarmlore.undoing import Undone
+    from swarmlore.why import Why
     from swarmlore.writing import Imported
 
 MOST_LISTED = 10_000_000
 COUNTER_S = 2.0  # for other writers, before a read goes on without having been counted
+MOST_DAYS = 36_500
 
 
-class Lore(Parts):
+class Lore(Living):
     """The service API over one store, for one caller."""
 
     # Remember
@@ -67,13 +76,16 @@ class Lore(Parts):
         """Store one lesson or text through the gate. `facts` are the fields of `Draft`; `defer` leaves the vector."""
         draft = make(Draft, {**facts, "text": text}, "remember")
         with self._changing():
+            self._follow_phases()
             told = self.writing.remember(draft, defer=defer, session=session)
+            self._let_live(told, session)
             self._keep_names()
             return told
 
     def remember_many(self, drafts: Iterable[Draft], progress: Progress | None = None) -> Imported:
         """Store many drafts through the same gate, vectors later; the refused ones are counted and listed."""
         with self._changing():
+            self._follow_phases()
             imported = self.writing.remember_many(drafts, progress)
             self._keep_names()
             return imported
@@ -119,7 +131,7 @@ class Lore(Parts):
         query = self._query(topic.strip(), RELEVANT, "default", None, {})
         with self._looking():
             names = stacks(self.project.root)
-            return prime(self.store, self.caller, self.recaller, query, names, self.now())
+            return prime(self.store, self.caller, self.recaller, self._patterns, query, names, self.now())
 
     def get(self, ref: str) -> Memory:
         """One memory by id, handle or unique prefix, expired ones too; counts as an access."""
@@ -195,6 +207,33 @@ class Lore(Parts):
         with self._guard:
             return tuple(self.store.outcomes(self.caller, session, limit))
 
+    def patterns(self) -> tuple[Pattern, ...]:
+        """How approaches to tasks fared in this project: the best first, those to avoid last."""
+        with self._looking():
+            return self._patterns.all(self.now())
+
+    def criteria(self) -> tuple[Criterion, ...]:
+        """What the criteria are worth by which tasks were judged, from the outcomes that the caller may see."""
+        with self._guard:
+            return self.learning.criteria(self.now())
+
+    def curate(self) -> Curated:
+        """Look over all lessons: what contradicts, repeats, misleads, is outdated or never used, by number."""
+        with self._looking(), self._changing():
+            return self._curating.curate(self.now())
+
+    def apply(self, numbers: Sequence[int]) -> Applied:
+        """Carry out what `curate` recommended under these numbers, as one operation; refused if anything changed."""
+        with self._looking(), self._changing():
+            return self._curating.apply(numbers)
+
+    @property
+    def instincts(self) -> Instincts:
+        """The rules of one sentence in this project's `.agents/instincts.yaml`."""
+        from swarmlore.instincts import Instincts
+
+        return Instincts(self.project.root, self.caller, self.settings.instincts, self.now, self.remember)
+
     # Forget and undo
 
     def forget(self, ref: str, *, erase: bool = False) -> Memory:
@@ -236,6 +275,14 @@ class Lore(Parts):
             if not os.path.exists(os.path.join(self.project.root, ledger)):
                 return ()
             return tuple(commits_naming(self.project.root, f'"{id}"', ledger))
+
+    def why(self, ref: str) -> Why:
+        """Where a memory comes from, what it did, why it ranks as it does, and what would remove it."""
+        from swarmlore.why import explain
+
+        with self._looking():
+            memory = self._resolve(ref)
+            return explain(self.store, self.caller, self.settings, memory, self.cited(memory), self.now())
 
     def history(self, ref: str) -> tuple[AuditRow, ...]:
         """Every change of one memory, oldest first."""
@@ -291,6 +338,20 @@ class Lore(Parts):
         from swarmlore.sharing.importing import write_lines
 
         return write_lines(path, lambda: self.export_lines(format), overwrite=overwrite)
+
+    def migrate(self) -> Migrated:
+        """Take over `.swarm/context.md` of this project and the old hive file of opencode-swarm, each once."""
+        from swarmlore.migrating import Migrated, Migrating, data_dir
+
+        with self._changing():
+            parts = (self.store, self.caller, self.settings, self.writing, self.new_id)
+            moving = Migrating(self.project.root, *parts)
+            context = moving.context(self._operation("migrate"))
+            bring = lambda path: self.exchange.bring(path, "legacy-hive", None)  # noqa: E731 - read once, here
+            hive = moving.hive(data_dir(self._env), bring, self.now())
+            self._keep_names()
+            self._life.trim()
+            return Migrated(context, hive)
 
     def index_file(self, path: str) -> IndexedFile:
         """Take in a file of notes from a watched folder, or what changed in it; where it is gone, its memories go."""
@@ -349,6 +410,21 @@ class Lore(Parts):
         with self._guard:
             return tuple(self.store.receipts(self.caller, session, limit))
 
+    def report(self, days: float = 0.0, *, all_projects: bool = False) -> Report:
+        """What the memory did, per memory, by project and over time, and whether a team's limits for junk are kept.
+
+        `days` looks back that far only; all projects are for a person.
+        """
+        from swarmlore.reporting.making import Reporting
+
+        if not isinstance(days, (int, float)) or not 0 <= days <= MOST_DAYS:  # NaN fails here too
+            raise InvalidInput(f"{days!r} is no number of days", f"from 0 (all of the time) to {MOST_DAYS}")
+        if all_projects and self.caller.role != "person":
+            raise NotAllowed("only a person can see all projects", "leave out all_projects")
+        with self._looking():
+            reporting = Reporting(self.store, self.caller, self.settings, self._look)
+            return reporting.report(days, self.now(), all_projects=all_projects)
+
     # The project
 
     def identity(self) -> Identity:
@@ -383,7 +459,8 @@ class Lore(Parts):
 
         with self._guard:
             loop = Loop(self.home, self.store, self.caller)
-            return (*self._doctor.checks(), *self.exchange.checks(), *loop.checks(self.now()))
+            life = self._life.checks()
+            return (*self._doctor.checks(), *self.exchange.checks(), *life, *loop.checks(self.now()))
 
     def reindex(self, progress: Progress | None = None) -> dict[str, int]:
         """Build every derived index anew from the rows, and embed what has no vector of the current embedder."""
@@ -454,11 +531,6 @@ class Lore(Parts):
             return chosen
         return (*chosen, *(f"stack:{name}" for name in stacks(self.project.root)))
 
-    def _resolve(self, ref: str) -> Memory:
-        if not isinstance(ref, str) or not ref.strip() or len(ref) > 128:
-            raise InvalidInput("that is not an id", "give a handle, an id or the beginning of one")
-        return self.store.resolve(self.caller, ref.strip())
-
     def _check_change(self, memory: Memory) -> None:
         if not may_change(self.caller, memory):
             raise NotAllowed(
@@ -482,12 +554,17 @@ class Lore(Parts):
 
     def _erase(self, memories: Sequence[Memory]) -> None:
         """Erase memories with what they superseded: former wordings are the same text in another row."""
+        from swarmlore.formats.curated import drop as drop_recommendations
+
         with self.store.operation(self._operation("erase")) as operation:
             for memory in memories:
                 for former in self.store.superseded_by(self.caller, memory.id):
                     self.store.erase(operation, former)
-                self.store.erase(operation, memory)
+                if self.store.get(self.caller, memory.id) is not None:  # else it went with another
+                    self._patterns.erase(operation, memory)
+                    self.store.erase(operation, memory)
         self.store.engine.scrub()
+        drop_recommendations(self.home)
 
 
 def _checked(wanted: Filter) -> Filter:

@@ -23,13 +23,18 @@ if TYPE_CHECKING:
 
     from swarmlore.belonging import Belonging
     from swarmlore.config import Settings
+    from swarmlore.curating import Curating
     from swarmlore.doctor import Doctor
     from swarmlore.embedding import Embedding
     from swarmlore.freshness.tree import Budget, Look, Tree
     from swarmlore.indexing import Indexing
     from swarmlore.inject import Injector
     from swarmlore.learning import Learning
+    from swarmlore.life import Life
+    from swarmlore.patterns import Patterns
+    from swarmlore.phases import Phases
     from swarmlore.project import Project
+    from swarmlore.promoting import Promoting
     from swarmlore.recall import Recaller
     from swarmlore.records import Caller
     from swarmlore.sharing.exchange import Exchange
@@ -224,7 +229,9 @@ class Parts:
         """Go on under another id of the same project; the parts that know the old one are made anew."""
         self.caller = replace(self.caller, project=project)
         self.store.act_for(self.caller)
-        for part in ("writing", "recaller", "injector", "learning", "indexing", "exchange", "_doctor"):
+        for part in ("_phases", "_promoting", "_life"):
+            self.__dict__.pop(part, None)
+        for part in ("writing", "recaller", "injector", "learning", "_patterns", "indexing", "exchange", "_doctor"):
             self.__dict__.pop(part, None)
 
     @cached_property
@@ -245,7 +252,28 @@ class Parts:
             self._operation,
             self.new_id,
             lambda: self._tree,
+            lambda: self._phases.current(self.now()),
         )
+
+    @cached_property
+    def _phases(self) -> Phases:
+        from swarmlore.phases import Phases
+
+        return Phases(self.store, self.caller, self.project.root)
+
+    @cached_property
+    def _promoting(self) -> Promoting:
+        from swarmlore.promoting import Promoting
+
+        name = self.project.name
+        parts = (self._operation, lambda: self.writing, self.new_id)
+        return Promoting(self.store, self.caller, self.settings, *parts, name)
+
+    @cached_property
+    def _life(self) -> Life:
+        from swarmlore.life import Life
+
+        return Life(self.store, self.caller, self.settings, self._operation, self._phases, self._promoting)
 
     @cached_property
     def recaller(self) -> Recaller:
@@ -257,13 +285,34 @@ class Parts:
     def injector(self) -> Injector:
         from swarmlore.inject import Injector
 
-        return Injector(self.store, self.caller, self.settings, self.recaller, self.new_id)
+        return Injector(self.store, self.caller, self.settings, self.recaller, self._patterns, self.new_id)
 
     @cached_property
     def learning(self) -> Learning:
         from swarmlore.learning import Learning
 
-        return Learning(self.store, self.caller, self._operation)
+        return Learning(self.store, self.caller, self._operation, self._patterns)
+
+    @cached_property
+    def _patterns(self) -> Patterns:
+        from swarmlore.patterns import Patterns
+
+        return Patterns(self.store, self.caller, lambda draft, act: self.writing.prepare(draft, act))
+
+    @property
+    def _curating(self) -> Curating:
+        from swarmlore.curating import Curating
+        from swarmlore.freshness.tree import WHOLE
+
+        return Curating(
+            self.home,
+            self.store,
+            self.caller,
+            self.settings,
+            self._promoting,
+            self._operation,
+            self._look(WHOLE),
+        )
 
     @cached_property
     def indexing(self) -> Indexing:

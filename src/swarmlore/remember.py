@@ -16,6 +16,8 @@ from swarmlore.store.base import Operation, place_of
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
+    from swarmlore.phases import Phase
+    from swarmlore.rules.promotion import EncounterTerms
     from swarmlore.rules.upsert import Decision, Neighbour
 
 
@@ -32,6 +34,13 @@ class Terms:
     judge_meaning: bool = True
     advice: Decision | None = None
     advised_on: frozenset[tuple[str, int]] = frozenset()
+    phase: Phase | None = None
+    encounters: EncounterTerms | None = None
+
+    def place_at(self, at: float) -> str:
+        """What a sighting at a time is counted under, where that is a phase; what is older belongs to its day."""
+        phase = self.phase
+        return phase.place if phase is not None and phase.number and at >= phase.started_at else ""
 
 
 @frozen
@@ -61,18 +70,23 @@ def store_new(store: Store, operation: Operation, memory: Memory, passed: Passed
 
 def foresee(store: Store, memory: Memory, now: float, terms: Terms) -> tuple[str, Memory | None, str]:
     """What would become of a new memory, beside which one, and why. Nothing is written."""
-    place = dict(zip(("tier", "project", "owner"), place_of(memory.tier, memory.project, memory.owner), strict=True))
-    near = neighbours_of(store, memory, now) if store.ask("find_partition", **place) else []
-    if not near:
-        return "added", None, ""
-    decision = _decide(memory, near, terms)
-    target = next((other for other in near if other.id == decision.target), None)
-    if target is None or decision.operation == "ADD":
-        return "added", None, decision.reason
+    decision, target = decided(store, memory, now, terms)
+    if decision is None or target is None or decision.operation == "ADD":
+        return "added", None, decision.reason if decision else ""
     may = {"NOOP": True, "REJECT": True, "UPDATE": _may_change(memory, target), "DELETE": _may_replace(memory, target)}
     words = {"NOOP": "confirmed", "REJECT": "rejected", "UPDATE": "updated", "DELETE": "superseded"}
     outcome = words[decision.operation] if may.get(decision.operation) else "linked"
     return outcome, target, decision.reason
+
+
+def decided(store: Store, memory: Memory, now: float, terms: Terms) -> tuple[Decision | None, Memory | None]:
+    """What the rules say about a new memory, and beside which one; None where nothing like it is known."""
+    place = dict(zip(("tier", "project", "owner"), place_of(memory.tier, memory.project, memory.owner), strict=True))
+    near = neighbours_of(store, memory, now) if store.ask("find_partition", **place) else []
+    if not near:
+        return None, None
+    decision = _decide(memory, near, terms)
+    return decision, next((other for other in near if other.id == decision.target), None)
 
 
 def neighbours_of(store: Store, memory: Memory, now: float, *, thorough: bool = False) -> list[Memory]:
@@ -195,7 +209,8 @@ def _confirm(store: Store, operation: Operation, memory: Memory, target: Memory,
             "confirmed", target, (target.id,), "already known; this session was shown it, so it does not count"
         )
     again = _same_session(memory, target)
-    seen = (None if again else confirm(target, operation.caller, memory.created_at)) or target
+    where = terms.place_at(memory.created_at)
+    seen = (None if again else _sighted(target, operation, memory.created_at, where, terms)) or target
     after = replace(
         seen,
         situations=_joined(target.situations, memory.situations),
@@ -208,6 +223,16 @@ def _confirm(store: Store, operation: Operation, memory: Memory, target: Memory,
     reason = "seen again" if seen is not target else "said again"
     after = store.revise(operation, target, after, "confirmed", reason)
     return Stored("confirmed", after, (target.id,), "already known")
+
+
+def _sighted(target: Memory, operation: Operation, at: float, where: str, terms: Terms) -> Memory | None:
+    """The target with one more sighting; a project that meets a lesson of the hive raises its score as well."""
+    caller = operation.caller
+    if target.tier != "hive" or caller.project == target.project:
+        return confirm(target, caller, at, where)
+    from swarmlore.rules.promotion import EncounterTerms, encountered
+
+    return encountered(target, caller.project, caller.agent, at, terms.encounters or EncounterTerms())
 
 
 def _same_session(memory: Memory, target: Memory) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from swarmlore.embedding import Embedding, Progress
     from swarmlore.freshness.tree import Tree
+    from swarmlore.phases import Phase
     from swarmlore.rules.upsert import Decision
 
 FROM_ELSEWHERE = ("import", "migration")  # what such texts cite may have changed since they were written
@@ -88,6 +89,7 @@ class Writing:
         operation: Callable[[str], Operation],
         new_id: Callable[[], str],
         tree: Callable[[], Tree],
+        phase: Callable[[], Phase | None] = lambda: None,
     ) -> None:
         self._store = store
         self._caller = caller
@@ -96,6 +98,8 @@ class Writing:
         self._operation = operation
         self._new_id = new_id
         self._tree = tree
+        self._find_phase = phase
+        self._phase: Phase | None = None  # in which the texts at hand are said
         life = settings.life
         self._life_days = {
             "task_completion": life.task_completion_days,
@@ -107,6 +111,7 @@ class Writing:
     def remember(self, draft: Draft, *, defer: bool = False, session: str = "") -> Remembered:
         """Store one draft. The reply means that it is durable."""
         operation = self._operation("remember")
+        self._phase = self._find_phase()
         passed = self._pass(draft, operation)
         memory = self._born(passed.draft, operation)
         vectors = None if defer or passed.quarantine else Meanwhile(lambda: self._vectors(memory))
@@ -134,6 +139,7 @@ class Writing:
         if not isinstance(drafts, Iterable):
             raise InvalidInput(f"expected drafts, got {type(drafts).__name__}", "give a list or generator of Draft")
         operation, tally = self._operation("import"), _Tally()
+        self._phase = self._find_phase()
         chunks = self._chunks(drafts, operation, tally)
         done, chunk = next(chunks, (0, []))
         while done:
@@ -243,7 +249,11 @@ class Writing:
             draft = replace(draft, key=learned_key(draft.text))
         if origins := draft.source_ref.get("derived_from"):
             draft = replace(draft, trust=self._trust_of_origins(origins, draft.trust))
-        return birth(draft, self._caller, draft.id or self._new_id(), operation.at, self._life_days)
+        born = birth(draft, self._caller, draft.id or self._new_id(), operation.at, self._life_days)
+        phase = self._phase
+        if phase is None or not phase.number or born.raw or born.created_at < phase.started_at:
+            return born
+        return replace(born, born_in_phase=phase.number)
 
     def _trust_of_origins(self, ids: Any, claimed: int | None) -> int:
         """What is derived from several has the lowest trust of them; unknown origins count as none."""
@@ -262,11 +272,17 @@ class Writing:
         """The limits of [knowledge] act in its own profile only."""
         knowledge = self._settings.knowledge
         if self._profile != "knowledge":
-            return Terms(self._profile)
-        return Terms(self._profile, knowledge.dedup_threshold, judge_meaning=knowledge.validation_enabled)
+            return Terms(self._profile, phase=self._phase)
+        judged = knowledge.validation_enabled
+        return Terms(self._profile, knowledge.dedup_threshold, judge_meaning=judged, phase=self._phase)
 
     def _terms(self, memory: Memory, session: str) -> Terms:
-        terms = replace(self._plain_terms(), shown=self._store.shown_in(self._caller, session))
+        shown = frozenset(self._store.showings(self._caller, session))  # also what a compaction has taken away since
+        terms = replace(self._plain_terms(), shown=shown)
+        if memory.tier == "hive":
+            from swarmlore.rules.promotion import encounter_terms
+
+            terms = replace(terms, encounters=encounter_terms(self._settings.knowledge))
         if self._settings.writer.kind == "none" or self._profile == "knowledge" or memory.raw:
             return terms
         return self._advised(memory, terms)

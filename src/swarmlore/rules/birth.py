@@ -76,11 +76,21 @@ def sighting_place(memory: Memory, project: str, at: float) -> str:
     return f"day:{day[:10]}" if day else ""
 
 
-def confirm(memory: Memory, caller: Caller, now: float) -> Memory | None:
-    """The memory with one more confirmation, or None where this sighting does not count."""
+def birth_places(memory: Memory) -> frozenset[str]:
+    """Where a memory was born: seen there again, it is not confirmed."""
+    if memory.tier == "hive":
+        return frozenset((memory.project,))
+    day = sighting_place(memory, memory.project, memory.created_at)
+    return frozenset((day, f"phase:{memory.born_in_phase}") if memory.born_in_phase else (day,))
+
+
+def confirm(memory: Memory, caller: Caller, now: float, phase: str = "") -> Memory | None:
+    """The memory with one more confirmation, or None where this sighting does not count. `phase` is where the project
+    stands, where that is more than a day."""
     where = sighting_place(memory, caller.project, now)
-    born = memory.project if memory.tier == "hive" else sighting_place(memory, memory.project, memory.created_at)
-    known = {confirmation.where for confirmation in memory.confirmed_by} | {born}
+    if phase and memory.tier != "hive":
+        where = phase
+    known = {confirmation.where for confirmation in memory.confirmed_by} | birth_places(memory)
     if where in known or not memory.live:
         return None
     confirmed_by = (*memory.confirmed_by, Confirmation(where, now, caller.agent))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from swarmlore.frozen import replace
 from swarmlore.records import Memory, Situation
+from swarmlore.text.similarity import content_words
 
 HELPFUL, NEUTRAL, HARMFUL = "helpful", "neutral", "harmful"
 VERDICTS = (HELPFUL, NEUTRAL, HARMFUL)
@@ -19,6 +20,7 @@ HELPFUL_FROM, HARMFUL_TO = 0.7, 0.4
 FACTORS = {True: 1.1, False: 0.5}
 # The product of many ratings stays a number that can be ranked by: two dozen helpful ones, seven harmful ones.
 LEAST_FEEDBACK, MOST_FEEDBACK = 0.01, 10.0
+SAME_CUE = 0.5  # of the content words of two cues: the same request in other words (bench/learns.py)
 LEAST_CUE = 8  # characters: a shorter one says nothing about when a memory is needed
 _ERROR_TRIGGERS = ("error", "tool-failed")
 
@@ -64,19 +66,30 @@ def witnessed(memory: Memory, verdict: str, *, cited: bool, applied: bool) -> Me
 
 
 def credited(memory: Memory, verdict: str, cues: Mapping[str, str], at: float, *, cited: bool, applied: bool) -> Memory:
-    """The memory after a task that used it: counted, rated and, where it helped, with the cue it was shown for."""
+    """The memory after a task that used it: counted, rated, and with the cue it was shown for where it helped, without
+    such cues where it did harm."""
     counted = witnessed(memory, verdict, cited=cited, applied=applied)
     if verdict == NEUTRAL:
         return counted
     helped = verdict == HELPFUL
     after = rated(counted, helped, at)
-    return replace(after, situations=_situations(after, cues, at)) if helped else after
+    return replace(after, situations=_situations(after, cues, at) if helped else _left(after, cues))
 
 
 def _situations(memory: Memory, cues: Mapping[str, str], at: float) -> tuple[Situation, ...]:
     known = {situation.text for situation in memory.situations}
     fresh = [(cue, via) for cue, via in cues.items() if len(cue) >= LEAST_CUE and cue not in known]
     return (*memory.situations, *(Situation(cue, _via(via), at) for cue, via in fresh))
+
+
+def _left(memory: Memory, cues: Mapping[str, str]) -> tuple[Situation, ...]:
+    """The situations that are not like a cue under which it did harm: for those it is not to be found that easily."""
+    return tuple(item for item in memory.situations if not any(_alike(item.text, cue) for cue in cues))
+
+
+def _alike(one: str, other: str) -> bool:
+    mine, yours = content_words(one), content_words(other)
+    return bool(mine | yours) and len(mine & yours) >= SAME_CUE * len(mine | yours)
 
 
 def _via(trigger: str) -> str:

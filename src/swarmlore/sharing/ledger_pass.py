@@ -21,7 +21,7 @@ from swarmlore.records import Memory
 from swarmlore.rules.merge import Version, erasure, merge, settled
 from swarmlore.sharing.admission import Admission, Refused
 from swarmlore.sharing.places import Place
-from swarmlore.sharing.set_aside import SetAside, keep_aside, rejected_lines
+from swarmlore.sharing.set_aside import SetAside, keep_aside, rejected_ids, rejected_lines
 from swarmlore.store.base import Operation
 from swarmlore.store.ledgers import KnownLine, LedgerState
 from swarmlore.store.store import Store
@@ -331,9 +331,15 @@ class Pass:
         keep = self._door.rejections_kept
         before = self._folder.read(name)
         own = [item for item in self._store.rejections(self._caller, keep) if item.tier == self._place.tier]
-        after = rejected_lines(before, own, keep)
+        back = self._came_back([*rejected_ids(before), *(item.id for item in own)])
+        after = rejected_lines(before, own, keep, back)
         if after != before:
             self._folder.replace(name, [after])
+
+    def _came_back(self, refused: Sequence[str]) -> frozenset[str]:
+        """Of the refused lessons those that were only put aside, and are back."""
+        found = self._store.by_ids(self._door.partitions(), refused).values()
+        return frozenset(memory.id for memory in found if memory.live)
 
     def _keep(self, entries: dict[str, _Entry], state: LedgerState) -> None:
         """Keep in mind how the files look now, or how their lines will look when they are written."""

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from swarmlore.codec import iso
 from swarmlore.formats.retractions import Retraction
-from swarmlore.frozen import replace
 from swarmlore.identity import may_change
 from swarmlore.records import Caller, Memory
-from swarmlore.rules.gate import scrub_text
-from swarmlore.rules.merge import QUARANTINE
+from swarmlore.rules.life import quarantined
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
 from swarmlore.text.similarity import normalize
 
-REASON_CHARS = 500
-
 
 def retract(store: Store, operation: Operation, retraction: Retraction) -> list[tuple[str, str]]:
     """Quarantine what a retraction means, inside a transaction; returns what became of each memory."""
-    found = _meant(store, operation.caller, retraction)
+    found = meant(store, operation.caller, retraction)
     if not found:
         return [("known", "nothing here says that")]
     return [_quarantine(store, operation, memory, retraction) for memory in found]
 
 
-def _meant(store: Store, caller: Caller, retraction: Retraction) -> list[Memory]:
+def meant(store: Store, caller: Caller, retraction: Retraction) -> list[Memory]:
     """The memories that say what was taken back. A name alone is not believed: ids in a file are claims."""
     found: dict[str, Memory] = {}
     for tier, ids in (("swarm", retraction.swarm_ids), ("hive", retraction.hive_ids)):
@@ -40,14 +35,6 @@ def _meant(store: Store, caller: Caller, retraction: Retraction) -> list[Memory]
 def _quarantine(store: Store, operation: Operation, memory: Memory, retraction: Retraction) -> tuple[str, str]:
     if not may_change(operation.caller, memory):
         return ("refused", "only its author, a lead or a person can take a memory back")
-    marks = {
-        "original_status": memory.status,
-        "quarantine_reason": f"retracted: {scrub_text(retraction.lesson)}"[:REASON_CHARS],
-        "quarantined_at": iso(operation.at),
-        "reported_by": scrub_text(retraction.reported_by)[:64],
-    }
-    hidden = replace(
-        memory, status="quarantined", updated_at=operation.at, extra={**memory.extra, **QUARANTINE, **marks}
-    )
+    hidden = quarantined(memory, f"retracted: {retraction.lesson}", retraction.reported_by, operation.at)
     store.revise(operation, memory, hidden, "quarantined", operation.reason)
     return ("removed", "")

@@ -64,12 +64,18 @@ def _print_of(line: bytes) -> str:
         return ""
 
 
-def rejected_lines(before: bytes, own: Iterable[Rejection], keep: int) -> bytes:
-    """The file of refused lessons: those that stand there and our own, the newest."""
+def rejected_lines(before: bytes, own: Iterable[Rejection], keep: int, gone: frozenset[str] = frozenset()) -> bytes:
+    """The file of refused lessons: those that stand there and our own, the newest, without those that came back."""
     items = {str(item["id"]): item for line in before.splitlines() if (item := _rejected(line)) is not None}
     items.update({item.id: rejection_to_object(item) for item in own})
+    items = {id: item for id, item in items.items() if id not in gone}
     newest = sorted(items.values(), key=lambda item: (str(item.get("rejected_at", "")), str(item["id"])))
     return b"".join(dump(item) + b"\n" for item in (newest[-keep:] if keep else []))
+
+
+def rejected_ids(before: bytes) -> list[str]:
+    """The ids of the refused lessons in a file."""
+    return [str(item["id"]) for line in before.splitlines() if (item := _rejected(line)) is not None]
 
 
 def rejection_to_object(item: Rejection) -> dict[str, Any]:

@@ -27,6 +27,7 @@ NOWHERE = "-"  # a project for rows that name none; an empty one would see nothi
 SESSION = ("id", "client", "project", "agent", "started_at", "ended_at", "cwd", "extra")
 RECEIPT = ("id", "at", "project", "agent", "session", "trigger", "cue", "chars", "tokens", "reason", "headroom")
 OUTCOME = ("id", "at", "project", "agent", "session", "task", "success", "score", "verdict", "more")
+PHASE = ("project", "number", "name", "kind", "started_at", "completed_at", "ended", "note", "by")
 OPERATION = ("id", "at", "verb", "by", "project", "reason", "undoes", "undone_by")
 
 
@@ -99,6 +100,7 @@ def copy(
     """Copy what the source shows into the target, with agents called by `name`; then compare both by their text."""
     total = int(source.ask("count_memories")[0][0])
     written = done = 0
+    _copy_phases(source, target, name)
     for page in pages(source):
         bundles = [bundle.of(name) for bundle in page]
         with target.engine.writing(durable=False):
@@ -225,6 +227,16 @@ def _take_one(store: Store, bundle: Bundle) -> bool:
     _take_history(store, bundle)
     _take_vectors(store, bundle, seq, partition)
     return True
+
+
+def _copy_phases(source: Store, target: Store, name: Callable[[str], str]) -> None:
+    """Before the memories: what is born after that is as old as the phases say. Memories begin their phases anew."""
+    with target.engine.writing(durable=False):
+        for row in source.ask("every_phase"):
+            phase = dict(zip(PHASE, row, strict=True))
+            _as(target, phase["project"], name(phase["by"]))
+            if not target.ask("has_phase", **{part: phase[part] for part in ("project", "name", "started_at")}):
+                target.ask("put_phase", **{**phase, "by": name(phase["by"])})
 
 
 def _copy_links(source: Store, target: Store, name: Callable[[str], str]) -> None:

@@ -172,7 +172,7 @@ class History(Memories):
                 f"memory {now.handle} was rated again since", f"see what happened: swarmlore history {now.handle}"
             )
         untouched = not self.ask("changes_since", id=now.id, seq=seq)[0][0]
-        names = (*_FEEDBACK, *(("situations",) if untouched else ()))
+        names = (*_FEEDBACK, *(("situations", "extra", "status") if untouched else ()))
         restored = replace(now, **{name: getattr(former, name) for name in names})
         return self.revise(operation, now, restored, UNRATED)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
-from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.records import Caller, Memory, Outcome, Receipt, Rejection, Session, Shown
 from swarmlore.store.base import Operation, place_of
 from swarmlore.store.rows import from_json, to_row
@@ -22,6 +23,16 @@ _TOLD = (
     *("duration_ms", "errors", "retries", "files", "summary", "evaluation", "strategy", "criteria", "failure_mode"),
     *("cited", "applied", "shown"),
 )
+
+
+@frozen
+class Showings:
+    """How often a memory was shown and in how many sessions, when last, and how often it had to make room."""
+
+    times: int = 0
+    sessions: int = 0
+    last_at: float | None = None
+    cut: int = 0
 
 
 class Journal(Search):
@@ -138,6 +149,16 @@ class Journal(Search):
             found.setdefault(str(id), {})[str(cue)] = str(trigger)
         return found
 
+    def showings_of(self, caller: Caller, id: str) -> Showings:
+        """How often one memory was shown, in how many sessions, when last, and how often it was left out."""
+        found = self.ask("showings_of_memory", **self._whose(caller), id=id)[0]
+        return Showings(int(found[0] or 0), int(found[1] or 0), found[2], int(found[3] or 0))
+
+    def shown_among(self, caller: Caller, ids: Sequence[str]) -> set[str]:
+        """Which of these memories anybody was shown, as far as the caller may know."""
+        self.act_for(caller)
+        return {str(row[0]) for row in self.ask("shown_among", ids=list(ids))} if ids else set()
+
     def put_outcome(self, caller: Caller, outcome: Outcome) -> None:
         """Record how a task ended; part of the transaction that credits memories with it."""
         values = {name: getattr(outcome, name) for name in _OUTCOME}
@@ -149,6 +170,14 @@ class Journal(Search):
         """Newest first; an agent's own, all of the project's for a lead or a person."""
         found = self.ask("list_outcomes", **self._whose(caller), session=session, limit=limit)
         return [_outcome(row) for row in found]
+
+    def strategies(self, caller: Caller) -> list[str]:
+        """The names of approaches in the outcomes that the caller may see."""
+        return [str(row[0]) for row in self.ask("strategies_told", **self._whose(caller)) if row[0]]
+
+    def erase_strategy(self, caller: Caller, strategy: str) -> None:
+        """Take the name of an approach out of the outcomes that the caller may see."""
+        self.ask("erase_strategy", **self._whose(caller), strategy=strategy)
 
     def was_credited(self, caller: Caller, session: str, task: str) -> bool:
         """Whether the memories of a session were credited with this task already."""

@@ -109,6 +109,8 @@ class Memories(StoreBase):
         self._reindex_cues(seq, partition, after.live)
         self._index(seq, partition, after, words)
         self._renew_vector(seq, partition, after, same_text=_reads_alike(before, after))
+        if _renews(before, after):
+            self.ask("renew_memory", seq=seq)
         self.audit(operation, after, action, before, reason)
         return after
 
@@ -289,7 +291,7 @@ class Memories(StoreBase):
             return
         columns = {"title": words.title, "body": words.body, "tags": words.tags}
         self.ask("index_words", seq=seq, **_place(partition), **columns)
-        self.ask_many("add_shingle", _shingle_rows(seq, partition, memory))
+        self.ask_many("add_shingle", shingle_rows(seq, partition, memory))
         names = (*memory.entities, *dict.fromkeys(f"file:{citation.path}" for citation in memory.citations))
         self.ask_many("add_entity", [{"partition": partition, "entity": name, "memory_seq": seq} for name in names])
 
@@ -304,7 +306,7 @@ class Memories(StoreBase):
 
     def _unindex(self, seq: int, partition: int, memory: Memory) -> None:
         self.ask("unindex_words", seq=seq)
-        self.ask_many("delete_shingle", _shingle_rows(seq, partition, memory))
+        self.ask_many("delete_shingle", shingle_rows(seq, partition, memory))
         self.ask("delete_entities_of", memory_seq=seq)
 
     def _add_situation(self, seq: int, partition: int, situation: Situation, live: bool) -> None:
@@ -359,6 +361,12 @@ def _newest(situations: tuple[Situation, ...]) -> tuple[Situation, ...]:
     return tuple(sorted(situations, key=lambda situation: situation.at))[-SITUATIONS_KEPT:]
 
 
+def _renews(before: Memory, after: Memory) -> bool:
+    from swarmlore.rules.life import renews  # reading does not need it
+
+    return renews(before, after)
+
+
 def _reads_alike(before: Memory, after: Memory) -> bool:
     return (before.text, before.title) == (after.text, after.title)
 
@@ -368,6 +376,7 @@ def _without_handle(row: dict[str, object]) -> dict[str, object]:
     return row
 
 
-def _shingle_rows(seq: int, partition: int, memory: Memory) -> list[dict[str, object]]:
+def shingle_rows(seq: int, partition: int, memory: Memory) -> list[dict[str, object]]:
+    """The keys under which a memory meets its like."""
     keys = {rows.text_key(memory.text), *(() if memory.raw else shingles(memory.text))}
     return [{"partition": partition, "shingle": key, "memory_seq": seq} for key in keys]

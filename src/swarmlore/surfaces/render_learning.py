@@ -10,6 +10,7 @@ from swarmlore.surfaces.page import Page, clean, hang, many
 
 if TYPE_CHECKING:
     from swarmlore.prime import Primed
+    from swarmlore.rules.patterns import Criterion
 
 _COLOURS = {"helpful": "green", "neutral": "dim", "harmful": "red"}
 _FATES = {
@@ -29,28 +30,38 @@ def rated(memory: Memory, helpful: bool, page: Page) -> str:
     return "\n".join([*lines, page.paint("dim", "To take it back: swarmlore undo")])
 
 
-def recorded(outcome: Outcome, page: Page) -> str:
-    """The verdict, and whom it was credited to."""
+def recorded(outcome: Outcome, criteria: Sequence[Criterion], page: Page) -> str:
+    """The verdict, whom it was credited to, and what its criteria are worth by now."""
     verdict = page.paint(_COLOURS[outcome.verdict], outcome.verdict)
     lines = [f"{'Done' if outcome.success else 'Failed'}: {verdict}, score {outcome.score:.2f}."]
     used = {*outcome.cited, *outcome.applied}
     if outcome.shown or used:
         shown = many(len(outcome.shown), "memory was", "memories were")
         lines.append(f"{shown} shown for it, {len(used)} used.")
+    if weights := [f"{clean(item.name)} {item.weight:.2f}{_given_up(item)}" for item in criteria]:
+        lines.append("Weight of its criteria: " + ", ".join(weights))
     return "\n".join(lines)
+
+
+def _given_up(criterion: Criterion) -> str:
+    return " (misleads too often)" if criterion.deprecated else ""
 
 
 def primed(begin: Primed, comments: str, page: Page) -> str:
     """The memories to begin with, then the newest comments on beads."""
     lines = [page.paint("bold", clean(begin.project.removesuffix("/.git")))]
     lines.append(f"stack: {', '.join(map(clean, begin.stacks))}" if begin.stacks else "no known stack")
-    heads = (("about this" if begin.topic else "worth knowing", begin.relevant), ("learned lately", begin.recent))
-    for head, hits in heads:
-        if hits:
-            lines += ["", page.paint("bold", head), *(_line(hit, page) for hit in hits)]
+    heads = (
+        ("about this" if begin.topic else "worth knowing", begin.relevant),
+        ("how to go about it", begin.approaches),
+        ("learned lately", begin.recent),
+    )
+    told = [(head, hits) for head, hits in heads if hits]
+    for head, hits in told:
+        lines += ["", page.paint("bold", head), *(_line(hit, page) for hit in hits)]
     if comments:
         lines += ["", *map(clean, comments.splitlines())]
-    return "\n".join(lines if begin.relevant or begin.recent or comments else [*lines, "Nothing is remembered yet."])
+    return "\n".join(lines if told or comments else [*lines, "Nothing is remembered yet."])
 
 
 def _line(hit: Hit, page: Page) -> str:

@@ -38,12 +38,12 @@ SELECT count(*) FROM partition
 INSERT INTO memory (
     id, handle, partition, text, title, kind, category, tier, project, owner, scope, status, trust, source, key,
     session, position, confidence, created_at, updated_at, last_accessed_at, access_count, expires_at, valid_from,
-    valid_until, forgotten_at, superseded_by, feedback_score, feedback_count, version, more, stems
+    valid_until, forgotten_at, superseded_by, feedback_score, feedback_count, version, more, stems, renewed_in
 ) VALUES (
     :id, :handle, :partition, :text, :title, :kind, :category, :tier, :project, :owner, :scope, :status, :trust,
     :source, :key, :session, :position, :confidence, :created_at, :updated_at, :last_accessed_at, :access_count,
     :expires_at, :valid_from, :valid_until, :forgotten_at, :superseded_by, :feedback_score, :feedback_count, :version,
-    :more, :stems
+    :more, :stems, (SELECT coalesce(max(ended), 0) FROM phase)
 ) ON CONFLICT (id) DO NOTHING RETURNING seq
 
 -- name: replace_memory
@@ -178,7 +178,7 @@ DELETE FROM link WHERE source = :id OR target = :id
 
 -- name: add_operation
 INSERT INTO operation (id, at, verb, by, project, reason, undoes, undone_by)
-VALUES (:id, :at, :verb, :by, :project, :reason, :undoes, '')
+VALUES (:id, :at, :verb, :by, :project, :reason, :undoes, '') ON CONFLICT (id) DO NOTHING
 
 -- name: get_operation
 SELECT id, at, verb, by, project, reason, undoes, undone_by FROM operation WHERE id = :id
@@ -317,6 +317,16 @@ SELECT receipt_item.memory, receipt.cue, receipt.trigger
 FROM receipt_item JOIN receipt ON receipt.seq = receipt_item.receipt_seq
 WHERE receipt.project IN (:list:projects) AND receipt.session = :session AND receipt_item.cut = 0
 ORDER BY receipt.seq, receipt_item.place
+
+-- name: showings_of_memory
+SELECT sum(CASE WHEN receipt_item.cut = 0 THEN 1 ELSE 0 END),
+    count(DISTINCT CASE WHEN receipt_item.cut = 0 THEN receipt.session END),
+    max(CASE WHEN receipt_item.cut = 0 THEN receipt.at END), sum(receipt_item.cut)
+FROM receipt_item JOIN receipt ON receipt.seq = receipt_item.receipt_seq
+WHERE receipt_item.memory = :id AND receipt.project IN (:list:projects) AND (receipt.agent = :agent OR :every = 1)
+
+-- name: shown_among
+SELECT DISTINCT memory FROM receipt_item WHERE cut = 0 AND memory IN (:list:ids)
 
 -- name: set_more
 UPDATE memory SET more = :more WHERE id = :id
@@ -463,6 +473,105 @@ ON CONFLICT (source) DO UPDATE SET position = excluded.position, line = excluded
 -- name: drop_import
 DELETE FROM import_state WHERE source = :source
 
+-- Phases, and what they mean for memories
+
+-- name: renew_memory
+UPDATE memory SET renewed_in = (SELECT coalesce(max(ended), 0) FROM phase) WHERE seq = :seq
+
+-- name: rows_of_ids
+SELECT seq, id FROM memory WHERE id IN (:list:ids)
+
+-- name: delete_shingles_of
+DELETE FROM shingle WHERE partition IN (:list:partitions) AND memory_seq IN (:list:seqs)
+
+-- name: retire_memory
+UPDATE memory SET status = :status, forgotten_at = :forgotten_at, updated_at = :updated_at, version = version + 1
+WHERE seq = :seq
+
+-- name: open_phase
+SELECT seq, project, number, name, kind, started_at, completed_at, ended, note, by FROM phase
+WHERE project IN (:list:projects) AND ended = 0 ORDER BY seq DESC LIMIT 1
+
+-- name: list_phases
+SELECT seq, project, number, name, kind, started_at, completed_at, ended, note, by FROM phase
+WHERE project IN (:list:projects) ORDER BY seq DESC LIMIT :limit
+
+-- name: phases_named
+SELECT seq, project, number, name, kind, started_at, completed_at, ended, note, by FROM phase
+WHERE project IN (:list:projects) AND (number = :number OR name = :name) ORDER BY seq DESC LIMIT 1000
+
+-- name: last_phase_number
+SELECT coalesce(max(number), 0) FROM phase WHERE project IN (:list:projects)
+
+-- name: announced_since
+SELECT 1 FROM phase WHERE project IN (:list:projects) AND kind <> 'day' AND (ended = 0 OR completed_at >= :since) LIMIT 1
+
+-- name: add_phase
+INSERT INTO phase (project, number, name, kind, started_at, by)
+VALUES (:project, :number, :name, :kind, :started_at, :by) RETURNING seq
+
+-- name: end_phase
+UPDATE phase SET completed_at = :at, ended = (SELECT coalesce(max(ended), 0) + 1 FROM phase)
+WHERE seq = :seq AND ended = 0
+
+-- name: note_phase
+UPDATE phase SET note = :note WHERE seq = (
+    SELECT max(seq) FROM phase WHERE project IN (:list:projects)
+)
+
+-- name: clear_phase_notes
+UPDATE phase SET note = '' WHERE project IN (:list:projects) AND note <> ''
+
+-- name: phase_notes
+SELECT note FROM phase WHERE project IN (:list:projects) AND note <> '' ORDER BY seq DESC LIMIT 1
+
+-- name: completed_phases
+SELECT ended FROM phase WHERE project IN (:list:projects) AND ended > 0 ORDER BY ended DESC LIMIT :limit
+
+-- name: count_lessons
+SELECT count(*) FROM memory WHERE partition IN (:list:partitions) AND forgotten_at IS NULL
+  AND status IN ('candidate', 'established', 'promoted') AND NOT source IN (:list:raw)
+
+-- name: rising_memories
+SELECT seq FROM memory WHERE partition IN (:list:partitions) AND forgotten_at IS NULL AND NOT source IN (:list:raw)
+  AND status IN ('candidate', 'established') AND (
+    length(more) - length(replace(more, '"where":', '')) >= 8 * :sightings
+    OR (status = 'established' AND created_at <= :born_before)
+  )
+ORDER BY seq
+
+-- name: oldest_lessons
+SELECT seq FROM memory WHERE partition IN (:list:partitions) AND forgotten_at IS NULL
+  AND status IN ('candidate', 'established') AND NOT source IN (:list:raw)
+ORDER BY created_at, id LIMIT :limit
+
+-- name: hive_bound
+SELECT seq FROM memory WHERE partition IN (:list:partitions) AND forgotten_at IS NULL AND NOT source IN (:list:raw)
+  AND status IN ('candidate', 'established', 'promoted') AND (
+    created_at <= :born_before OR more LIKE '%"hive_eligible"_true%' OR more LIKE '%"hive-fast-track"%'
+  ) AND NOT EXISTS (
+    SELECT 1 FROM link JOIN memory AS copy ON copy.id = link.source
+    WHERE link.target = memory.id AND link.kind = 'related' AND copy.tier = 'hive'
+  )
+ORDER BY created_at DESC, id LIMIT :limit
+
+-- name: touched_by_files
+SELECT DISTINCT audit.memory FROM audit JOIN operation ON operation.id = audit.operation
+WHERE audit.memory IN (:list:ids) AND operation.verb IN ('import', 'sync')
+
+-- name: drop_rejection
+DELETE FROM rejection WHERE id = :id AND partition IN (:list:partitions)
+
+-- name: every_phase
+SELECT project, number, name, kind, started_at, completed_at, ended, note, by FROM phase ORDER BY ended, seq
+
+-- name: has_phase
+SELECT 1 FROM phase WHERE project = :project AND name = :name AND started_at = :started_at
+
+-- name: put_phase
+INSERT INTO phase (project, number, name, kind, started_at, completed_at, ended, note, by)
+VALUES (:project, :number, :name, :kind, :started_at, :completed_at, :ended, :note, :by)
+
 -- Copies from store to store
 
 -- name: count_memories
@@ -531,3 +640,61 @@ SELECT memory_seq, situation_seq, work, attempts, error FROM pending WHERE memor
 -- name: put_pending
 INSERT INTO pending (memory_seq, situation_seq, work, attempts, error)
 VALUES (:memory_seq, :situation_seq, :work, :attempts, :error) ON CONFLICT DO NOTHING
+
+-- What a report counts. Times fall into periods of equal length from a start on.
+
+-- name: first_times
+SELECT (SELECT min(created_at) FROM memory WHERE partition IN (:list:partitions)),
+    (SELECT min(at) FROM receipt WHERE (project IN (:list:projects) OR :wide = 1) AND (agent = :agent OR :every = 1))
+
+-- name: memory_figures
+SELECT seq, id, handle, partition, project, tier, kind, source, status, created_at, updated_at, valid_until,
+    forgotten_at, expires_at, title, substr(text, 1, 400), more
+FROM memory WHERE partition IN (:list:partitions) AND seq > :after ORDER BY seq LIMIT :limit
+
+-- name: moments_by_period
+SELECT project, floor((at - :start) / :length), trigger, reason,
+    CASE WHEN EXISTS (SELECT 1 FROM receipt_item WHERE receipt_seq = receipt.seq AND cut = 0) THEN 1 ELSE 0 END,
+    count(*), sum(tokens), max(at)
+FROM receipt
+WHERE at >= :since AND (project IN (:list:projects) OR :wide = 1) AND (agent = :agent OR :every = 1)
+GROUP BY 1, 2, 3, 4, 5
+
+-- name: showings_by_period
+SELECT receipt_item.memory, receipt.project, floor((receipt.at - :start) / :length), count(*),
+    sum(receipt.tokens * 1.0 / (
+        SELECT count(*) FROM receipt_item AS beside WHERE beside.receipt_seq = receipt.seq AND beside.cut = 0
+    )), max(receipt.at)
+FROM receipt_item JOIN receipt ON receipt.seq = receipt_item.receipt_seq
+JOIN memory ON memory.id = receipt_item.memory
+WHERE receipt_item.cut = 0 AND memory.partition IN (:list:partitions) AND receipt.at >= :since
+  AND (receipt.project IN (:list:projects) OR :wide = 1) AND (receipt.agent = :agent OR :every = 1)
+GROUP BY 1, 2, 3
+
+-- name: cuts_by_reason
+SELECT receipt_item.memory, receipt_item.why, count(*), sum(CASE WHEN receipt.at >= :since THEN 1 ELSE 0 END)
+FROM receipt_item JOIN receipt ON receipt.seq = receipt_item.receipt_seq
+JOIN memory ON memory.id = receipt_item.memory
+WHERE receipt_item.cut = 1 AND memory.partition IN (:list:partitions)
+  AND (receipt.project IN (:list:projects) OR :wide = 1) AND (receipt.agent = :agent OR :every = 1)
+GROUP BY 1, 2
+
+-- name: ratings_by_period
+SELECT audit.memory, audit.action, operation.project, floor((operation.at - :start) / :length), count(*)
+FROM audit JOIN operation ON operation.id = audit.operation
+WHERE audit.action IN ('rated helpful', 'rated harmful') AND operation.undone_by = '' AND operation.at >= :since
+  AND audit.partition IN (:list:partitions)
+GROUP BY 1, 2, 3, 4
+
+-- name: outcomes_since
+SELECT seq, at, project, session, verdict, more FROM outcome
+WHERE seq > :after AND at >= :since AND (project IN (:list:projects) OR :wide = 1) AND (agent = :agent OR :every = 1)
+ORDER BY seq LIMIT :limit
+
+-- name: sessions_since
+SELECT id, project, started_at, extra,
+    CASE WHEN EXISTS (
+        SELECT 1 FROM receipt WHERE receipt.project = session.project AND receipt.session = session.id
+    ) THEN 1 ELSE 0 END
+FROM session
+WHERE started_at >= :since AND (project IN (:list:projects) OR :wide = 1) AND (agent = :agent OR :every = 1)

@@ -183,3 +183,26 @@ WHERE memory_seq IN (:list:seqs) ORDER BY memory_seq, situation_seq
 -- name: count_by
 SELECT tier, status, kind, category, source, count(*), count(forgotten_at)
 FROM memory WHERE partition IN (:list:partitions) GROUP BY partition, tier, status, kind, category, source
+
+-- name: shared_shingles
+SELECT string_agg(memory_seq::TEXT, ',') FROM shingle WHERE partition = :partition
+GROUP BY shingle HAVING count(*) BETWEEN 2 AND :most
+
+-- name: aged_memories
+SELECT seq, renewed_in, confidence FROM memory
+WHERE partition IN (:list:partitions) AND forgotten_at IS NULL AND status IN ('candidate', 'established')
+  AND NOT source IN (:list:raw)
+  AND renewed_in < (:thresholds::JSONB ->> CASE
+        WHEN category = 'todo' THEN :todo::INT
+        WHEN more LIKE '%"max_phases":%' THEN coalesce((more::JSONB ->> 'max_phases')::INT, :usual::INT)
+        ELSE :usual::INT
+      END)::BIGINT
+ORDER BY seq
+
+-- name: strategies_told
+SELECT DISTINCT more::JSONB ->> 'strategy' FROM outcome
+WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1)
+
+-- name: erase_strategy
+UPDATE outcome SET more = jsonb_set(more::JSONB, '{strategy}', '""')::TEXT
+WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) AND more::JSONB ->> 'strategy' = :strategy

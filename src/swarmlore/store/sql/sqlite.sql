@@ -102,3 +102,29 @@ WHERE memory_seq IN (:list:seqs) ORDER BY memory_seq, situation_seq
 -- name: count_by
 SELECT tier, status, kind, category, source, rows, hidden
 FROM tally WHERE partition IN (:list:partitions) AND rows > 0
+
+-- name: shared_shingles
+SELECT group_concat(memory_seq) FROM shingle WHERE partition = :partition
+GROUP BY shingle HAVING count(*) BETWEEN 2 AND :most
+
+-- How many phases a row outlives: a todo's own measure, what the row says itself, or the usual one. `thresholds` holds
+-- by number of phases the completion after which a row must have been renewed; there is none where too few are complete.
+
+-- name: aged_memories
+SELECT seq, renewed_in, confidence FROM memory
+WHERE partition IN (:list:partitions) AND forgotten_at IS NULL AND status IN ('candidate', 'established')
+  AND NOT source IN (:list:raw)
+  AND renewed_in < json_extract(:thresholds, '$[' || CASE
+        WHEN category = 'todo' THEN :todo
+        WHEN more LIKE '%"max_phases":%' THEN coalesce(json_extract(more, '$.max_phases'), :usual)
+        ELSE :usual
+      END || ']')
+ORDER BY seq
+
+-- name: strategies_told
+SELECT DISTINCT json_extract(more, '$.strategy') FROM outcome
+WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1)
+
+-- name: erase_strategy
+UPDATE outcome SET more = json_set(more, '$.strategy', '')
+WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) AND json_extract(more, '$.strategy') = :strategy

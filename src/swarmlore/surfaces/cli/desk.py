@@ -49,8 +49,10 @@ class Desk:
             return self._without_command(rest)
         if name not in COMMANDS:
             raise InvalidInput(f"unknown command: {name}", meant(name, COMMANDS) or HOW_TO_LIST)
+        parser = parser_of(name, _page(sys.stdout).width)
+        mixed = getattr(module_of(name), "MIXED", False)  # words may stand on both sides of an option
         try:
-            self.args = parser_of(name, _page(sys.stdout).width).parse_args(rest)
+            self.args = parser.parse_intermixed_args(rest) if mixed else parser.parse_args(rest)
         except SystemExit as stop:  # argparse printed the help
             return int(stop.code or 0)
         return int(module_of(name).run(self))

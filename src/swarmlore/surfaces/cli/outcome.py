@@ -40,6 +40,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     whose = parser.add_argument_group("whose")
     whose.add_argument("--task", default="", metavar="ID", help="its name or id; one outcome of a task is credited")
     whose.add_argument("--session", default="", metavar="ID", help="what was shown in this session is credited")
+    whose.add_argument(
+        "--agent", default="", metavar="NAME", help="whose task it was, where a lead reports for another"
+    )
     whose.add_argument("--cited", action="append", metavar="REF", help="memories that were mentioned")
     whose.add_argument("--applied", action="append", metavar="REF", help="memories that were followed")
 
@@ -47,11 +50,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(desk: Desk) -> int:
     with desk.open() as lore:
         outcome = lore.outcome(desk.args.success, **_facts(desk.args))
-        return desk.show(lambda: plain(outcome), lambda page: render_learning.recorded(outcome, page))
+        criteria = [item for item in lore.criteria() if item.name in outcome.criteria] if outcome.criteria else []
+        return desk.show(
+            lambda: {**plain(outcome), "weights": {item.name: round(item.weight, 6) for item in criteria}},
+            lambda page: render_learning.recorded(outcome, criteria, page),
+        )
 
 
 def _facts(args: argparse.Namespace) -> dict[str, Any]:
-    names = ("duration_ms", "errors", "retries", "summary", "evaluation", "strategy", "failure_mode", "task", "session")
+    names = (
+        *("duration_ms", "errors", "retries", "summary", "evaluation", "strategy", "failure_mode"),
+        *("task", "session", "agent"),
+    )
     lists = ("files", "criteria", "cited", "applied")
     said = {name: getattr(args, name) for name in names if getattr(args, name) not in (None, "")}
     return {**said, **{name: items(getattr(args, name)) for name in lists}}

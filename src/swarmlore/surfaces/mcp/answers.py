@@ -118,7 +118,7 @@ def recorded(outcome: Outcome) -> Answer:
 
 def primed(begin: Primed, block: Block) -> Answer:
     shown = {item.memory for item in block.receipt.shown}
-    sides = {"relevant": begin.relevant, "recent": begin.recent}
+    sides = {"relevant": begin.relevant, "approaches": begin.approaches, "recent": begin.recent}
     listed = {name: [summary(hit) for hit in hits if hit.memory.id in shown] for name, hits in sides.items()}
     values = {"note": HEADER, "stacks": list(begin.stacks), "topic": harmless(begin.topic), **listed}
     stack = f"Stack: {', '.join(begin.stacks)}." if begin.stacks else "No known stack was found."

@@ -83,7 +83,8 @@ def _reflect(lore: Lore, given: dict[str, Any], _: str) -> Answer:
 
 def _prime(lore: Lore, given: dict[str, Any], session: str) -> Answer:
     begin = lore.prime(given.get("topic", ""))
-    block = lore.quote((*begin.relevant, *begin.recent), begin.topic, trigger="prime", session=session)
+    told = (*begin.relevant, *begin.approaches, *begin.recent)
+    block = lore.quote(told, begin.topic, trigger="prime", session=session)
     return answers.primed(begin, block)
 
 

@@ -1,0 +1,337 @@
+"""One look over all that a caller may see: what should be decided, by number, and deciding it.
+
+The look changes nothing. What it recommends is kept with a mark of what every memory was like, and `apply` does exactly
+that or refuses: somebody may have changed one of them meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
+
+from swarmlore.config import Settings
+from swarmlore.errors import Conflict, InvalidInput, NotAllowed, NotFound, SwarmloreError
+from swarmlore.formats import curated
+from swarmlore.formats.curated import Kept
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.identity import may_change
+from swarmlore.promoting import Promoting, Promotion
+from swarmlore.records import Caller, Link, Memory
+from swarmlore.remember import add_link, joined_citations
+from swarmlore.rules import curation
+from swarmlore.rules.birth import in_force
+from swarmlore.rules.curation import Evidence, Finding, evidence_of
+from swarmlore.rules.life import LifeTerms, terms_of
+from swarmlore.rules.promotion import encounter_terms, encountered
+from swarmlore.store.base import Operation
+from swarmlore.store.memories import Filter
+from swarmlore.store.store import Store
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from swarmlore.freshness.tree import Look
+
+LOOKED_AT = 20_000  # newest lessons
+MOST_OF_A_KIND = 10
+PAGE = 500
+REDO = "look again: swarmlore curate"
+
+
+@frozen
+class Recommendation:
+    """One thing to decide. `action` is what `apply` would do: supersede, merge, archive, promote, meet; with `decide`
+    there is nothing to apply. The first memory is the one that stays, or that it is about; `text` is the merged one."""
+
+    number: int
+    what: str
+    action: str
+    reason: str
+    memories: tuple[Evidence, ...]
+    text: str = ""
+    by: str = ""
+
+
+@frozen
+class Curated:
+    """What a look found. `left_out` counts, by kind, what was found beyond the first few."""
+
+    at: float
+    looked_at: int
+    recommendations: tuple[Recommendation, ...]
+    left_out: Mapping[str, int]
+    promoted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@frozen
+class Applied:
+    """Which recommendations were carried out, under which operation, and the memories as they are now."""
+
+    operation: str
+    numbers: tuple[int, ...]
+    memories: tuple[Memory, ...]
+
+
+class Curating:
+    """Looks over the memories of one store, for one caller."""
+
+    def __init__(
+        self,
+        home: str,
+        store: Store,
+        caller: Caller,
+        settings: Settings,
+        promoting: Promoting,
+        operation: Callable[[str], Operation],
+        look: Look,
+    ) -> None:
+        self._home = home
+        self._store = store
+        self._caller = caller
+        self._settings = settings
+        self._promoting = promoting
+        self._operation = operation
+        self._look = look
+
+    # Looking
+
+    def curate(self, now: float) -> Curated:
+        """Look, keep what is recommended, and tell it. Only what the project's policy sends to the hive goes there."""
+        candidates = self._promoting.candidates(now)
+        carried = self._carry(candidates)
+        lessons = self._lessons(now)
+        found = self._findings(lessons, now)
+        unused = {memory.id for item in found if item.what == curation.UNUSED for memory in item.memories}
+        ready = [_ready(item) for item in candidates if item.waits and item.memory.id not in unused]
+        kept, left = curation.in_order([*found, *ready], MOST_OF_A_KIND)
+        advised, note = self._advice(lessons, kept)
+        told = [*kept, *advised]
+        self._keep(told)
+        recommended = tuple(_recommendation(number, item) for number, item in enumerate(told, start=1))
+        notes = [note] if note else []
+        if len(lessons) >= LOOKED_AT:
+            notes.append(f"only the newest {LOOKED_AT} lessons were looked at")
+        promoted = tuple(memory.id for memory, _ in carried)
+        return Curated(now, len(lessons), recommended, left, promoted, tuple(notes))
+
+    def _carry(self, candidates: Sequence[Promotion]) -> list[tuple[Memory, str]]:
+        """What waits for nobody goes to the hive, as it does when a phase ends."""
+        going = [candidate for candidate in candidates if not candidate.waits]
+        if not going:
+            return []
+        return self._store.perform(self._operation("curate"), lambda act: self._promoting.carry_all(act, going))
+
+    def _lessons(self, now: float) -> list[Memory]:
+        """Lessons in force, oldest first."""
+        found = self._store.select(self._caller, Filter(limit=LOOKED_AT))
+        return [memory for memory in reversed(found) if not memory.raw and in_force(memory, now)]
+
+    def _findings(self, lessons: Sequence[Memory], now: float) -> list[Finding]:
+        terms = terms_of(self._settings.knowledge)
+        alone = [finding for memory in lessons if (finding := self._alone(memory, terms)) is not None]
+        return [*self._pairs(lessons), *alone, *self._unused(lessons, now, terms)]
+
+    def _pairs(self, lessons: Sequence[Memory]) -> list[Finding]:
+        linked = [(link.source, link.target) for link in self._links(lessons) if link.kind == "contradicts"]
+        names = frozenset(self._store.names_of(self._caller.project))
+        judged = (curation.judged(one, other, names) for one, other in curation.pairs(lessons, linked))
+        return [finding for finding in judged if finding is not None]
+
+    def _links(self, lessons: Sequence[Memory]) -> list[Link]:
+        ids = [memory.id for memory in lessons]
+        return [
+            link for at in range(0, len(ids), PAGE) for link in self._store.links_of(self._caller, ids[at : at + PAGE])
+        ]
+
+    def _alone(self, memory: Memory, terms: LifeTerms) -> Finding | None:
+        useless = curation.useless(memory, terms)
+        if useless is not None or not memory.citations:
+            return useless
+        return curation.outdated(memory, self._look.cited(memory))
+
+    def _unused(self, lessons: Sequence[Memory], now: float, terms: LifeTerms) -> list[Finding]:
+        old = [memory for memory in lessons if curation.may_be_unused(memory, now, terms)]
+        shown = self._shown([memory.id for memory in old])
+        return [curation.unused(memory, now) for memory in old if memory.id not in shown]
+
+    def _shown(self, ids: Sequence[str]) -> set[str]:
+        """Which of these anybody was shown, as far as the caller may know."""
+        pages = (list(ids[at : at + PAGE]) for at in range(0, len(ids), PAGE))
+        return {id for page in pages for id in self._store.shown_among(self._caller, page)}
+
+    def _advice(self, lessons: Sequence[Memory], known: Sequence[Finding]) -> tuple[list[Finding], str]:
+        """What a language model adds, if there is one; it sees what is recommended already only as taken."""
+        if self._settings.writer.kind == "none":
+            return [], ""
+        from swarmlore.advice import recommend
+
+        taken = {memory.id for finding in known for memory in finding.memories}
+        free = [memory for memory in lessons if memory.id not in taken]
+        try:
+            return recommend(self._settings.writer, free), ""
+        except SwarmloreError as error:
+            return [], f"the language model added nothing: {error.message}"
+
+    # Keeping
+
+    def _keep(self, told: Sequence[Finding]) -> None:
+        kept = [
+            Kept(
+                number,
+                item.what,
+                item.action,
+                tuple(memory.id for memory in item.memories),
+                self._mark(item),
+                text=item.text if item.by else "",
+                by=item.by,
+            )
+            for number, item in enumerate(told, start=1)
+        ]
+        curated.write(self._home, self._whose, kept)
+
+    @property
+    def _whose(self) -> tuple[str, str]:
+        return (self._caller.project, self._caller.agent)
+
+    def _mark(self, finding: Finding) -> str:
+        """What the finding stands on; another mark means that this is not the case that somebody decided."""
+        facts: list[object] = [(m.id, m.version, m.status, m.forgotten_at) for m in finding.memories]
+        if finding.what in (curation.LOW_UTILITY, curation.UNUSED):
+            facts += [repr(memory.outcomes) for memory in finding.memories]
+        if finding.what == curation.UNUSED:
+            facts.append(sorted(self._shown([memory.id for memory in finding.memories])))
+        if finding.what == curation.OUTDATED:
+            facts += [item.state for memory in finding.memories for item in self._look.cited(memory)]
+        return blake2b(repr(facts).encode("utf-8", "replace"), digest_size=12).hexdigest()
+
+    # Deciding
+
+    def apply(self, numbers: Sequence[int]) -> Applied:
+        """Carry out what was recommended under these numbers, all of them or none."""
+        kept = {item.number: item for item in curated.read(self._home, self._whose)}
+        chosen = _chosen(numbers, kept)
+        act = self._operation("curate")
+        changed = self._store.perform(act, lambda act: [self._carry_out(act, item) for item in chosen])
+        done = {item.number for item in chosen}
+        left = [replace(item, operation=act.id) if item.number in done else item for item in kept.values()]
+        curated.write(self._home, self._whose, left)
+        return Applied(act.id, tuple(item.number for item in chosen), tuple(changed))
+
+    def _carry_out(self, act: Operation, kept: Kept) -> Memory:
+        finding = self._as_it_is(kept)
+        ways: dict[str, Callable[[Operation, Finding], Memory]] = {
+            curation.SUPERSEDE: self._supersede,
+            curation.MERGE: self._merge,
+            curation.ARCHIVE: self._archive,
+            curation.MEET: self._meet,
+            curation.PROMOTE: self._promote,
+        }
+        if finding.action in (curation.SUPERSEDE, curation.MERGE, curation.ARCHIVE):
+            self._check_change(finding.memories)
+        return ways[finding.action](act, finding)
+
+    def _as_it_is(self, kept: Kept) -> Finding:
+        """What was recommended, with the memories as they are; raises where it is not the same case any more."""
+        found = [self._store.get(self._caller, id) for id in kept.ids]
+        memories = tuple(memory for memory in found if memory is not None)
+        text = kept.text
+        if kept.action == curation.MERGE and not kept.by and len(memories) == 2:
+            text = curation.merged_text(*memories)
+        finding = Finding(kept.what, kept.action, memories, kept.what, text, kept.by)
+        if len(memories) < len(kept.ids) or self._mark(finding) != kept.mark:
+            raise Conflict(f"what recommendation {kept.number} is about has changed meanwhile", REDO)
+        return finding
+
+    def _check_change(self, memories: Iterable[Memory]) -> None:
+        for memory in memories:
+            if not may_change(self._caller, memory):
+                raise NotAllowed(
+                    f"memory {memory.handle} was shared by {memory.owner or 'somebody else'}",
+                    "only its author, a lead or a person can decide about it",
+                )
+
+    def _archive(self, act: Operation, finding: Finding) -> Memory:
+        memory = finding.memories[0]
+        after = replace(memory, status="archived", updated_at=act.at)
+        return self._store.revise(act, memory, after, "archived", f"curated: {finding.what}")
+
+    def _supersede(self, act: Operation, finding: Finding) -> Memory:
+        stays, goes = finding.memories
+        return self._replace(act, goes, stays, replace(stays, updated_at=act.at), finding.what)
+
+    def _merge(self, act: Operation, finding: Finding) -> Memory:
+        stays, goes = finding.memories
+        joined = finding.text not in (stays.text, goes.text)
+        after = replace(
+            stays,
+            text=finding.text,
+            trust=min(stays.trust, goes.trust) if joined else stays.trust,
+            confidence=max(stays.confidence, goes.confidence),
+            tags=_both(stays.tags, goes.tags),
+            entities=_both(stays.entities, goes.entities),
+            situations=_both(stays.situations, goes.situations),
+            citations=joined_citations(goes.citations, stays.citations),
+            confirmed_by=_both(stays.confirmed_by, goes.confirmed_by),
+            updated_at=act.at,
+        )
+        return self._replace(act, goes, stays, after, finding.what)
+
+    def _replace(self, act: Operation, goes: Memory, stays: Memory, after: Memory, why: str) -> Memory:
+        """One memory takes the place of another, which is kept out of sight."""
+        hidden = replace(goes, status="superseded", superseded_by=stays.id, valid_until=act.at, updated_at=act.at)
+        self._store.revise(act, goes, hidden, "superseded", f"curated: {why}")
+        add_link(self._store, act, Link(stays.id, goes.id, "supersedes", act.at))
+        after = replace(after, supersedes=_both(stays.supersedes, (goes.id,)))
+        return self._store.revise(act, stays, after, "superseded another", f"curated: {why}")
+
+    def _promote(self, act: Operation, finding: Finding) -> Memory:
+        """Carry a lesson to the hive on advice: it begins there as every other, and not as said by hand."""
+        carried = self._promoting.carry_all(act, [Promotion(finding.memories[0], "curator's advice")])
+        if not carried:
+            raise Conflict(
+                f"the hive knows or refuses what {finding.memories[0].handle} says",
+                "swarmlore recall shows what it knows",
+            )
+        return carried[0][0]
+
+    def _meet(self, act: Operation, finding: Finding) -> Memory:
+        hive = finding.memories[0]
+        terms = encounter_terms(self._settings.knowledge)
+        after = encountered(hive, self._caller.project, self._caller.agent, act.at, terms)
+        if after is None:
+            return hive
+        return self._store.revise(act, hive, after, "confirmed", "another project has learned the same")
+
+
+def _ready(candidate: Promotion) -> Finding:
+    reason = f"{candidate.route}; {candidate.waits}"
+    return Finding(curation.READY, curation.PROMOTE, (candidate.memory,), reason)
+
+
+def _recommendation(number: int, finding: Finding) -> Recommendation:
+    told = tuple(evidence_of(memory) for memory in finding.memories)
+    return Recommendation(number, finding.what, finding.action, finding.reason, told, finding.text, finding.by)
+
+
+def _chosen(numbers: Sequence[int], kept: Mapping[int, Kept]) -> list[Kept]:
+    """The recommendations of these numbers, each once, in the order they were listed in."""
+    if not kept:
+        raise NotFound("nothing was recommended here", "look first: swarmlore curate")
+    if not numbers:
+        raise InvalidInput("no recommendation was named", "give their numbers: swarmlore curate --apply 1,3")
+    for number in numbers:
+        if not isinstance(number, int) or isinstance(number, bool) or number not in kept:
+            raise InvalidInput(f"there is no recommendation {number!r}", f"from 1 to {max(kept)}, or {REDO}")
+        if kept[number].operation:
+            raise Conflict(
+                f"recommendation {number} was applied", f"to take it back: swarmlore undo {kept[number].operation}"
+            )
+        if kept[number].action == curation.DECIDE:
+            hint = "say which one holds: swarmlore forget REF, or remember the right one"
+            raise InvalidInput(f"recommendation {number} is yours to decide", hint)
+    return [kept[number] for number in sorted(set(numbers))]
+
+
+def _both(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys((*one, *other)))

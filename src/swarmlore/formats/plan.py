@@ -1,0 +1,74 @@
+"""The phase that a plan in `.swarm/plan.md` is in. A plan is a file of the repository: only a number and a name are
+taken from it, and neither is believed to be short or clean."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from swarmlore.errors import SwarmloreError
+from swarmlore.formats.folder import Folder
+from swarmlore.frozen import frozen
+from swarmlore.rules.life import said_in_short
+
+FOLDER, FILE = ".swarm", "plan.md"
+MOST_BYTES = 1_000_000
+MOST_NAME = 120
+MOST_NUMBER = 10**6
+
+
+@frozen
+class PlannedPhase:
+    """A phase as a plan names it; the name holds its number."""
+
+    number: int
+    name: str
+
+
+def planned_phase(root: str) -> PlannedPhase | None:
+    """The phase that the plan of a folder says is in progress; None without a plan or where it says nothing."""
+    folder = os.path.join(root, FOLDER)
+    if not root or not os.path.isfile(os.path.join(folder, FILE)):
+        return None
+    try:
+        with Folder(folder) as opened, opened.open(FILE) as file:  # type: ignore[union-attr]  # it is there
+            text = file.read(MOST_BYTES).decode("utf-8", "replace")
+    except (SwarmloreError, OSError, AttributeError):  # it went meanwhile, or leads elsewhere
+        return None
+    return current_phase(text)
+
+
+def current_phase(text: str) -> PlannedPhase | None:
+    """The first heading that is in progress, else the one that the line `Phase: N` names."""
+    headings = [(int(found[1]), found[2], found[3]) for found in _heading().finditer(text)]
+    for number, title, state in headings:
+        if _is_running(state):
+            return _phase(number, title)
+    said = re.search(r"^Phase:[ \t]*(\d{1,6})\b([^\n]{0,200})", text, re.MULTILINE | re.IGNORECASE)
+    if said is None or re.search(r"\[(?:complete|blocked|pending)", said[2], re.IGNORECASE):
+        return None
+    titles = {number: (title, state) for number, title, state in headings}
+    title, state = titles.get(int(said[1]), ("", ""))
+    return None if re.match("complete", state or "", re.IGNORECASE) else _phase(int(said[1]), title)
+
+
+def number_in(name: str) -> int:
+    """The number in a name such as `Phase 3: build`, else 0."""
+    found = re.match(r"\s*phase\s+(\d{1,6})\b", name, re.IGNORECASE)
+    return min(int(found[1]), MOST_NUMBER) if found else 0
+
+
+def _heading() -> re.Pattern[str]:
+    return re.compile(
+        r"^#{1,6}[ \t]*Phase[ \t]+(\d{1,6})[ \t]*[:.–—-]?[ \t]*([^\n\[]{0,300})(?:\[([^\]\n]{1,40})\])?[ \t\r]*$",
+        re.MULTILINE | re.IGNORECASE,
+    )
+
+
+def _is_running(state: str | None) -> bool:
+    return re.sub(r"[\s_-]+", " ", state or "").strip().lower() in ("in progress", "active", "current")
+
+
+def _phase(number: int, title: str) -> PlannedPhase:
+    words = said_in_short(title, MOST_NAME)
+    return PlannedPhase(number, f"Phase {number}: {words}" if words else f"Phase {number}")

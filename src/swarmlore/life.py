@@ -1,0 +1,401 @@
+"""The life of memories: confirmed, risen, aged out, put aside and brought back. Every decision has an audit row.
+
+What happens when a phase is complete, in one operation: lessons that earned it rise one step; in profile knowledge
+those that nobody confirmed for too long are archived (todos removed) and too many are cut back; lessons with a route go
+to the hive, or are proposed for it. A sweep that would take too much takes nothing and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from swarmlore.config import Settings
+from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.identity import may_change
+from swarmlore.phases import Phase, Phases
+from swarmlore.promoting import Promoting, Promotion
+from swarmlore.records import LIVE_STATUSES, Caller, Draft, Memory, Rejection, Remembered
+from swarmlore.rules.birth import confirm, in_force
+from swarmlore.rules.life import (
+    DAY_S,
+    PHASES_TO_RISE,
+    Fate,
+    LifeTerms,
+    brought_back,
+    fate_of,
+    is_too_much,
+    next_step,
+    over_cap,
+    phases_since,
+    quarantined,
+    risen,
+    terms_of,
+)
+from swarmlore.rules.promotion import encounter_terms, encountered
+from swarmlore.store.base import Operation
+from swarmlore.store.store import Store
+
+if TYPE_CHECKING:
+    from swarmlore.doctor import Check
+
+AUTOMATIC = "life"  # in whose name things happen by themselves: an undo of one's last act does not mean them
+LEAVING = ("archived", "removed")
+LOOK = "look at it: swarmlore sweep --dry-run; then: swarmlore sweep --force"
+
+
+@frozen
+class Change:
+    """What became of a memory, and why: established, promoted, archived, removed, or promoted to the hive."""
+
+    memory: Memory
+    action: str
+    reason: str
+
+
+@frozen
+class Swept:
+    """What a sweep did, or would do. `proposed` waits for somebody to ask, `refused` says why nothing left."""
+
+    scanned: int = 0
+    changes: tuple[Change, ...] = ()
+    proposed: tuple[Promotion, ...] = ()
+    refused: str = ""
+    phase: Phase | None = None
+    operation: str = ""
+    dry_run: bool = False
+
+    def count(self, *actions: str) -> int:
+        return sum(change.action in actions for change in self.changes)
+
+
+class _TooMuch(Exception):
+    """A sweep would take more than it may."""
+
+
+class Life:
+    """What a project's memories go through, for one caller."""
+
+    def __init__(
+        self,
+        store: Store,
+        caller: Caller,
+        settings: Settings,
+        operation: Callable[[str], Operation],
+        phases: Phases,
+        promoting: Promoting,
+    ) -> None:
+        self._store = store
+        self._caller = caller
+        self._settings = settings
+        self._operation = operation
+        self._phases = phases
+        self.promoting = promoting
+        self.terms: LifeTerms = terms_of(settings.knowledge)
+
+    # Confirming
+
+    def confirm(self, memory: Memory, session: str = "") -> Remembered:
+        """Count that somebody has seen for themselves that a memory holds."""
+        act = self._operation("confirm")
+        if not memory.live or not in_force(memory, act.at):
+            raise Conflict(f"memory {memory.handle} is {_state(memory)}", "what was put aside is not confirmed")
+        if memory.id in self._shown(session):
+            return Remembered(memory, "confirmed", "", reason="it was shown to this session, so it does not count")
+        after = self._sighted(memory, act.at)
+        if after is None:
+            where = "project" if memory.tier == "hive" else "phase"
+            return Remembered(memory, "confirmed", "", reason=f"this {where} was counted already")
+        reason = f"seen again in {after.confirmed_by[-1].where}"
+        stored = self._store.perform(act, lambda act: self._store.revise(act, memory, after, "confirmed", reason))
+        return Remembered(stored, "confirmed", act.id, reason=reason)
+
+    def _sighted(self, memory: Memory, at: float) -> Memory | None:
+        if memory.tier != "hive":
+            phase = self._phases.current(at)
+            return confirm(memory, self._caller, at, phase.place if phase.number else "")
+        if memory.project in self._store.names_of(self._caller.project):
+            return None
+        terms = encounter_terms(self._settings.knowledge)
+        return encountered(memory, self._caller.project, self._caller.agent, at, terms)
+
+    def _shown(self, session: str) -> frozenset[str]:
+        """What this session was shown; an agent that names none means its newest."""
+        if not session and self._caller.role != "person":
+            open_ones = (item for item in self._store.sessions(self._caller, 50) if item.ended_at is None)
+            session = next((item.id for item in open_ones if item.agent == self._caller.agent), "")
+        return frozenset(self._store.showings(self._caller, session))
+
+    # Phases
+
+    def start_phase(self, name: str) -> tuple[Phase, Swept | None]:
+        """Begin a phase; the one before it is complete with that."""
+        act = self._operation("phase")
+
+        def begin(act: Operation) -> tuple[Phase, Swept | None]:
+            phase, before = self._phases.start(act, name)
+            return phase, self._finish(act, before) if before else None
+
+        return self._store.perform(act, begin)
+
+    def complete_phase(self) -> Swept:
+        """End the phase that goes on, and let its memories rise or leave."""
+        act = self._operation("phase")
+        return self._store.perform(act, lambda act: self._finish(act, self._phases.complete(act)))
+
+    def follow(self) -> Swept | None:
+        """Follow the plan and the calendar: what they complete by themselves is complete in nobody's name."""
+        act = self._operation("phase")
+        if not self._phases.is_due(act.at):
+            return None
+        act = replace(act, caller=replace(self._caller, agent=AUTOMATIC))
+
+        def turn(act: Operation) -> Swept | None:
+            before = self._phases.roll(act)
+            return self._finish(act, before) if before else None
+
+        return self._store.perform(act, turn)
+
+    def _finish(self, act: Operation, phase: Phase) -> Swept:
+        sweeps = self._settings.knowledge.sweep_enabled
+        return replace(self._sweep(act, force=False, ages=sweeps and self._knowledge), phase=phase)
+
+    @property
+    def _knowledge(self) -> bool:
+        return self._settings.recall.profile == "knowledge"
+
+    # Sweeping
+
+    def sweep(self, *, dry_run: bool = False, force: bool = False) -> Swept:
+        """Let memories rise and leave as their phases say; too much at once only when forced, by a lead or a person."""
+        act = self._operation("sweep")
+        if dry_run:
+            return self._try(act)
+        if force and not self._caller.leads:
+            raise NotAllowed("only a lead or a person can force a sweep", LOOK)
+        try:
+            return self._store.perform(act, lambda act: self._sweep(act, force=force, ages=self._knowledge, whole=True))
+        except _TooMuch as much:
+            why = str(much)
+        self._store.perform(act, lambda act: self._store.note_refusal(self._caller, why))  # nothing else stays of it
+        raise Conflict(why, LOOK)
+
+    def _try(self, act: Operation) -> Swept:
+        scanned, fates = self._fates(act.at, ages=self._knowledge)
+        changes = tuple(Change(memory, fate.action, fate.reason) for memory, fate in fates)
+        refused = _refusal(_count_leaving(fates), scanned)
+        return Swept(scanned, changes, tuple(self.promoting.candidates(act.at)), refused, dry_run=True)
+
+    def _sweep(self, act: Operation, *, force: bool, ages: bool, whole: bool = False) -> Swept:
+        """Carry out what is due. Too much is left out or, where it is all or nothing, raised."""
+        refused = "" if force or not ages else self._foreseen_refusal()
+        scanned, fates = self._fates(act.at, ages=ages and not refused)
+        refused = refused or ("" if force else _refusal(_count_leaving(fates), scanned))
+        if refused and whole:
+            raise _TooMuch(refused)
+        if refused:
+            fates = [(memory, fate) for memory, fate in fates if fate.action not in LEAVING]
+        self._store.note_refusal(self._caller, refused)
+        changes = self._carry_out(act, fates)
+        candidates = self.promoting.candidates(act.at)
+        carried = self.promoting.carry_all(act, candidates)
+        changes += [Change(memory, "promoted to the hive", route) for memory, route in carried]
+        proposed = tuple(candidate for candidate in candidates if candidate.waits)
+        return Swept(scanned, tuple(changes), proposed, refused, operation=act.id if changes else "")
+
+    def _foreseen_refusal(self) -> str:
+        """Why a sweep would be refused, as far as that can be told without loading what would leave."""
+        mine = self._store.visible(self._caller, ("swarm",))
+        sure = self.terms.evergreen_confidence
+        leaving = sum(confidence < sure for _, _, confidence in self._outlived(mine))
+        return _refusal(leaving, self._store.count_lessons(mine))
+
+    def _outlived(self, mine: Sequence[int]) -> list[tuple[int, int, float]]:
+        completed = self._store.completed_phases(self._caller)
+        return self._store.aged(mine, completed, self.terms.max_phases, self.terms.todo_phases)
+
+    def _fates(self, now: float, *, ages: bool) -> tuple[int, list[tuple[Memory, Fate]]]:
+        """How many lessons there are, and what becomes of those that something becomes of."""
+        mine = self._store.visible(self._caller, ("swarm",))
+        scanned = self._store.count_lessons(mine)
+        born_before = now - self.terms.promote_days * DAY_S
+        looked = self._store.rising(mine, PHASES_TO_RISE, born_before)
+        fates = {memory.id: (memory, fate) for memory in looked if (fate := next_step(memory, now, self.terms))}
+        if ages:
+            promoted = {id for id, (_, fate) in fates.items() if fate.action == "promoted"}
+            fates |= {id: found for id, found in self._aged(mine).items() if id not in promoted}
+            fates |= self._over_cap(mine, scanned, fates)
+        return scanned, list(fates.values())
+
+    def _aged(self, mine: Sequence[int]) -> dict[str, tuple[Memory, Fate]]:
+        completed = self._store.completed_phases(self._caller)
+        marks = {seq: mark for seq, mark, _ in self._outlived(mine)}
+        old = self._store.by_row(list(marks))
+        fates = {
+            memory.id: (memory, fate_of(memory, phases_since(marks[seq], completed), self.terms))
+            for seq, memory in old.items()
+        }
+        return {id: (memory, fate) for id, (memory, fate) in fates.items() if fate is not None}
+
+    def _over_cap(
+        self, mine: Sequence[int], scanned: int, fates: dict[str, tuple[Memory, Fate]]
+    ) -> dict[str, tuple[Memory, Fate]]:
+        cap = self._settings.knowledge.swarm_max_entries
+        left = scanned - sum(fate.action in LEAVING for _, fate in fates.values())
+        if left <= cap:
+            return {}
+        oldest = self._store.oldest(mine, left - cap + len(fates))
+        kept = [m for m in oldest if m.id not in fates or fates[m.id][1].action == "established"]
+        fate = Fate("archived", f"the oldest of more than {cap}")
+        return {memory.id: (memory, fate) for memory in over_cap(kept, cap, left)}
+
+    def _carry_out(self, act: Operation, fates: Sequence[tuple[Memory, Fate]]) -> list[Change]:
+        """Let memories rise one by one, and leave all together."""
+        leaving = [(memory, fate) for memory, fate in fates if fate.action in LEAVING]
+        gone = [(memory, _gone(memory, fate, act.at), fate.action, fate.reason) for memory, fate in leaving]
+        self._store.retire(act, gone)
+        changes = [Change(after, action, reason) for _, after, action, reason in gone]
+        for memory, fate in fates:
+            if fate.action not in LEAVING:
+                after = self._store.revise(act, memory, risen(memory, fate, act.at), fate.action, fate.reason)
+                changes.append(Change(after, fate.action, fate.reason))
+        return changes
+
+    def trim(self) -> tuple[Change, ...]:
+        """Keep to the caps of profile knowledge, where a text has just come in; too much waits for the next sweep."""
+        if not self._knowledge:
+            return ()
+        caps = (
+            ("swarm", self._settings.knowledge.swarm_max_entries),
+            ("hive", self._settings.knowledge.hive_max_entries),
+        )
+        act = self._operation("sweep")
+        act = replace(act, caller=replace(self._caller, agent=AUTOMATIC))
+        return tuple(change for tier, cap in caps for change in self._trim(act, tier, cap))
+
+    def _trim(self, act: Operation, tier: str, cap: int) -> list[Change]:
+        places = self._store.visible(self._caller, (tier,))
+        total = self._store.count_lessons(places) if places else 0
+        if total <= cap or is_too_much(total - cap, total):
+            return []
+        fate = Fate("archived", f"the oldest of more than {cap}")
+        old = over_cap(self._store.oldest(places, total - cap), cap, total)
+        return self._store.perform(act, lambda act: self._carry_out(act, [(memory, fate) for memory in old]))
+
+    def checks(self) -> Iterator[Check]:
+        """What `doctor` says about sweeps."""
+        from swarmlore.doctor import Check
+
+        if refused := self._store.refused_sweep(self._caller):
+            yield Check("sweep", "warn", refused, LOOK)
+
+    # Putting aside and bringing back
+
+    def quarantine(self, memory: Memory, reason: str = "") -> Memory:
+        """Hide a memory from everybody, with the reason; `restore` brings it back."""
+        if not isinstance(reason, str):
+            raise InvalidInput("a reason is a text", "say why, or nothing")
+        self._check_change(memory, "quarantine")
+        if memory.status == "quarantined":
+            return memory
+        if not memory.live:
+            raise Conflict(f"memory {memory.handle} is {_state(memory)}", "nobody is shown it as it is")
+        act = self._operation("quarantine")
+        return self._store.perform(act, lambda act: self._put_aside(act, memory, reason.strip() or "no reason given"))
+
+    def _put_aside(self, act: Operation, memory: Memory, reason: str) -> Memory:
+        hidden = quarantined(memory, reason, _reporter(self._caller), act.at)
+        said = str(hidden.extra["quarantine_reason"])
+        stored = self._store.revise(act, memory, hidden, "quarantined", said)
+        keep = self._settings.knowledge.rejected_max_entries
+        self._store.reject(self._caller, memory.tier, Rejection(memory.id, memory.text[:2000], said, 2, act.at), keep)
+        return stored
+
+    def restore(self, memory: Memory) -> Memory:
+        """Bring back a memory from quarantine or the archive, if its text passes the gate as it is now."""
+        self._check_change(memory, "restore")
+        if memory.status not in ("quarantined", "archived") or memory.forgotten_at is not None:
+            raise Conflict(
+                f"memory {memory.handle} is {_state(memory)}", "only what was quarantined or archived is restored"
+            )
+        act = self._operation("restore")
+        former, by = self._former(memory)
+        if memory.status == "quarantined" and not self._caller.leads and by != self._caller.agent:
+            raise NotAllowed(f"memory {memory.handle} was quarantined by {by}", "a lead or a person can restore it")
+        if why := self._why_not(memory):
+            raise Rejected(why, 2, f"it stays where it is: swarmlore get {memory.handle}")
+        after = brought_back(memory, former, act.at)
+
+        def bring(act: Operation) -> Memory:
+            self._store.accept_again(self._caller, memory.id)
+            return self._store.revise(act, memory, after, "restored", f"from {memory.status}")
+
+        return self._store.perform(act, bring)
+
+    def _why_not(self, memory: Memory) -> str:
+        """Why the gate would not let a text in today; '' where it would."""
+        from swarmlore.rules.gate import pass_gate
+
+        draft = Draft(memory.text, title=memory.title, tags=memory.tags, source=memory.source)
+        try:
+            return pass_gate(draft, profile=self._settings.recall.profile, validate=True).quarantine
+        except Rejected as refusal:
+            return refusal.reason
+
+    def _former(self, memory: Memory) -> tuple[str, str]:
+        """What a memory was before it was put aside, and by whom that was done."""
+        rows = self._store.history(self._caller, memory.id)
+        for row in reversed(rows):
+            status = row.before["status"] if row.before else ""
+            if status in LIVE_STATUSES:
+                return str(status), row.by
+        return str(memory.extra.get("original_status", "")), rows[0].by if rows else ""
+
+    def retract(self, text: str) -> tuple[Memory, ...]:
+        """Quarantine every lesson that says exactly this, in the project and in the hive."""
+        from swarmlore.formats.retractions import Retraction
+        from swarmlore.sharing.retracting import meant
+        from swarmlore.text.similarity import normalize
+
+        if not isinstance(text, str) or not normalize(text):
+            raise InvalidInput("what is to be taken back is a text", "give the lesson in its words")
+        act = self._operation("retract")
+        said = Retraction(text, normalize(text), act.at, _reporter(self._caller), (), ())
+        found = [memory for memory in meant(self._store, self._caller, said) if may_change(self._caller, memory)]
+        return self._store.perform(
+            act, lambda act: tuple(self._put_aside(act, memory, f"retracted: {text}") for memory in found)
+        )
+
+    def _check_change(self, memory: Memory, verb: str) -> None:
+        if not may_change(self._caller, memory):
+            raise NotAllowed(
+                f"memory {memory.handle} was shared by {memory.owner or 'somebody else'}",
+                f"only its author, a lead or a person can {verb} it",
+            )
+
+
+def _gone(memory: Memory, fate: Fate, at: float) -> Memory:
+    if fate.action == "removed":
+        return replace(memory, version=memory.version + 1, forgotten_at=at)
+    return replace(memory, version=memory.version + 1, status="archived", updated_at=at)
+
+
+def _count_leaving(fates: Sequence[tuple[Memory, Fate]]) -> int:
+    return sum(fate.action in LEAVING for _, fate in fates)
+
+
+def _refusal(leaving: int, scanned: int) -> str:
+    if not is_too_much(leaving, scanned):
+        return ""
+    return f"a sweep would take {leaving} of {scanned} memories, which is more than a fifth"
+
+
+def _reporter(caller: Caller) -> str:
+    """Who put a memory aside, in the words of the files: a user or an agent that leads."""
+    return "user" if caller.role == "person" else "architect"
+
+
+def _state(memory: Memory) -> str:
+    if memory.forgotten_at is not None:
+        return "forgotten"
+    return "expired" if memory.live else memory.status

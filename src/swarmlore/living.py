@@ -1,0 +1,110 @@
+"""What `Lore` can say about the life of a memory: confirmed, in a phase, risen, aged out, promoted, put aside."""
+
+from __future__ import annotations
+
+from swarmlore.errors import Conflict, InvalidInput, StoreError
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.parts import Parts
+from swarmlore.records import Draft
+from swarmlore.typed import choose, make
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from swarmlore.life import Swept
+    from swarmlore.phases import Phase
+    from swarmlore.promoting import Promotion
+    from swarmlore.records import Memory, Remembered
+
+
+class Living(Parts):
+    """The verbs of a memory's life."""
+
+    def confirm(self, ref: str, session: str = "") -> Remembered:
+        """Count that somebody has seen for themselves that a memory holds; what the session was shown does not."""
+        with self._changing():
+            return self._life.confirm(self._resolve(ref), session)
+
+    def phase(self) -> Phase:
+        """The phase that the project is in: announced, from its plan, or the day."""
+        with self._guard:
+            return self._phases.current(self.now())
+
+    def phases(self, limit: int = 20) -> tuple[Phase, ...]:
+        """The phases of the project so far, newest first."""
+        with self._guard:
+            return tuple(self._phases.newest(limit))
+
+    def start_phase(self, name: str) -> Phase:
+        """Begin a phase; the one before it is complete with that."""
+        with self._changing():
+            return self._life.start_phase(name)[0]
+
+    def complete_phase(self) -> Swept:
+        """End the phase that goes on: memories rise, leave, and go to the hive as the rules say."""
+        with self._changing():
+            return self._life.complete_phase()
+
+    def sweep(self, *, dry_run: bool = False, force: bool = False) -> Swept:
+        """Let memories rise and leave as their phases say; a trial changes nothing."""
+        if dry_run:
+            with self._looking():
+                return self._life.sweep(dry_run=True)
+        with self._changing():
+            return self._life.sweep(force=force)
+
+    def promote(self, text: str, *, from_swarm: bool = False, to: str = "hive", **facts: Any) -> Remembered:
+        """Write a lesson into the hive; with `from_swarm` or `to="swarm"` the memory that `text` names."""
+        choose("tier", [to], ("hive", "swarm"))
+        with self._changing():
+            if to == "swarm":
+                return self._promoting.share(self._resolve(text))
+            if from_swarm:
+                return self._promoting.promote_from_swarm(self._resolve(text))
+            told = self._promoting.promote(make(Draft, {**facts, "text": text}, "promote"))
+            self._life.trim()
+            return told
+
+    def promotions(self) -> tuple[Promotion, ...]:
+        """Lessons of this project that have a route to the hive and are not there, each with what it waits for."""
+        with self._looking():
+            return tuple(self._promoting.candidates(self.now()))
+
+    def quarantine(self, ref: str, reason: str = "") -> Memory:
+        """Hide a memory from everybody, with the reason."""
+        with self._changing():
+            return self._life.quarantine(self._resolve(ref), reason)
+
+    def restore(self, ref: str) -> Memory:
+        """Bring back a memory from quarantine or the archive, if its text passes the gate."""
+        with self._changing():
+            return self._life.restore(self._resolve(ref))
+
+    def retract(self, text: str) -> tuple[Memory, ...]:
+        """Quarantine every lesson that says exactly this, in the project and in the hive."""
+        with self._changing():
+            return self._life.retract(text)
+
+    def _follow_phases(self) -> None:
+        """Follow the plan and the calendar before something is remembered; their failure is no failure of that."""
+        try:
+            if not self.store.engine.readonly and self._phases.is_due(self.now()):
+                self._life.follow()
+        except StoreError:
+            return  # what is due is due at the next time as well
+
+    def _let_live(self, told: Remembered, session: str) -> None:
+        """What a lesson means for those that are there: the hive meets it again, and the oldest may have to go."""
+        try:
+            if told.memory.live and self.store.visible(self.caller, ("hive",)):
+                shown = frozenset(self.store.showings(self.caller, session))
+                self._promoting.meet(told.memory, told.operation, shown)
+            if self.settings.recall.profile == "knowledge" and told.outcome in ("added", "linked"):
+                self._life.trim()
+        except (Conflict, StoreError):
+            return  # the text is stored; somebody else has changed what it meets
+
+    def _resolve(self, ref: str) -> Memory:
+        if not isinstance(ref, str) or not ref.strip() or len(ref) > 128:
+            raise InvalidInput("that is not an id", "give a handle, an id or the beginning of one")
+        return self.store.resolve(self.caller, ref.strip())

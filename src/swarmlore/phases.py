@@ -1,0 +1,143 @@
+"""Which phase a project is in: one that was announced, else the one its plan names, else the day.
+
+Where phases are announced or planned, days are not counted as phases: both together would age everything too fast.
+"""
+
+from __future__ import annotations
+
+from swarmlore.codec import iso
+from swarmlore.errors import Conflict, InvalidInput
+from swarmlore.formats.plan import MOST_NAME, number_in, planned_phase
+from swarmlore.frozen import frozen, replace
+from swarmlore.records import Caller
+from swarmlore.rules.life import said_in_short
+from swarmlore.store.base import Operation
+from swarmlore.store.lives import PhaseRow
+from swarmlore.store.store import Store
+
+ANNOUNCED, PLAN, DAY = "announced", "plan", "day"
+QUIET_S = 30 * 86_400.0  # so long after the last announced phase the days count again
+
+
+@frozen
+class Phase:
+    """A phase of a project. `place` is what a sighting in it is counted under; a day has no number."""
+
+    name: str
+    kind: str
+    place: str
+    number: int = 0
+    started_at: float = 0.0
+    completed_at: float | None = None
+
+
+class Phases:
+    """The phases of one project."""
+
+    def __init__(self, store: Store, caller: Caller, root: str) -> None:
+        self._store = store
+        self._caller = caller
+        self._root = root
+
+    def current(self, now: float) -> Phase:
+        """The phase at this time; nothing is written."""
+        return self._found(self._store.open_phase(self._caller), now)
+
+    def newest(self, limit: int = 20) -> list[Phase]:
+        """The phases so far, newest first."""
+        return [_phase(row) for row in self._store.phases(self._caller, limit)]
+
+    def start(self, operation: Operation, name: str) -> tuple[Phase, Phase | None]:
+        """Begin a phase; the one before it is complete with that. Returns both; the same again goes on."""
+        name = clean_name(name)
+        before = self._store.open_phase(self._caller)
+        if before is not None and before.kind == ANNOUNCED and before.name == name:
+            return _phase(before), None
+        if before is not None:
+            self._store.end_phase(before, operation.at)
+        self._begin(Phase(name, ANNOUNCED, "", self._number(number_in(name), name)), operation.at)
+        return self.current(operation.at), replace(_phase(before), completed_at=operation.at) if before else None
+
+    def complete(self, operation: Operation) -> Phase:
+        """End the phase that goes on: an announced one, a planned one, or the day."""
+        self.roll(operation)
+        found = self._store.open_phase(self._caller)
+        if found is None:
+            raise Conflict("no phase is under way", 'begin one: swarmlore phase start "Phase 2: build"')
+        self._store.end_phase(found, operation.at)
+        return replace(_phase(found), completed_at=operation.at)
+
+    def is_due(self, now: float) -> bool:
+        """Whether `roll` would do something; asked before a transaction is opened for it."""
+        ends, begins = self._turn(self._store.open_phase(self._caller), now)
+        return ends or begins is not None
+
+    def roll(self, operation: Operation) -> Phase | None:
+        """Follow the plan and the calendar; returns the phase that is complete with that, if one is."""
+        before = self._store.open_phase(self._caller)
+        ends, begins = self._turn(before, operation.at)
+        if ends and before is not None:
+            self._store.end_phase(before, operation.at)
+        if begins is not None:
+            self._begin(begins, operation.at)
+        return replace(_phase(before), completed_at=operation.at) if ends and before else None
+
+    def _turn(self, before: PhaseRow | None, now: float) -> tuple[bool, Phase | None]:
+        """Whether the open phase is over, and which one begins."""
+        found = self._found(before, now)
+        if found.started_at:
+            return False, None
+        known = self._is_known(found.name)
+        if before is not None and before.kind == found.kind == DAY and known:
+            return False, None  # the clock went back to a day that was counted
+        begins = not known and not (found.kind == DAY and self._announces(now))
+        return before is not None, found if begins else None
+
+    def _found(self, row: PhaseRow | None, now: float) -> Phase:
+        if row is not None and row.kind == ANNOUNCED:
+            return _phase(row)
+        planned = planned_phase(self._root)
+        if planned is not None:
+            if row is not None and row.kind == PLAN and row.name == planned.name:
+                return _phase(row)
+            number = self._number(planned.number, planned.name)
+            return Phase(planned.name, PLAN, f"phase:{number}", number)
+        day = day_of(now)
+        if row is not None and row.name == day:
+            return _phase(row)
+        return Phase(day, DAY, day)
+
+    def _begin(self, phase: Phase, at: float) -> None:
+        self._store.add_phase(self._caller, phase.number, phase.name, phase.kind, at)
+
+    def _number(self, wanted: int, name: str) -> int:
+        """A number of its own: what the name says, unless another phase had it, else the next one."""
+        if wanted:
+            alike = self._store.phases_like(self._caller, wanted, name)
+            if all(row.name == name for row in alike if row.number == wanted):
+                return wanted
+        return self._store.last_phase_number(self._caller) + 1
+
+    def _is_known(self, day: str) -> bool:
+        return any(row.name == day for row in self._store.phases_like(self._caller, -1, day))
+
+    def _announces(self, now: float) -> bool:
+        return self._store.announces_phases(self._caller, now - QUIET_S)
+
+
+def day_of(now: float) -> str:
+    """The name of a day, in UTC."""
+    return f"day:{(iso(now) or '')[:10]}"
+
+
+def clean_name(name: str) -> str:
+    """A phase's name as it is kept."""
+    words = said_in_short(name, MOST_NAME) if isinstance(name, str) else ""
+    if not words or words.startswith("day:"):
+        raise InvalidInput("a phase needs a name", 'swarmlore phase start "Phase 2: build the importer"')
+    return words
+
+
+def _phase(row: PhaseRow) -> Phase:
+    place = row.name if row.kind == DAY else f"phase:{row.number}"
+    return Phase(row.name, row.kind, place, row.number, row.started_at, row.completed_at)

@@ -1,0 +1,226 @@
+"""What a look over all lessons finds, and what would be done about it. Pure.
+
+| finding | what is recommended |
+|---|---|
+| contradiction | the better proven one takes the place of the other; across tiers or scopes a person decides |
+| low utility | archive: it was followed often, and tasks went wrong |
+| stale | archive: the code it cites has changed or is gone |
+| duplicate | one text for both |
+| ready for the hive | promote |
+| known in the hive | count the meeting |
+| never shown | archive: nobody was given it for a month, and no person wrote it |
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+
+from swarmlore.frozen import frozen
+from swarmlore.records import Cited, Memory
+from swarmlore.rules.difference import compare
+from swarmlore.rules.freshness import STALE, place
+from swarmlore.rules.life import LifeTerms, is_evergreen, is_low_utility, utility
+from swarmlore.rules.meaning import contradicts
+from swarmlore.rules.priors import preferred
+from swarmlore.rules.ranking import age_days
+from swarmlore.text.similarity import content_words, jaccard_bigram, shingles
+
+CONTRADICTION, DUPLICATE, LOW_UTILITY, OUTDATED = "contradiction", "duplicate", "low utility", "stale"
+READY, MET, UNUSED, ADVICE = "ready for the hive", "known in the hive", "never shown", "advice"
+ORDER = (CONTRADICTION, LOW_UTILITY, OUTDATED, DUPLICATE, READY, MET, ADVICE, UNUSED)
+SUPERSEDE, MERGE, ARCHIVE, PROMOTE, MEET, DECIDE = "supersede", "merge", "archive", "promote", "meet", "decide"
+SAME = 0.6
+UNUSED_DAYS = 30.0
+CROWD = 20  # newest texts that share one phrase: a phrase in more of them says little
+MOST_PAIRS = 50_000
+LEAST_SHARED = 0.5  # of the content words of the shorter text
+
+
+@frozen
+class Finding:
+    """Something that somebody should know, and what could be done. The first memory is the one that stays, or the one
+    that it is about."""
+
+    what: str
+    action: str
+    memories: tuple[Memory, ...]
+    reason: str
+    text: str = ""
+    by: str = ""
+
+
+@frozen
+class Evidence:
+    """What speaks for a memory, beside its words."""
+
+    id: str
+    handle: str
+    text: str
+    tier: str
+    source: str
+    owner: str
+    trust: int
+    confidence: float
+    confirmed: int
+    shown: int
+    helped: int
+    hurt: int
+    feedback_score: float
+    created_at: float
+
+
+def evidence_of(memory: Memory) -> Evidence:
+    names = ("id", "handle", "text", "tier", "source", "owner", "trust", "confidence", "feedback_score", "created_at")
+    counted = memory.outcomes
+    return Evidence(
+        confirmed=len(memory.confirmed_by),
+        shown=counted.shown,
+        helped=counted.succeeded_after,
+        hurt=counted.failed_after,
+        **{name: getattr(memory, name) for name in names},
+    )
+
+
+# Two that belong together
+
+
+def pairs(memories: Sequence[Memory], known: Iterable[tuple[str, str]] = ()) -> Iterator[tuple[Memory, Memory]]:
+    """Lessons that may say the same or the opposite: those that are linked, and those that share phrases."""
+    by_id = {memory.id: memory for memory in memories}
+    linked = {tuple(sorted(pair)) for pair in known if pair[0] != pair[1]}
+    told = ((by_id[one], by_id[other]) for one, other in sorted(linked) if one in by_id and other in by_id)
+    yield from told
+    for one, other in _alike(memories):
+        if tuple(sorted((one.id, other.id))) not in linked and _shares_words(one, other):
+            yield one, other
+
+
+def _alike(memories: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
+    """Pairs by how many phrases they share, most first."""
+    crowds: dict[int, list[int]] = {}
+    for number, memory in enumerate(memories):
+        for key in shingles(memory.text):
+            crowds.setdefault(key, []).append(number)
+    shared = Counter(pair for crowd in crowds.values() for pair in combinations(crowd[-CROWD:], 2))
+    for (one, other), _ in shared.most_common(MOST_PAIRS):
+        yield memories[one], memories[other]
+
+
+def _shares_words(one: Memory, other: Memory) -> bool:
+    words, others = content_words(one.text), content_words(other.text)
+    return len(words & others) >= max(1, LEAST_SHARED * min(len(words), len(others)))
+
+
+def judged(one: Memory, other: Memory, names: frozenset[str] = frozenset()) -> Finding | None:
+    """What two lessons that resemble each other are to each other, or None; `names` are those of the own project."""
+    stays = preferred(one, other)
+    goes = other if stays is one else one
+    entity = bool(set(one.entities) & set(other.entities))
+    if against := contradicts(stays.text, goes.text, shared_entity=entity):
+        beside = place_of(one) == place_of(other) and one.scope == other.scope
+        return Finding(CONTRADICTION, SUPERSEDE if beside else DECIDE, (stays, goes), against)
+    if jaccard_bigram(one.text, other.text) < SAME:
+        return None
+    return _same(stays, goes, names)
+
+
+def _same(stays: Memory, goes: Memory, names: frozenset[str]) -> Finding | None:
+    """Two that say the same: one text for both, or a meeting of the hive with what a project learned."""
+    if place_of(stays) == place_of(goes):
+        text = merged_text(stays, goes) if stays.scope == goes.scope else ""
+        return Finding(DUPLICATE, MERGE, (stays, goes), "both say the same", text) if text else None
+    if {stays.tier, goes.tier} != {"hive", "swarm"}:
+        return None  # what is private stays beside what is shared
+    hive, own = (stays, goes) if stays.tier == "hive" else (goes, stays)
+    if compare(own.text, hive.text).reasons or not names.isdisjoint(
+        (hive.project, *(item.where for item in hive.confirmed_by))
+    ):
+        return None
+    return Finding(MET, MEET, (hive, own), "this project has learned the same")
+
+
+def merged_text(stays: Memory, goes: Memory) -> str:
+    """The text that says all that both say; '' where neither does, or the less trusted one would change the other."""
+    difference = compare(goes.text, stays.text)
+    if difference.slots or difference.corrects:
+        return ""
+    if not difference.added:
+        return stays.text
+    return goes.text if goes.trust >= stays.trust else ""
+
+
+def place_of(memory: Memory) -> tuple[str, str, str]:
+    """Which lessons stand side by side: an owner's, a project's, the hive's."""
+    return (
+        memory.tier,
+        "" if memory.tier == "hive" else memory.project,
+        memory.owner if memory.tier == "agent" else "",
+    )
+
+
+# One alone
+
+
+def useless(memory: Memory, terms: LifeTerms) -> Finding | None:
+    """A lesson that was followed often enough to know that it does not help."""
+    if not is_low_utility(memory, terms):
+        return None
+    share = utility(memory, terms.showings) or 0.0
+    ended = memory.outcomes.succeeded_after + memory.outcomes.failed_after
+    reason = f"{share:.0%} of {ended} tasks went well; it was followed {memory.outcomes.applied} times"
+    return Finding(LOW_UTILITY, ARCHIVE, (memory,), reason)
+
+
+def outdated(memory: Memory, cited: Iterable[Cited]) -> Finding | None:
+    """A lesson whose cited code has changed or is gone."""
+    changed = [item for item in cited if item.state in STALE]
+    if not changed:
+        return None
+    places = (
+        f"{place(item.citation.path, item.citation.first_line, item.citation.last_line)} {_became(item.state)}"
+        for item in changed
+    )
+    return Finding(OUTDATED, ARCHIVE, (memory,), ", ".join(places))
+
+
+def _became(state: str) -> str:
+    return "is gone" if state == "gone" else "has changed"
+
+
+def may_be_unused(memory: Memory, now: float, terms: LifeTerms) -> bool:
+    """Whether a lesson can be called unused if nobody was shown it: old, never read, and not written by a person."""
+    by_hand = memory.source == "manual" or memory.trust >= 3
+    spared = by_hand or memory.status == "promoted" or is_evergreen(memory, terms)
+    counted = memory.outcomes
+    read = memory.access_count or counted.shown or counted.cited or counted.applied or memory.confirmed_by
+    return not spared and not read and age_days(memory.updated_at, now) >= UNUSED_DAYS
+
+
+def unused(memory: Memory, now: float) -> Finding:
+    days = age_days(memory.created_at, now)
+    return Finding(UNUSED, ARCHIVE, (memory,), f"{days:.0f} days old, and nobody was ever shown it")
+
+
+# All of them
+
+
+def in_order(findings: Iterable[Finding], most: int) -> tuple[list[Finding], dict[str, int]]:
+    """The findings by urgency, each memory in one of them, at most so many of a kind; and how many of each were left
+    out. A memory that is to go needs no second reason."""
+    kept: list[Finding] = []
+    left: Counter[str] = Counter()
+    seen: set[str] = set()
+    count: Counter[str] = Counter()
+    for finding in sorted(findings, key=lambda item: ORDER.index(item.what)):
+        ids = {memory.id for memory in finding.memories}
+        if finding.action != DECIDE and ids & seen:
+            continue
+        if count[finding.what] >= most:
+            left[finding.what] += 1
+            continue
+        seen |= ids if finding.action != DECIDE else set()
+        count[finding.what] += 1
+        kept.append(finding)
+    return kept, dict(left)

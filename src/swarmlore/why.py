@@ -1,0 +1,94 @@
+"""Why a memory is here: where it came from, what it did, why it ranks as it does, what would remove it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from swarmlore.config import Settings
+from swarmlore.frozen import TYPE_CHECKING, fields, frozen
+from swarmlore.records import AuditRow, Caller, Cited, Memory, Outcomes, Part
+from swarmlore.rules.endings import endings
+from swarmlore.rules.freshness import is_stale
+from swarmlore.rules.life import terms_of
+from swarmlore.rules.priors import default_priors
+from swarmlore.rules.standing import standing
+from swarmlore.store.journal import Showings
+from swarmlore.store.store import Store
+
+if TYPE_CHECKING:
+    from typing import Any
+
+LISTED = 5  # of the changes, newest
+
+
+@frozen
+class Change:
+    """One change of the memory, without what it was before."""
+
+    action: str
+    at: float
+    by: str
+    reason: str
+
+
+@frozen
+class Why:
+    """What is known about one memory. `factor` is what the `parts` make of its relevance when somebody asks;
+    `standing` is its rank at the start of a session, from 0 to 1."""
+
+    memory: Memory
+    origin: Mapping[str, Any]
+    changes: tuple[Change, ...]
+    showings: Showings
+    outcomes: Mapping[str, int]
+    factor: float
+    parts: tuple[Part, ...]
+    standing: float
+    cited: tuple[Cited, ...]
+    links: Mapping[str, tuple[str, ...]]
+    ends: tuple[str, ...]
+
+
+def explain(
+    store: Store, caller: Caller, settings: Settings, memory: Memory, cited: Sequence[Cited], now: float
+) -> Why:
+    """Everything about a memory that a person needs to judge it, in a few facts."""
+    ranked = default_priors(memory, now, stale=is_stale(cited))
+    profile = settings.recall.profile
+    counted, names = memory.outcomes, [spec.name for spec in fields(Outcomes)]
+    return Why(
+        memory=memory,
+        origin=_origin(memory),
+        changes=tuple(_change(row) for row in store.history(caller, memory.id)[-LISTED:]),
+        showings=store.showings_of(caller, memory.id),
+        outcomes={name: getattr(counted, name) for name in names if getattr(counted, name)},
+        factor=ranked.score,
+        parts=ranked.parts,
+        standing=0.0 if memory.raw else standing(memory, now).score,
+        cited=tuple(cited),
+        links=_links(store, caller, memory),
+        ends=endings(memory, now, terms_of(settings.knowledge), profile),
+    )
+
+
+def _origin(memory: Memory) -> dict[str, Any]:
+    """Who said it where, by which door, and how far that is trusted."""
+    told = {"source": memory.source, "by": memory.owner, "trust": memory.trust, "project": memory.project}
+    return {**told, **{str(name): value for name, value in memory.source_ref.items()}}
+
+
+def _change(row: AuditRow) -> Change:
+    return Change(row.action, row.at, row.by, row.reason)
+
+
+def _links(store: Store, caller: Caller, memory: Memory) -> dict[str, tuple[str, ...]]:
+    """Handles of visible memories that it is linked with, by kind; the other direction is said in words."""
+    backwards = {"supersedes": "superseded by", "elaborates": "elaborated by", "promotes": "promoted as"}
+    found: dict[str, tuple[str, ...]] = {}
+    for link in store.links_of(caller, [memory.id]):
+        ahead = link.source == memory.id
+        other = store.get(caller, link.target if ahead else link.source)
+        if other is not None:
+            kind = link.kind if ahead else backwards.get(link.kind, link.kind)
+            found[kind] = (*found.get(kind, ()), other.handle)
+    return found
