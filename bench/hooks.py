@@ -124,7 +124,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=25)
     args = parser.parse_args()
     env = environment()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # hooks may still digest
         home = str(Path(folder).resolve())
         fill(home, args.rows)
         captured = {"capture": hook(home, "PostToolUse", capture)}
@@ -138,6 +138,7 @@ def main() -> None:
             results["warm"] = ratios(interleaved({**captured, **asked}, env, args.rounds))
         with hung(home):
             results["hung"] = ratios(interleaved({**captured, **asked}, env, 3))
+        digested(home)
     json.dump(results, sys.stdout, indent=2)
     print()
 

@@ -20,13 +20,16 @@ DEBUG = "SWARMLORE_DEBUG"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line; returns its exit code."""
+    """Run one command line; returns its exit code, or ends the process with it where that is all it is for."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if words[:1] == ["hook"] and not {"-h", "--help"} & set(words):
-        code = _hook(words[1:])
-        if argv is None:
-            _leave_at_once(code)
-        return code
+    is_hook = words[:1] == ["hook"] and not {"-h", "--help"} & set(words)
+    code = _hook(words[1:]) if is_hook else _command(words)
+    if argv is None:
+        _leave_at_once(code)
+    return code
+
+
+def _command(words: list[str]) -> int:
     from swarmlore.surfaces.cli.desk import Desk
 
     desk = Desk(words)
@@ -51,7 +54,7 @@ def _hook(words: list[str]) -> int:
 
 
 def _leave_at_once(code: int) -> None:
-    """A client waits for the end of the process, and taking an interpreter apart takes longer than starting one. By now
+    """Somebody waits for the end of the process, and taking an interpreter apart takes longer than starting one. By now
     everything is written and closed."""
     _drop_broken_streams()
     os._exit(code)
