@@ -26,9 +26,10 @@ from swarmlore.capture.digest import Digester
 from swarmlore.hooks import event as e
 from swarmlore.hooks import spool
 from swarmlore.hooks.clients import CLIENTS, client
-from swarmlore.hooks.making import excerpt, make_event
+from swarmlore.hooks.making import make_event
 from swarmlore.hooks.payload import BadPayload
 from swarmlore.hooks.places import socket_path, spool_dir
+from swarmlore.rules.excerpts import excerpt
 from swarmlore.warm.election import elect
 from warm_process import start_warm, stop, warm
 
@@ -388,8 +389,8 @@ def test_capturing_loads_only_the_standard_library_and_light_modules(hooks: Hook
     loaded = set(done.stdout.split())
     ours = {name for name in loaded if name.startswith("swarmlore.")}
     rooms = {name.split(".")[1] for name in ours}
-    assert rooms <= {"main", "frozen", "hooks", "text", "project", "git", "surfaces"}
-    assert "swarmlore.surfaces.cli" not in ours
+    assert rooms <= {"main", "frozen", "hooks", "text", "project", "git", "rules"}
+    assert {name for name in ours if name.startswith("swarmlore.rules.")} == {"swarmlore.rules.excerpts"}
     assert not loaded & {"apsw", "numpy", "typing", "dataclasses", "argparse", "socket", "subprocess", "hashlib"}
 
 

@@ -111,11 +111,11 @@ class Writing:
     def remember(self, draft: Draft, *, defer: bool = False, session: str = "") -> Remembered:
         """Store one draft. The reply means that it is durable."""
         operation = self._operation("remember")
-        self._phase = self._find_phase()
+        self._phase = self._store.look(self._find_phase)
         passed = self._pass(draft, operation)
         memory = self._born(passed.draft, operation)
         vectors = None if defer or passed.quarantine else Meanwhile(lambda: self._vectors(memory))
-        terms = self._terms(memory, session)
+        terms = self._store.look(lambda: self._terms(memory, session))
         try:
             told = self._store.perform(operation, lambda act: store_new(self._store, act, memory, passed, terms))
         except Rejected as refusal:
@@ -139,7 +139,7 @@ class Writing:
         if not isinstance(drafts, Iterable):
             raise InvalidInput(f"expected drafts, got {type(drafts).__name__}", "give a list or generator of Draft")
         operation, tally = self._operation("import"), _Tally()
-        self._phase = self._find_phase()
+        self._phase = self._store.look(self._find_phase)
         chunks = self._chunks(drafts, operation, tally)
         done, chunk = next(chunks, (0, []))
         while done:

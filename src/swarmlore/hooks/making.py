@@ -7,8 +7,8 @@ import os
 from swarmlore.frozen import TYPE_CHECKING, fields
 from swarmlore.hooks import event as e
 from swarmlore.hooks.event import Event
+from swarmlore.rules.excerpts import excerpt, path, visible
 from swarmlore.text.secrets import redact
-from swarmlore.text.terminal import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,12 +27,9 @@ _KEPT = {
 _SAID = (3_000, 3_000)
 _SHORT = 400
 _PATH = 4_096
-# Secrets are looked for in this much more than is kept, so that none is cut in half where nobody would know it.
-_MARGIN = 12_000
 _MOST_FILES = 20
 # Who acts, and where its client keeps its files.
 _WHO = ("SWARMLORE_AGENT", "SWARMLORE_ROLE", "SWARMLORE_PROJECT", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
-_BLOCK_MARK, _LINE_MARK = "=== swarmlore", "» (from "
 
 
 def make_event(client: ModuleType, client_name: str, name: str, payload: Mapping[str, Any], at: float) -> Event:
@@ -73,48 +70,17 @@ def _id(told: Mapping[str, Any], moment: str, unique: str, loose: bool) -> str:
     return blake2b("\x00".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def excerpt(text: str, head: int, tail: int) -> str:
-    """The beginning and the end of a text, without secrets and without what came from our own memory."""
-    if not text:
-        return ""
-    text = clean(text)
-    if len(text) <= head + tail + _MARGIN:
-        text = redact(text)[0]
-        return text if len(text) <= head + tail else f"{text[:head]}\n…\n{text[-tail:]}"
-    first = redact(text[: head + _MARGIN])[0][:head]
-    last = redact(text[-tail - _MARGIN :])[0][-tail:]
-    return f"{first}\n…\n{last}"
-
-
-def clean(text: str) -> str:
-    """Without characters that hide a secret or break a line, and without blocks of ours."""
-    if not text.isascii():
-        from swarmlore.text.clean import clean as without_invisible
-
-        text = without_invisible(text)[0]
-    text = plain(text)
-    if _BLOCK_MARK in text or _LINE_MARK in text:
-        from swarmlore.rules.block import strip_blocks
-
-        text = strip_blocks(text)
-    return text
-
-
 def _short(text: str) -> str:
-    return redact(clean(text[: _SHORT * 4]))[0][:_SHORT] if text else ""
+    return redact(visible(text[: _SHORT * 4]))[0][:_SHORT] if text else ""
 
 
 def _path(text: str) -> str:
-    """A path as it is, or nothing where it cannot be one. Secrets do not stand in paths often, but they do."""
-    if not text or len(text) > _PATH or "\x00" in text:
-        return ""
-    text = text.encode("utf-8", "replace").decode()
-    told, secrets = redact(clean(text))
-    return told if secrets else text  # a name may hold what nobody sees, unless that hides a secret
+    """A path, or nothing where it cannot be one. Secrets do not stand in paths often, but they do."""
+    return path(text) if text and len(text) <= _PATH and "\x00" not in text else ""
 
 
-def _absolute(path: str, cwd: str) -> str:
-    return os.path.normpath(os.path.join(cwd, os.path.expanduser(_path(path))))
+def _absolute(name: str, cwd: str) -> str:
+    return os.path.normpath(os.path.join(cwd, os.path.expanduser(_path(name))))
 
 
 def _here() -> str:

@@ -150,10 +150,18 @@ class StoreBase:
 
     def perform(self, operation: Operation, work: Callable[[Operation], T], *, durable: bool = True) -> T:
         """Do one act in one transaction; where the connection broke before anything was changed, do it once more."""
+
+        def act() -> T:
+            with self.operation(operation, durable=durable):
+                return work(operation)
+
+        return self.look(act)
+
+    def look(self, work: Callable[[], T]) -> T:
+        """Ask something before an act; where the connection broke, ask it once more."""
         for pause_s in (*PAUSES_S, None):
             try:
-                with self.operation(operation, durable=durable):
-                    return work(operation)
+                return work()
             except StoreLost:
                 if pause_s is None:
                     raise

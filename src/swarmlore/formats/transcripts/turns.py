@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.rules.excerpts import excerpt, path
 from swarmlore.text.secrets import redact
-from swarmlore.text.terminal import plain
 
 if TYPE_CHECKING:
     from typing import Any
@@ -22,11 +22,8 @@ _OUTPUT = (2_000, 6_000)
 _SHORT = 400
 _PATH = 4_096
 _MOST_FILES = 20
-# Secrets are looked for in this much more than is kept, so that none is cut in half where no rule would know it.
-_MARGIN = 12_000
 _MOST_WAITING = 200
 _MOST_PARTS = 1_000
-_OUR_MARKS = ("=== swarmlore notes", "» (from ")
 
 
 @frozen
@@ -95,57 +92,29 @@ class Reader:
 
 
 def said(value: str) -> str:
-    return _excerpt(value, *_TEXT)
+    return excerpt(value, *_TEXT).strip()
 
 
 def command(value: str) -> str:
-    return _excerpt(value, *_COMMAND)
+    return excerpt(value, *_COMMAND).strip()
 
 
 def output(value: str) -> str:
     """What a tool printed, without what hooks added to it."""
     from swarmlore.text.wrapping import without_elements
 
-    return _excerpt(without_elements(value), *_OUTPUT)
+    return excerpt(without_elements(value), *_OUTPUT).strip()
 
 
 def files(paths: list[str]) -> tuple[str, ...]:
     """Paths that can be ones, each once."""
-    sound = (path for path in paths[:_MOST_PARTS] if 0 < len(path) <= _PATH and "\0" not in path)
-    return tuple(dict.fromkeys(_path(path) for path in sound))[:_MOST_FILES]
-
-
-def _path(text: str) -> str:
-    """A path as it is, unless it holds a secret, maybe between characters that nobody sees."""
-    text = _storable(text)
-    told = _clean(text)
-    return told if "[redacted:" in told else text
+    sound = (name for name in paths[:_MOST_PARTS] if 0 < len(name) <= _PATH and "\0" not in name)
+    return tuple(dict.fromkeys(map(path, sound)))[:_MOST_FILES]
 
 
 def short(value: str) -> str:
     """A name or an id."""
     return redact(_storable(value[:_SHORT]))[0]
-
-
-def _excerpt(text: str, head: int, tail: int) -> str:
-    """The beginning and the end of a text, without secrets and without what came from our own memory."""
-    if any(mark in text for mark in _OUR_MARKS):
-        from swarmlore.rules.block import strip_blocks
-
-        text = strip_blocks(text)
-    if len(text) <= head + tail + _MARGIN:
-        text = _clean(text)
-        return text if len(text) <= head + tail else f"{text[:head]}\n…\n{text[-tail:]}"
-    first, last = _clean(text[: head + _MARGIN]), _clean(text[-tail - _MARGIN :])
-    return f"{first[:head]}\n…\n{last[-tail:]}"
-
-
-def _clean(text: str) -> str:
-    if not text.isascii():
-        from swarmlore.text.clean import clean
-
-        text = clean(text)[0]
-    return redact(plain(text))[0].strip()
 
 
 def _storable(text: str) -> str:
