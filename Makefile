@@ -50,7 +50,7 @@ torture: setup
 	$(BIN)/python torture/kill.py --writers 8 --kills 200
 	$(BIN)/python torture/kill.py --writers 8 --kills 60 --postgres
 	$(BIN)/python torture/sessions.py --sessions 60 --kills 15
-	$(BIN)/python -m pytest -q -n 2 tests/test_store_machine.py tests/test_life_machine.py --hypothesis-profile=torture
+	$(BIN)/python -m pytest -q -n 2 tests/test_store_machine.py --hypothesis-profile=torture
 
 torture-long: setup
 	$(BIN)/python torture/kill.py --writers 8 --kills 400 --postgres
