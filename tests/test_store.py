@@ -224,6 +224,29 @@ def test_forget_hides_and_undo_brings_back(store: Store) -> None:
     assert store.match_words(["bearer"], store.visible(ALICE), 5)
 
 
+def test_counts_follow_every_change(store: Store) -> None:
+    one = put(store, a_memory(id="01900000-0000-7000-8000-000000000001", text="The worker needs the port 8081"))
+    two = put(store, a_memory(id="01900000-0000-7000-8000-000000000002", text="Prices are integers in cents"))
+
+    def counted() -> dict[str, tuple[int, int]]:
+        return {status: (rows, hidden) for _, status, _, _, _, rows, hidden in store.counts(ALICE)}
+
+    assert counted() == {one.status: (2, 0)}
+    act = an_operation(ALICE, "change", NOW + 1)
+    with store.operation(act):
+        one = store.revise(act, one, replace(one, status="archived"), "archived")
+    assert counted() == {two.status: (1, 0), "archived": (1, 0)}
+    forget = an_operation(ALICE, "forget", NOW + 2)
+    with store.operation(forget):
+        two = store.forget(forget, two)
+    assert counted() == {two.status: (1, 1), "archived": (1, 0)}
+    erase = an_operation(ALICE, "erase", NOW + 3)
+    with store.operation(erase):
+        store.erase(erase, two)
+        store.erase(erase, one)
+    assert counted() == {}
+
+
 def test_undo_of_an_addition_hides_it_and_an_undo_can_be_undone(store: Store) -> None:
     memory = put(store, a_memory())
     undo = replace(an_operation(ALICE, "undo"), undoes=store.last_operation(ALICE))
