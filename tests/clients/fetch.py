@@ -11,7 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PLACE = "SWARMLORE_TEST_CLIENTS"  # another folder than the one in the checkout
-PATIENCE_S = 600
+PATIENCE_S = 300
+TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def is_there(package: Package) -> bool:
     ask = [str(package.program), "--version"]
     try:
         said = subprocess.run(ask, env=env, capture_output=True, text=True, timeout=60, check=False)
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return False
     return said.returncode == 0 and package.version in said.stdout.split()
 
@@ -60,8 +61,7 @@ def fetch(package: Package) -> None:
     """Install a client beside its place and move it there when it is whole: runs at the same time do no harm."""
     cache().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache(), prefix=".new-") as made:
-        words = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", made]
-        subprocess.run([*words, f"{package.name}@{package.version}"], check=True, timeout=PATIENCE_S)
+        _install(package, made)
         if is_there(package):  # another run was quicker
             return
         shutil.rmtree(package.folder, ignore_errors=True)
@@ -69,3 +69,16 @@ def fetch(package: Package) -> None:
         os.mkdir(made)  # for the end of the `with`
     if not is_there(package):
         raise RuntimeError(f"{package.name}@{package.version} was installed, but does not run")
+
+
+def _install(package: Package, folder: str) -> None:
+    """Ask a registry more than once: half a gigabyte does not always come at the first try."""
+    words = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=5", "--prefix", folder]
+    for left in reversed(range(TRIES)):
+        try:
+            subprocess.run([*words, f"{package.name}@{package.version}"], check=True, timeout=PATIENCE_S)
+        except subprocess.SubprocessError:
+            if not left:
+                raise
+        else:
+            return
