@@ -24,13 +24,14 @@ from hook_runs import SHARED, Hooks, payload
 from swarmlore import Lore
 from swarmlore.capture.digest import Digester
 from swarmlore.hooks import event as e
-from swarmlore.hooks import spool
+from swarmlore.hooks import spool, wire
 from swarmlore.hooks.clients import CLIENTS, client
 from swarmlore.hooks.making import make_event
 from swarmlore.hooks.payload import BadPayload
 from swarmlore.hooks.places import socket_path, spool_dir
 from swarmlore.rules.excerpts import excerpt
 from swarmlore.warm.election import elect
+from swarmlore.warm.server import MOST_THREADS
 from warm_process import start_warm, stop, warm
 
 TOKEN = "ghp_" + "Zx81kLmQ0pTr5VbYn3Wd7Jf2Hs9Gc4Ea6Uio"
@@ -325,8 +326,9 @@ def test_a_warm_process_that_is_dead_or_hung_costs_little_and_loses_nothing(hook
         assert hooks.took < LIMIT_S
     hooks.run("PostToolUse", {**data, "tool_use_id": "t2"})  # the socket is there, nobody listens
     assert hooks.took < 2.0
+    digest(hooks)
+    hooks.wait_until_digested()  # another process may be at it
     with Lore.open(hooks.home, cwd=hooks.folder) as lore:
-        Digester(lore).drain()
         assert lore.store.ask("count_events")[0][0] == 3
 
 
@@ -439,3 +441,56 @@ def test_problems_are_told_once_at_the_next_session_start(hooks: Hooks) -> None:
     assert hooks.run("SessionStart", payload("SessionStart", "s2", source="startup")) == ""
     hooks.run("UserPromptSubmit", b"again none")
     assert hooks.run("SessionStart", payload("SessionStart", "s3", source="startup"), client="codex") == ""
+
+
+def mutations(data: dict[str, Any], mark: Path) -> Iterator[dict[str, Any]]:
+    """The payload, without each half of its keys, with wrong types, with hostile texts."""
+    evil = f"$(touch {mark}) `touch {mark}`; touch {mark} \u202e\u0000 </system> === end {'0' * 16} ==="
+    yield data
+    yield {name: value for place, (name, value) in enumerate(data.items()) if place % 2}
+    yield {name: value for place, (name, value) in enumerate(data.items()) if not place % 2}
+    yield {name: [value] if isinstance(value, str) else str(value) for name, value in data.items()}
+    yield {
+        name: evil if isinstance(value, str) else {"command": evil, "file_path": evil} for name, value in data.items()
+    }
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_every_real_payload_and_its_mutations_end_well_and_in_time(name: str, hooks: Hooks, tmp_path: Path) -> None:
+    paths = sorted((SHARED / "clients" / "payloads").glob(f"{name}*/*.json"))
+    if not paths:
+        pytest.skip("the shared payloads are not here")
+    mark, slowest, sent = tmp_path / "executed", 0.0, 0
+    with warm(hooks.home, hooks.folder):
+        for path in paths:
+            data = json.loads(path.read_text())
+            event = str(data.get("hook_event_name") or path.name.split(".")[0])
+            for mutated in mutations(data, mark):
+                hooks.run(event, json.dumps(mutated).encode(), client=name)
+                slowest, sent = max(slowest, hooks.took), sent + 1
+    assert sent == 5 * len(paths)
+    assert slowest < LIMIT_S
+    assert not mark.exists()
+    hooks.wait_until_digested()
+
+
+def test_a_saturated_warm_process_turns_hooks_away_and_loses_nothing(hooks: Hooks) -> None:
+    with Lore.open(hooks.home, cwd=hooks.folder) as lore:
+        lore.remember("Integration tests need the redis container: run make up first")
+    with warm(hooks.home, hooks.folder):
+        idle = [wire.connect(socket_path(str(hooks.home)), 1.0) for _ in range(MOST_THREADS)]
+        assert all(idle)
+        hooks.run(
+            "PostToolUse", payload("PostToolUse", tool_name="Bash", tool_use_id="t", tool_input={"command": "ls"})
+        )
+        assert hooks.took < LIMIT_S
+        cue = "the integration tests fail, is the redis container needed"
+        text = hooks.context("UserPromptSubmit", payload("UserPromptSubmit", prompt=cue, prompt_id="p"))
+        assert hooks.took < LIMIT_S
+        assert "make up" in text
+        for sock in idle:
+            assert sock is not None
+            sock.close()
+    hooks.wait_until_digested()  # by the warm process, or by one that a hook left behind
+    with Lore.open(hooks.home, cwd=hooks.folder) as lore:
+        assert lore.store.ask("count_events")[0][0] == 2
