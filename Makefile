@@ -49,7 +49,7 @@ bench-large: setup
 torture: setup
 	$(BIN)/python torture/kill.py --writers 8 --kills 200
 	$(BIN)/python torture/kill.py --writers 8 --kills 60 --postgres
-	$(BIN)/python torture/sessions.py --sessions 60 --kills 15
+	$(BIN)/python torture/sessions.py --sessions 40 --kills 10
 	$(BIN)/python -m pytest -q -n 2 tests/test_store_machine.py --hypothesis-profile=torture
 
 torture-long: setup
