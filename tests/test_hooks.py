@@ -289,6 +289,28 @@ def test_an_event_that_was_killed_half_way_through_is_digested_once(hooks: Hooks
     assert (told.new, told.known) == (3, 3)
 
 
+def test_what_comes_while_somebody_digests_does_not_wait_for_the_next_one(hooks: Hooks) -> None:
+    """Whoever would digest it finds the lock taken and goes away, so the one at work has to look again."""
+    folder = spool_dir(str(hooks.home))
+    turned_away: list[Any] = []
+
+    def report(name: str) -> None:
+        data = payload("PostToolUse", tool_name="Bash", tool_use_id=name, tool_input={"command": "ls"})
+        spool.append(folder, e.to_plain(make("claude", "PostToolUse", {**data, "cwd": str(hooks.folder)})))
+
+    def clock() -> float:
+        if not turned_away and (Path(folder) / "digest.lock").exists():
+            report("t2")
+            turned_away.append(digest(hooks))
+        return time.time()
+
+    report("t1")
+    with Lore.open(hooks.home, cwd=hooks.folder, clock=clock) as lore:
+        assert Digester(lore).drain().new == 2
+    assert [told.counts for told in turned_away] == [(0, 0, 0)]
+    assert not spool.waits(folder)
+
+
 def test_a_broken_line_is_counted_and_the_others_are_digested(hooks: Hooks) -> None:
     data = payload("PostToolUse", tool_name="Bash", tool_use_id="t1", tool_input={"command": "ls"})
     hooks.run("PostToolUse", data)

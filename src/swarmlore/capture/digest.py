@@ -38,6 +38,9 @@ class Digested:
     def counts(self) -> tuple[int, int, int]:
         return self.new, self.known, self.bad
 
+    def plus(self, other: Digested) -> Digested:
+        return Digested(self.new + other.new, self.known + other.known, self.bad + other.bad)
+
 
 class Digester:
     """Digests what waits for the memory of one home, whichever project it came from."""
@@ -50,17 +53,18 @@ class Digester:
     def drain(self, budget_s: float = float("inf"), *, hurry: bool = False) -> Digested:
         """Digest what waits, until it is done or the time is up; nothing where another process is at it.
 
-        In a hurry what takes long by itself is left to a process for which nobody waits.
+        In a hurry what takes long by itself is left to a process for which nobody waits. What came while we were at it
+        is looked for once the lock is free again: whoever wanted to digest it meanwhile found us and went away.
         """
-        if not spool.waits(self._spool):
-            return Digested()
-        lock = _lock(os.path.join(self._spool, LOCK))
-        if lock is None:
-            return Digested()
-        try:
-            return self._drain(time.monotonic() + budget_s, hurry)
-        finally:
-            os.close(lock)
+        tally, deadline = Digested(), time.monotonic() + budget_s
+        more = spool.waits(self._spool)
+        while more and (lock := _lock(os.path.join(self._spool, LOCK))) is not None:
+            try:
+                tally = tally.plus(self._drain(deadline, hurry))
+            finally:
+                os.close(lock)
+            more = spool.came(self._spool) and time.monotonic() < deadline
+        return tally
 
     def _drain(self, deadline: float, hurry: bool) -> Digested:
         tally = Digested()

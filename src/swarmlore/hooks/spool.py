@@ -139,6 +139,11 @@ def waits(folder: str) -> bool:
     return any(name == EVENTS or name.startswith(TAKEN) for name in names)
 
 
+def came(folder: str) -> bool:
+    """Whether events came since the waiting ones were taken."""
+    return os.path.exists(os.path.join(folder, EVENTS))
+
+
 def take(folder: str) -> list[str]:
     """The files of waiting events, oldest first; from now on new events go into another file."""
     path = os.path.join(folder, EVENTS)
