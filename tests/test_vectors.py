@@ -114,6 +114,24 @@ def test_situations_answer_beside_the_text(store: Store) -> None:
     assert index.cue_cosines(unit(2), [seq])[seq] == pytest.approx(1.0, abs=1e-5)
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_all_vectors_of_a_memory_come_back_with_it_wherever_a_page_of_them_ends(store: Store) -> None:
+    cues = tuple(Situation(f"the build breaks in way {n}", "prompt", float(n)) for n in range(3))
+    seq = put(store, "Snapshot tests are recorded with make snap-record", unit(1), situations=cues)
+    for number, (_, text, _, _, cue) in enumerate(store.ask("situations_of", seqs=[seq])):
+        give(store, seq, int(cue), text, unit(10 + number))
+    memory = store.by_seqs([seq])[seq]
+    for state in (replace(memory, status="archived"), memory):
+        with store.operation(an_operation()) as operation:
+            memory = store.revise(operation, memory, replace(state, version=memory.version), "turned", "")
+    last, found = 0, []
+    while page := store.vectors_since(last, "p", 1):
+        last = page[-1][4]
+        found += [(row[1], row[3]) for row in page]
+    assert len(found) == 4
+    assert all(live for _, live in found)
+
+
 def test_pieces_are_counted_among_what_is_visible(store: Store) -> None:
     for number, ids in enumerate(([5, 7], [5], [5, 9])):
         seq = put(store, f"Lesson number {number} with pieces", unit(number))

@@ -252,9 +252,8 @@ class Life:
     def _carry_out(self, act: Operation, fates: Sequence[tuple[Memory, Fate]]) -> list[Change]:
         """Let memories rise one by one, and leave all together."""
         leaving = [(memory, fate) for memory, fate in fates if fate.action in LEAVING]
-        gone = [(memory, _gone(memory, fate, act.at), fate.action, fate.reason) for memory, fate in leaving]
-        self._store.retire(act, gone)
-        changes = [Change(after, action, reason) for _, after, action, reason in gone]
+        self._store.retire(act, [(memory, fate.action, fate.reason) for memory, fate in leaving])
+        changes = [Change(_gone(memory, fate, act.at), fate.action, fate.reason) for memory, fate in leaving]
         for memory, fate in fates:
             if fate.action not in LEAVING:
                 after = self._store.revise(act, memory, risen(memory, fate, act.at), fate.action, fate.reason)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from swarmlore.codec import memory_to_dict
 from swarmlore.frozen import TYPE_CHECKING, frozen
@@ -121,35 +121,41 @@ class Lives(Ledgers):
         """Those that came in through a file or were changed by one: what they say of themselves is a claim."""
         return frozenset(str(row[0]) for row in self.ask("touched_by_files", ids=list(ids))) if ids else frozenset()
 
-    def retire(self, operation: Operation, leaving: Sequence[tuple[Memory, Memory, str, str]]) -> None:
-        """Take memories out of sight, many at once: each as it was read in this transaction, as it will be (of another
-        status or hidden, nothing else), the action and its reason."""
-        many = len(leaving) > MANY
-        if many:  # one look at all keys is quicker than working out those of each text
-            places = sorted({self.partition_of(before) for before, *_ in leaving})
-            rows = self.ask("rows_of_ids", ids=[before.id for before, *_ in leaving])
-            self.ask("delete_shingles_of", partitions=places, seqs=[int(row[0]) for row in rows])
-        for start in range(0, len(leaving), PAGE):
-            self._retire(operation, leaving[start : start + PAGE], keyed=not many)
-
-    def _retire(self, operation: Operation, leaving: Sequence[tuple[Memory, Memory, str, str]], *, keyed: bool) -> None:
+    def retire(self, operation: Operation, leaving: Sequence[tuple[Memory, str, str]]) -> None:
+        """Take memories out of sight, many at once: each as it was read in this transaction, what becomes of it
+        (archived or removed) and the reason."""
+        if not leaving:
+            return
         self._tell(operation)
-        ids = [before.id for before, *_ in leaving]
-        rows = {str(id): int(seq) for seq, id in self.ask("rows_of_ids", ids=ids)}
-        seqs = [{"seq": rows[id], "memory_seq": rows[id]} for id in ids]
-        names = ("status", "forgotten_at", "updated_at")
-        after = [{"seq": rows[new.id], **{name: getattr(new, name) for name in names}} for _, new, _, _ in leaving]
-        self.ask_many("retire_memory", after)
-        self.ask_many("unindex_words", [{"seq": row["seq"]} for row in seqs])
-        if keyed:
-            keys = (shingle_rows(rows[before.id], self.partition_of(before), before) for before, *_ in leaving)
-            self.ask_many("delete_shingle", [key for listed in keys for key in listed])
-        self.ask_many("delete_entities_of", [{"memory_seq": row["memory_seq"]} for row in seqs])
-        cues = self.ask("situations_of", seqs=list(rows.values()))
-        self.ask_many("unindex_cue", [{"seq": int(row[-1])} for row in cues])
+        rows = self._rows_of([before for before, *_ in leaving])
         places = {before.id: self.partition_of(before) for before, *_ in leaving}
-        self.ask_many("turn_embeddings", [{"memory_seq": rows[id], "live": 0, "partition": places[id]} for id in ids])
+        archived = [rows[before.id] for before, action, _ in leaving if action == "archived"]
+        removed = [rows[before.id] for before, action, _ in leaving if action != "archived"]
+        self.ask("archive_memories", seqs=archived, at=operation.at)
+        self.ask("hide_memories", seqs=removed, at=operation.at)
+        self._drop_keys([before for before, *_ in leaving], rows, places)
+        self._leave_indexes(rows, places)
         self.ask_many("add_audit", [_audit_row(operation, item, places[item[0].id]) for item in leaving])
+
+    def _drop_keys(self, leaving: Sequence[Memory], rows: Mapping[str, int], places: Mapping[str, int]) -> None:
+        if len(leaving) > MANY:  # one look at all keys is quicker than working out those of each text
+            self.ask("delete_shingles_of", partitions=sorted(set(places.values())), seqs=list(rows.values()))
+            return
+        keys = (shingle_rows(rows[memory.id], places[memory.id], memory) for memory in leaving)
+        self.ask_many("delete_shingle", [key for listed in keys for key in listed])
+
+    def _leave_indexes(self, rows: Mapping[str, int], places: Mapping[str, int]) -> None:
+        seqs = list(rows.values())
+        self.ask("unindex_words", seqs=seqs)
+        self.ask("delete_entities_of", seqs=seqs)
+        self.ask("unindex_cue", seqs=[int(row[-1]) for row in self.ask("situations_of", seqs=seqs)])
+        for place in set(places.values()):
+            mine = [row for id, row in rows.items() if places[id] == place]
+            self.ask("turn_embeddings", seqs=mine, live=0, partition=place)
+
+    def _rows_of(self, memories: Sequence[Memory]) -> dict[str, int]:
+        found = self.ask("rows_of_ids", ids=[memory.id for memory in memories])
+        return {str(id): int(seq) for seq, id in found}
 
     def in_pages(self, rows: Sequence[tuple[int, ...]]) -> list[Memory]:
         """The memories of these row numbers, in their order."""
@@ -169,8 +175,8 @@ class Lives(Ledgers):
         self.ask("drop_rejection", id=id, partitions=self.visible(caller))
 
 
-def _audit_row(operation: Operation, leaving: tuple[Memory, Memory, str, str], partition: int) -> dict[str, Any]:
-    before, _, action, reason = leaving
+def _audit_row(operation: Operation, leaving: tuple[Memory, str, str], partition: int) -> dict[str, Any]:
+    before, action, reason = leaving
     return {
         "operation": operation.id,
         "memory": before.id,

@@ -298,16 +298,16 @@ class Memories(StoreBase):
     def _renew_vector(self, seq: int, partition: int, memory: Memory, *, same_text: bool) -> None:
         """A vector goes with its text; where only the state changed it stays and follows."""
         if same_text:
-            self.ask("turn_embeddings", memory_seq=seq, live=int(memory.live), partition=partition)
+            self.ask("turn_embeddings", seqs=[seq], live=int(memory.live), partition=partition)
         else:
             self.ask("delete_embedding", memory_seq=seq, situation_seq=0)
             self.ask("delete_pieces", memory_seq=seq)
             self.ask("add_pending", memory_seq=seq, situation_seq=0, work="embed")
 
     def _unindex(self, seq: int, partition: int, memory: Memory) -> None:
-        self.ask("unindex_words", seq=seq)
+        self.ask("unindex_words", seqs=[seq])
         self.ask_many("delete_shingle", shingle_rows(seq, partition, memory))
-        self.ask("delete_entities_of", memory_seq=seq)
+        self.ask("delete_entities_of", seqs=[seq])
 
     def _add_situation(self, seq: int, partition: int, situation: Situation, live: bool) -> None:
         values = {"memory_seq": seq, "via": situation.via, "text": situation.text, "at": situation.at}
@@ -324,7 +324,7 @@ class Memories(StoreBase):
             if situation in left:
                 left.remove(situation)
                 continue
-            self.ask("unindex_cue", seq=cue)
+            self.ask("unindex_cue", seqs=[cue])
             self.ask("delete_embedding", memory_seq=seq, situation_seq=cue)
             self.ask("done_pending", work="embed", memory_seq=seq, situation_seq=cue)
             self.ask("delete_situation", seq=cue)
@@ -333,7 +333,7 @@ class Memories(StoreBase):
 
     def _reindex_cues(self, seq: int, partition: int, live: bool) -> None:
         for _, text, _, _, cue in self.ask("situations_of", seqs=[seq]):
-            self.ask("unindex_cue", seq=cue)
+            self.ask("unindex_cue", seqs=[cue])
             if live:
                 self.ask("index_cue", seq=cue, body=index_text(text), **_place(partition))
 

@@ -373,7 +373,7 @@ WHERE partition IN (:list:partitions) AND NOT (entity >= 'file:' AND entity < 'f
 INSERT INTO entity (partition, entity, memory_seq) VALUES (:partition, :entity, :memory_seq) ON CONFLICT DO NOTHING
 
 -- name: delete_entities_of
-DELETE FROM entity WHERE memory_seq = :memory_seq
+DELETE FROM entity WHERE memory_seq IN (:list:seqs)
 
 -- name: seqs_of_entities
 SELECT DISTINCT memory_seq FROM entity WHERE partition IN (:list:partitions) AND entity IN (:list:entities)
@@ -484,9 +484,11 @@ SELECT seq, id FROM memory WHERE id IN (:list:ids)
 -- name: delete_shingles_of
 DELETE FROM shingle WHERE partition IN (:list:partitions) AND memory_seq IN (:list:seqs)
 
--- name: retire_memory
-UPDATE memory SET status = :status, forgotten_at = :forgotten_at, updated_at = :updated_at, version = version + 1
-WHERE seq = :seq
+-- name: archive_memories
+UPDATE memory SET status = 'archived', updated_at = :at, version = version + 1 WHERE seq IN (:list:seqs)
+
+-- name: hide_memories
+UPDATE memory SET forgotten_at = :at, version = version + 1 WHERE seq IN (:list:seqs)
 
 -- name: open_phase
 SELECT seq, project, number, name, kind, started_at, completed_at, ended, note, by FROM phase

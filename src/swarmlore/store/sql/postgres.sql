@@ -16,11 +16,13 @@ SET memories = place_size.memories + 1, words = place_size.words + excluded.word
 
 -- name: unindex_words
 WITH gone AS (
-    DELETE FROM posting WHERE memory_seq = :seq RETURNING partition, size
+    DELETE FROM posting WHERE memory_seq IN (:list:seqs) RETURNING memory_seq, partition, size
+), texts AS (
+    SELECT DISTINCT memory_seq, partition, size FROM gone
 ), places AS (
-    SELECT DISTINCT partition, size FROM gone
+    SELECT partition, count(*) AS memories, sum(size) AS words FROM texts GROUP BY partition
 )
-UPDATE place_size SET memories = memories - 1, words = words - places.size
+UPDATE place_size SET memories = place_size.memories - places.memories, words = place_size.words - places.words
 FROM places WHERE place_size.partition = places.partition
 
 -- name: index_cue
@@ -32,7 +34,7 @@ FROM situation, (
 WHERE situation.seq = :seq GROUP BY left(term, 200), situation.seq, situation.memory_seq
 
 -- name: unindex_cue
-DELETE FROM cue_posting WHERE situation_seq = :seq
+DELETE FROM cue_posting WHERE situation_seq IN (:list:seqs)
 
 -- name: search_words
 WITH place AS (
@@ -93,7 +95,7 @@ VALUES (:memory_seq, :situation_seq, :partition, :live, 0, :provider, :dimension
 
 -- name: turn_embeddings
 UPDATE embedding SET live = :live, partition = :partition
-WHERE memory_seq = :memory_seq AND (live <> :live OR partition <> :partition)
+WHERE memory_seq IN (:list:seqs) AND (live <> :live OR partition <> :partition)
 
 -- name: ids_of_source
 SELECT id FROM memory WHERE partition IN (:list:partitions) AND (forgotten_at IS NULL OR :hidden = 1) AND (

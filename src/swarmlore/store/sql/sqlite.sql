@@ -4,13 +4,13 @@
 INSERT INTO words (rowid, title, body, tags, place) VALUES (:seq, :title, :body, :tags, :place)
 
 -- name: unindex_words
-DELETE FROM words WHERE rowid = :seq
+DELETE FROM words WHERE rowid IN (:list:seqs)
 
 -- name: index_cue
 INSERT INTO cue_words (rowid, body, place) VALUES (:seq, :body, :place)
 
 -- name: unindex_cue
-DELETE FROM cue_words WHERE rowid = :seq
+DELETE FROM cue_words WHERE rowid IN (:list:seqs)
 
 -- name: search_words
 SELECT rowid FROM words
@@ -83,10 +83,15 @@ VALUES (
     :dimension, :data, :piece_ids
 )
 
+-- Each row has a change of its own: caches read them in pages, and a page may end anywhere.
 -- name: turn_embeddings
 UPDATE embedding SET
-    live = :live, partition = :partition, change = (SELECT coalesce(max(change), 0) + 1 FROM embedding)
-WHERE memory_seq = :memory_seq AND (live <> :live OR partition <> :partition)
+    live = :live, partition = :partition, change = (SELECT coalesce(max(change), 0) FROM embedding) + turned.place
+FROM (
+    SELECT seq, row_number() OVER (ORDER BY seq) AS place FROM embedding
+    WHERE memory_seq IN (:list:seqs) AND (live <> :live OR partition <> :partition)
+) AS turned
+WHERE embedding.seq = turned.seq
 
 -- name: vectors_since
 SELECT memory_seq, situation_seq, partition, live, change, data, piece_ids FROM embedding
