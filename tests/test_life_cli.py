@@ -11,6 +11,7 @@ import pytest
 
 from command_line import Run
 from conftest import LEAD, quick_env
+from repositories import a_repository
 from swarmlore import Lore
 
 LESSON = "Pin the version of every build tool before a release"
@@ -161,3 +162,83 @@ def test_evidence_in_a_shared_file_takes_nothing_to_the_hive(tmp_path: Path) -> 
         done = lore.complete_phase()
         assert lore.list(tier="hive", limit=5) == ()
         assert [item.waits for item in done.proposed] == ["it came in through a file"]
+
+
+# Taking back what was said
+
+
+def test_all_that_say_the_same_are_taken_back_and_one_undo_brings_them_back(run: Run) -> None:
+    handle(run)
+    run("promote", LESSON)
+    told = run("quarantine", "--saying", LESSON.upper() + "!")
+    assert "2 memories are in quarantine" in told.out
+    assert run("list", "--json").json["memories"] == []
+    assert "no lesson" in run("quarantine", "--saying", "Nobody has ever said this about parsers").err
+    assert run("undo").code == 0
+    assert len(run("list", "--json").json["memories"]) == 2
+
+
+@pytest.mark.parametrize("words", [(), ("abc123", "--saying", LESSON), ("--saying", "")])
+def test_a_quarantine_of_nothing_or_of_two_things_is_refused(run: Run, words: tuple[str, ...]) -> None:
+    assert run("quarantine", *words).code == 2
+
+
+def test_an_undone_quarantine_is_not_on_the_list_of_what_was_refused(tmp_path: Path) -> None:
+    with Lore.open(tmp_path / "home", caller=LEAD, env=quick_env()) as lore:
+        memory = lore.remember(LESSON).memory
+        lore.quarantine(memory.id, "wrong")
+        assert [item.id for item in lore.rejected()] == [memory.id]
+        lore.undo()
+        assert lore.rejected() == ()
+
+
+PLAN = f"""# Plan
+## Phase 1: Setup [COMPLETE]
+### Lessons Learned
+- Record snapshots with make snap-record, never by hand
+* {LESSON}
+- too short
+- Retract: Use npm for installing packages
+- BAD RULE: Start the queue before the database
+## Phase 2: Build [IN PROGRESS]
+- Write the parser and its tests
+"""
+
+
+def at_curation(repository: Path, home: Path) -> Lore:
+    env = {**quick_env(), "SWARMLORE_RECALL_PROFILE": "knowledge", "SWARMLORE_ROLE": "lead"}
+    return Lore.open(home, cwd=repository, env=env)
+
+
+def test_curation_takes_in_the_lessons_of_an_agreed_plan_once_and_takes_back_its_bad_rules(tmp_path: Path) -> None:
+    repository = a_repository(tmp_path / "shop")
+    (repository / ".swarm").mkdir()
+    (repository / ".swarm" / "plan.md").write_text(PLAN)
+    with at_curation(repository, tmp_path / "home") as lore:
+        bad = lore.remember("Use npm for installing packages").memory
+        assert (lore.curate().learned, lore.curate().retracted) == ((), ())  # nobody agreed to what the repository says
+        lore.init()
+        told = lore.curate()
+        assert told.retracted == (bad.id,)
+        learned = [lore.get(id) for id in told.learned]
+        assert [memory.text for memory in learned] == ["Record snapshots with make snap-record, never by hand", LESSON]
+        assert {(memory.source, memory.auto_generated, memory.trust) for memory in learned} == {("import", True, 1)}
+        (record,) = lines(repository / ".swarm" / "knowledge-retractions.jsonl")
+        assert record["normalized_lesson"] == "use npm for installing packages"
+        assert (record["matched_swarm_ids"], record["matched_hive_ids"]) == ([bad.id], [])
+        lore.restore(bad.id)
+        lore.forget(learned[0].id)
+        again = lore.curate()
+        assert (again.learned, again.retracted) == ((), ())  # what people decided since stays decided
+
+
+def test_an_erased_text_is_in_no_file_of_retractions(tmp_path: Path) -> None:
+    repository = a_repository(tmp_path / "shop")
+    with at_curation(repository, tmp_path / "home") as lore:
+        lore.init()
+        kept, gone = lore.remember(LESSON).memory, lore.remember("Use npm for installing packages").memory
+        lore.retract(kept.text)
+        lore.retract(gone.text)
+        lore.forget(gone.id, erase=True)
+    (record,) = lines(repository / ".swarm" / "knowledge-retractions.jsonl")
+    assert record["matched_swarm_ids"] == [kept.id]

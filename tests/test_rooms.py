@@ -54,6 +54,7 @@ ROOMS = {
     "phases": 5,
     "promoting": 8,
     "life": 9,
+    "aside": 9,
     "formats": 4,
     "sharing": 8,
     "memory_files": 5,

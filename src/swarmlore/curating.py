@@ -54,7 +54,8 @@ class Recommendation:
 
 @frozen
 class Curated:
-    """What a look found. `left_out` counts, by kind, what was found beyond the first few."""
+    """What a look found. `left_out` counts, by kind, what was found beyond the first few. `promoted`, `learned` from
+    the plan and `retracted` by it are done already, each by id."""
 
     at: float
     looked_at: int
@@ -62,6 +63,8 @@ class Curated:
     left_out: Mapping[str, int]
     promoted: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    learned: tuple[str, ...] = ()
+    retracted: tuple[str, ...] = ()
 
 
 @frozen

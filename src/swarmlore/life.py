@@ -1,4 +1,4 @@
-"""The life of memories: confirmed, risen, aged out, put aside and brought back. Every decision has an audit row.
+"""The life of memories: confirmed, risen, aged out. Every decision has an audit row.
 
 What happens when a phase is complete, in one operation: lessons that earned it rise one step; in profile knowledge
 those that nobody confirmed for too long are archived (todos removed) and too many are cut back; lessons with a route go
@@ -10,26 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from swarmlore.config import Settings
-from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected
+from swarmlore.errors import Conflict, NotAllowed
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.identity import may_change
 from swarmlore.phases import Phase, Phases
 from swarmlore.promoting import Promoting, Promotion
-from swarmlore.records import LIVE_STATUSES, Caller, Draft, Memory, Rejection, Remembered
+from swarmlore.records import Caller, Memory, Remembered
 from swarmlore.rules.birth import confirm, in_force
 from swarmlore.rules.life import (
     DAY_S,
     PHASES_TO_RISE,
     Fate,
     LifeTerms,
-    brought_back,
     fate_of,
     is_too_much,
     next_step,
     over_cap,
     phases_since,
-    quarantined,
     risen,
+    state_of,
     terms_of,
 )
 from swarmlore.rules.promotion import encounter_terms, encountered
@@ -99,7 +97,7 @@ class Life:
         """Count that somebody has seen for themselves that a memory holds."""
         act = self._operation("confirm")
         if not memory.live or not in_force(memory, act.at):
-            raise Conflict(f"memory {memory.handle} is {_state(memory)}", "what was put aside is not confirmed")
+            raise Conflict(f"memory {memory.handle} is {state_of(memory)}", "what was put aside is not confirmed")
         if memory.id in self._shown(session):
             return Remembered(memory, "confirmed", "", reason="it was shown to this session, so it does not count")
         after = self._sighted(memory, act.at)
@@ -288,90 +286,6 @@ class Life:
         if refused := self._store.refused_sweep(self._caller):
             yield Check("sweep", "warn", refused, LOOK)
 
-    # Putting aside and bringing back
-
-    def quarantine(self, memory: Memory, reason: str = "") -> Memory:
-        """Hide a memory from everybody, with the reason; `restore` brings it back."""
-        if not isinstance(reason, str):
-            raise InvalidInput("a reason is a text", "say why, or nothing")
-        self._check_change(memory, "quarantine")
-        if memory.status == "quarantined":
-            return memory
-        if not memory.live:
-            raise Conflict(f"memory {memory.handle} is {_state(memory)}", "nobody is shown it as it is")
-        act = self._operation("quarantine")
-        return self._store.perform(act, lambda act: self._put_aside(act, memory, reason.strip() or "no reason given"))
-
-    def _put_aside(self, act: Operation, memory: Memory, reason: str) -> Memory:
-        hidden = quarantined(memory, reason, _reporter(self._caller), act.at)
-        said = str(hidden.extra["quarantine_reason"])
-        stored = self._store.revise(act, memory, hidden, "quarantined", said)
-        keep = self._settings.knowledge.rejected_max_entries
-        self._store.reject(self._caller, memory.tier, Rejection(memory.id, memory.text[:2000], said, 2, act.at), keep)
-        return stored
-
-    def restore(self, memory: Memory) -> Memory:
-        """Bring back a memory from quarantine or the archive, if its text passes the gate as it is now."""
-        self._check_change(memory, "restore")
-        if memory.status not in ("quarantined", "archived") or memory.forgotten_at is not None:
-            raise Conflict(
-                f"memory {memory.handle} is {_state(memory)}", "only what was quarantined or archived is restored"
-            )
-        act = self._operation("restore")
-        former, by = self._former(memory)
-        if memory.status == "quarantined" and not self._caller.leads and by != self._caller.agent:
-            raise NotAllowed(f"memory {memory.handle} was quarantined by {by}", "a lead or a person can restore it")
-        if why := self._why_not(memory):
-            raise Rejected(why, 2, f"it stays where it is: swarmlore get {memory.handle}")
-        after = brought_back(memory, former, act.at)
-
-        def bring(act: Operation) -> Memory:
-            self._store.accept_again(self._caller, memory.id)
-            return self._store.revise(act, memory, after, "restored", f"from {memory.status}")
-
-        return self._store.perform(act, bring)
-
-    def _why_not(self, memory: Memory) -> str:
-        """Why the gate would not let a text in today; '' where it would."""
-        from swarmlore.rules.gate import pass_gate
-
-        draft = Draft(memory.text, title=memory.title, tags=memory.tags, source=memory.source)
-        try:
-            return pass_gate(draft, profile=self._settings.recall.profile, validate=True).quarantine
-        except Rejected as refusal:
-            return refusal.reason
-
-    def _former(self, memory: Memory) -> tuple[str, str]:
-        """What a memory was before it was put aside, and by whom that was done."""
-        rows = self._store.history(self._caller, memory.id)
-        for row in reversed(rows):
-            status = row.before["status"] if row.before else ""
-            if status in LIVE_STATUSES:
-                return str(status), row.by
-        return str(memory.extra.get("original_status", "")), rows[0].by if rows else ""
-
-    def retract(self, text: str) -> tuple[Memory, ...]:
-        """Quarantine every lesson that says exactly this, in the project and in the hive."""
-        from swarmlore.formats.retractions import Retraction
-        from swarmlore.sharing.retracting import meant
-        from swarmlore.text.similarity import normalize
-
-        if not isinstance(text, str) or not normalize(text):
-            raise InvalidInput("what is to be taken back is a text", "give the lesson in its words")
-        act = self._operation("retract")
-        said = Retraction(text, normalize(text), act.at, _reporter(self._caller), (), ())
-        found = [memory for memory in meant(self._store, self._caller, said) if may_change(self._caller, memory)]
-        return self._store.perform(
-            act, lambda act: tuple(self._put_aside(act, memory, f"retracted: {text}") for memory in found)
-        )
-
-    def _check_change(self, memory: Memory, verb: str) -> None:
-        if not may_change(self._caller, memory):
-            raise NotAllowed(
-                f"memory {memory.handle} was shared by {memory.owner or 'somebody else'}",
-                f"only its author, a lead or a person can {verb} it",
-            )
-
 
 def _gone(memory: Memory, fate: Fate, at: float) -> Memory:
     if fate.action == "removed":
@@ -387,14 +301,3 @@ def _refusal(leaving: int, scanned: int) -> str:
     if not is_too_much(leaving, scanned):
         return ""
     return f"a sweep would take {leaving} of {scanned} memories, which is more than a fifth"
-
-
-def _reporter(caller: Caller) -> str:
-    """Who put a memory aside, in the words of the files: a user or an agent that leads."""
-    return "user" if caller.role == "person" else "architect"
-
-
-def _state(memory: Memory) -> str:
-    if memory.forgotten_at is not None:
-        return "forgotten"
-    return "expired" if memory.live else memory.status

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from swarmlore.errors import Conflict, InvalidInput, StoreError
+from contextlib import suppress
+
+from swarmlore.errors import Conflict, InvalidInput, StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.parts import Parts
 from swarmlore.records import Draft
@@ -73,17 +75,36 @@ class Living(Parts):
     def quarantine(self, ref: str, reason: str = "") -> Memory:
         """Hide a memory from everybody, with the reason."""
         with self._changing():
-            return self._life.quarantine(self._resolve(ref), reason)
+            return self._aside.quarantine(self._resolve(ref), reason)
 
     def restore(self, ref: str) -> Memory:
         """Bring back a memory from quarantine or the archive, if its text passes the gate."""
         with self._changing():
-            return self._life.restore(self._resolve(ref))
+            return self._aside.restore(self._resolve(ref))
 
     def retract(self, text: str) -> tuple[Memory, ...]:
         """Quarantine every lesson that says exactly this, in the project and in the hive."""
         with self._changing():
-            return self._life.retract(text)
+            return self._retract(text)
+
+    def _retract(self, text: str, *, again: bool = True) -> tuple[Memory, ...]:
+        told = self._aside.retract(text, again=again)
+        if told.memories and self._shares:
+            with suppress(SwarmloreError):  # the memories are hidden; `doctor` tells of a folder that cannot be written
+                self.exchange.tell_retraction(told.record, self.new_id())
+        return told.memories
+
+    def _look_back(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Take in what the project's plan says was learned, and take back what it calls a bad rule: the ids of both.
+        A plan comes with the repository, so a person must have agreed to its files."""
+        if not self._shares or not self.exchange.own_folder():
+            return (), ()
+        from swarmlore.migrating import Migrating
+
+        parts = (self.store, self.caller, self.settings, self.writing, self.new_id)
+        learned, bad = Migrating(self.project.root, *parts).plan(self._operation("curate"))
+        gone = [memory.id for text in bad for memory in self._retract(text, again=False)]
+        return learned, tuple(gone)
 
     def _follow_phases(self) -> None:
         """Follow the plan and the calendar before something is remembered; their failure is no failure of that."""

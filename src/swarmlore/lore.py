@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from swarmlore.sharing.exchange import Agreed, Founded
     from swarmlore.sharing.importing import Brought
     from swarmlore.sharing.ledger_pass import Synced
+    from swarmlore.store.base import Operation
     from swarmlore.store.copying import Copied
     from swarmlore.undoing import Undone
     from swarmlore.why import Why
@@ -220,7 +221,8 @@ class Lore(Living):
     def curate(self) -> Curated:
         """Look over all lessons: what contradicts, repeats, misleads, is outdated or never used, by number."""
         with self._looking(), self._changing():
-            return self._curating.curate(self.now())
+            learned, retracted = self._look_back() if self.settings.recall.profile == "knowledge" else ((), ())
+            return replace(self._curating.curate(self.now()), learned=learned, retracted=retracted)
 
     def apply(self, numbers: Sequence[int]) -> Applied:
         """Carry out what `curate` recommended under these numbers, as one operation; refused if anything changed."""
@@ -296,7 +298,12 @@ class Lore(Living):
         with self._changing():
             target = operation or last_undoable(self.store, self.caller)
             act = replace(self._operation("undo"), undoes=target)
-            return self.store.perform(act, lambda act: Undone(self.store.undo(act, target), act.id))
+            return self.store.perform(act, lambda act: Undone(self._take_back(act, target), act.id))
+
+    def _take_back(self, act: Operation, target: str) -> Sequence[Memory]:
+        reverted = self.store.undo(act, target)
+        self.store.accept_again(self.caller, [memory.id for memory in reverted if memory.live])
+        return reverted
 
     # Files
 
@@ -565,6 +572,8 @@ class Lore(Living):
                     self.store.erase(operation, memory)
         self.store.engine.scrub()
         drop_recommendations(self.home)
+        if self._shares:
+            self.exchange.erase_retractions(memories)
 
 
 def _checked(wanted: Filter) -> Filter:

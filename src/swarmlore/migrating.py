@@ -1,4 +1,5 @@
-"""From what opencode-swarm kept before it had files of lessons: `.swarm/context.md`, and its first hive file.
+"""From files of opencode-swarm: `.swarm/context.md`, where it kept lessons first, its first hive file, and the lessons
+that a plan names.
 
 Each is taken over once: all of its lessons in one transaction, then a sentinel beside it. After a kill in between the
 next run finds every lesson known and writes the sentinel only.
@@ -16,6 +17,7 @@ from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.formats.context_md import SECTIONS, Bullet, read
 from swarmlore.formats.folder import Folder
 from swarmlore.formats.knowledge import derived_id
+from swarmlore.formats.plan import looked_back
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import Caller, Draft, Memory
 from swarmlore.rules.gate import scrub_text
@@ -102,28 +104,43 @@ class Migrating:
         if len(bullets) > MAX_BULLETS:
             raise InvalidInput(f"{path} has {len(bullets)} bullets, more than {MAX_BULLETS}", "split it")
         act = replace(operation, reason=f"from {SWARM}/{CONTEXT}")
-        moved = replace(self._store.perform(act, lambda act: self._store_all(act, bullets)), path=path)
+        moved, _ = self._store.perform(act, lambda act: self._store_all(act, bullets, _draft))
+        moved = replace(moved, path=path)
         _write_sentinel(folder, SENTINEL, moved, operation.at)
         return moved
 
-    def _store_all(self, act: Operation, bullets: Sequence[Bullet]) -> Moved:
-        """All lessons, inside one transaction."""
+    # The project's plan
+
+    def plan(self, operation: Operation) -> tuple[tuple[str, ...], list[str]]:
+        """Take in what `.swarm/plan.md` says was learned; the ids of what is new, and the texts it takes back."""
+        bullets, taken_back = looked_back(self._root)
+        act = replace(operation, reason=f"from {SWARM}/plan.md")
+        work = lambda act: self._store_all(act, bullets[:MAX_BULLETS], _lesson)  # noqa: E731 - used once, here
+        _, ids = self._store.perform(act, work) if bullets else (None, ())
+        return tuple(ids), taken_back
+
+    def _store_all(
+        self, act: Operation, bullets: Sequence[Bullet], draft: Callable[[Bullet, str], Draft]
+    ) -> tuple[Moved, list[str]]:
+        """All lessons, inside one transaction: what became of them, and the ids of those that are new."""
         ids = [derived_id(f"swarm\n{self._caller.project}", _cut(bullet.text)) for bullet in bullets]
         taken = self._taken(ids)
         drops: list[tuple[int, str]] = []
-        known = stored = 0
+        known, stored = 0, list[str]()
         for bullet, id in zip(bullets, ids, strict=True):
             if taken.get(id):
                 known += 1
                 continue
+            new = self._new_id() if id in taken else id
             try:
-                why = self._store_one(act, bullet, self._new_id() if id in taken else id)
+                why = self._store_one(act, draft(bullet, new))
             except (Rejected, InvalidInput) as refusal:
                 why = refusal.message
             if why:
                 drops.append((bullet.line, why))
-            stored += not why
-        return Moved("", "", stored, len(drops), known, tuple(drops), act.id if stored else "")
+            else:
+                stored.append(new)
+        return Moved("", "", len(stored), len(drops), known, tuple(drops), act.id if stored else ""), stored
 
     def _taken(self, ids: Sequence[str]) -> dict[str, bool]:
         """Which of these ids were used before, and whether they still count: what an undo took back may come again,
@@ -134,11 +151,11 @@ class Migrating:
         erased = self._store.erased_at([id for id in ids if id not in rows])
         return {**{id: id not in undone for id in rows}, **dict.fromkeys(erased, True)}
 
-    def _store_one(self, act: Operation, bullet: Bullet, id: str) -> str:
+    def _store_one(self, act: Operation, draft: Draft) -> str:
         """Store one lesson; returns why not, where it says what is known or the opposite of it."""
         from swarmlore.remember import Terms, foresee
 
-        memory = self._writing.prepare(_draft(bullet, id), act)
+        memory = self._writing.prepare(draft, act)
         if memory.status == "quarantined":
             self._store.put(act, memory, "quarantined", "tries to override instructions")
             return ""
@@ -199,6 +216,15 @@ def _draft(bullet: Bullet, id: str) -> Draft:
         source="migration",
         source_ref={"file": f"{SWARM}/{CONTEXT}", "line": bullet.line},
     )
+
+
+def _lesson(bullet: Bullet, id: str) -> Draft:
+    """A lesson of a plan: nobody said it to us, so it begins as one that was found."""
+    from swarmlore.rules.meaning import infer_tags
+
+    text = _cut(bullet.text)
+    place = {"file": f"{SWARM}/plan.md", "line": bullet.line}
+    return Draft(text, id=id, tags=infer_tags(text), auto_generated=True, source="import", source_ref=place)
 
 
 def _cut(text: str) -> str:

@@ -21,6 +21,7 @@ from swarmlore.text.ids import uuid7
 if TYPE_CHECKING:
     from typing import Any, Self
 
+    from swarmlore.aside import Aside
     from swarmlore.belonging import Belonging
     from swarmlore.config import Settings
     from swarmlore.curating import Curating
@@ -229,7 +230,7 @@ class Parts:
         """Go on under another id of the same project; the parts that know the old one are made anew."""
         self.caller = replace(self.caller, project=project)
         self.store.act_for(self.caller)
-        for part in ("_phases", "_promoting", "_life"):
+        for part in ("_phases", "_promoting", "_life", "_aside"):
             self.__dict__.pop(part, None)
         for part in ("writing", "recaller", "injector", "learning", "_patterns", "indexing", "exchange", "_doctor"):
             self.__dict__.pop(part, None)
@@ -274,6 +275,12 @@ class Parts:
         from swarmlore.life import Life
 
         return Life(self.store, self.caller, self.settings, self._operation, self._phases, self._promoting)
+
+    @cached_property
+    def _aside(self) -> Aside:
+        from swarmlore.aside import Aside
+
+        return Aside(self.store, self.caller, self.settings, self._operation)
 
     @cached_property
     def recaller(self) -> Recaller:

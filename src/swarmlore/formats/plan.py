@@ -1,5 +1,5 @@
-"""The phase that a plan in `.swarm/plan.md` is in. A plan is a file of the repository: only a number and a name are
-taken from it, and neither is believed to be short or clean."""
+"""What a plan in `.swarm/plan.md` says: the phase it is in, and what was learned. A plan is a file of the repository:
+nothing in it is believed to be short, clean or true."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import re
 
 from swarmlore.errors import SwarmloreError
 from swarmlore.formats.folder import Folder
-from swarmlore.frozen import frozen
+from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.rules.life import said_in_short
+
+if TYPE_CHECKING:
+    from swarmlore.formats.context_md import Bullet
 
 FOLDER, FILE = ".swarm", "plan.md"
 MOST_BYTES = 1_000_000
@@ -27,15 +30,31 @@ class PlannedPhase:
 
 def planned_phase(root: str) -> PlannedPhase | None:
     """The phase that the plan of a folder says is in progress; None without a plan or where it says nothing."""
+    return current_phase(_plan(root))
+
+
+def looked_back(root: str) -> tuple[list[Bullet], list[str]]:
+    """What the plan of a folder says under "Lessons Learned": lessons, and those that it takes back."""
+    from swarmlore.formats import context_md
+
+    said = [bullet for bullet in context_md.read(_plan(root)) if bullet.section == "lessons-learned"]
+    taken_back = {bullet: found[1].strip() for bullet in said if (found := _taken_back().match(bullet.text))}
+    return [bullet for bullet in said if bullet not in taken_back], list(taken_back.values())
+
+
+def _taken_back() -> re.Pattern[str]:
+    return re.compile(r"(?:RETRACT|BAD RULE):(.*)", re.IGNORECASE | re.DOTALL)
+
+
+def _plan(root: str) -> str:
     folder = os.path.join(root, FOLDER)
     if not root or not os.path.isfile(os.path.join(folder, FILE)):
-        return None
+        return ""
     try:
         with Folder(folder) as opened, opened.open(FILE) as file:  # type: ignore[union-attr]  # it is there
-            text = file.read(MOST_BYTES).decode("utf-8", "replace")
+            return file.read(MOST_BYTES).decode("utf-8", "replace")
     except (SwarmloreError, OSError, AttributeError):  # it went meanwhile, or leads elsewhere
-        return None
-    return current_phase(text)
+        return ""
 
 
 def current_phase(text: str) -> PlannedPhase | None:

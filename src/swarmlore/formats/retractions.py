@@ -1,10 +1,11 @@
-"""Lines of `knowledge-retractions.jsonl`: lessons that opencode-swarm's users took back."""
+"""Lines of `knowledge-retractions.jsonl`: lessons that somebody took back, here or in opencode-swarm."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
-from swarmlore.codec import from_iso
+from swarmlore.codec import from_iso, iso
 from swarmlore.formats.jsonl import BadLine
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.text.similarity import normalize
@@ -38,6 +39,20 @@ def retraction_from(obj: Mapping[str, Any]) -> Retraction:
         raise BadLine("no retracted lesson")
     by = obj.get("reported_by")
     return Retraction(lesson, normalize(lesson), _at(obj), by if isinstance(by, str) else "user", swarm, hive)
+
+
+def retraction_line(retraction: Retraction, id: str) -> bytes:
+    """A retraction as a line of its file."""
+    said = {
+        "id": id,
+        "retracted_lesson": retraction.lesson,
+        "normalized_lesson": retraction.normalized,
+        "recorded_at": iso(retraction.recorded_at),
+        "reported_by": retraction.reported_by,
+        "matched_swarm_ids": list(retraction.swarm_ids),
+        "matched_hive_ids": list(retraction.hive_ids),
+    }
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
 
 
 def _ids(value: Any) -> tuple[str, ...]:

@@ -172,6 +172,13 @@ def is_too_much(leaving: int, rows: int) -> bool:
 # Quarantine
 
 
+def state_of(memory: Memory) -> str:
+    """Why a memory is not in use, in a word."""
+    if memory.forgotten_at is not None:
+        return "forgotten"
+    return "expired" if memory.live else memory.status
+
+
 def said_in_short(text: str, most: int) -> str:
     """What somebody gave as a reason or a name, as one line: without secrets, control characters and length."""
     from swarmlore.rules.gate import scrub_text  # loads every rule of the gate

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from swarmlore.config import Settings
 from swarmlore.errors import ConfigError, NotAllowed, NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.project import Project
-from swarmlore.records import Caller
+from swarmlore.records import Caller, Memory
 from swarmlore.sharing import trusting
 from swarmlore.sharing.places import Place
 from swarmlore.store.base import Operation
@@ -18,6 +18,7 @@ from swarmlore.store.store import Store
 if TYPE_CHECKING:
     from swarmlore.doctor import Check
     from swarmlore.embedding import Progress
+    from swarmlore.formats.retractions import Retraction
     from swarmlore.sharing.founding import Step
     from swarmlore.sharing.importing import Brought
     from swarmlore.sharing.ledger import Ledger
@@ -84,6 +85,25 @@ class Exchange:
         except ConfigError:
             pass  # nobody's agreement can be read, so nothing is exchanged; `doctor` tells
         return done
+
+    def tell_retraction(self, retraction: Retraction, id: str) -> None:
+        """Write down beside the project's ledger what was taken back."""
+        from swarmlore.sharing.told_back import tell
+
+        if folder := self.own_folder():
+            tell(folder, retraction, id)
+
+    def erase_retractions(self, memories: Sequence[Memory]) -> None:
+        """Drop what was written down there about memories that are erased."""
+        from swarmlore.sharing.told_back import silence
+        from swarmlore.text.similarity import normalize
+
+        if folder := self.own_folder():
+            silence(folder, {memory.id for memory in memories}, {normalize(memory.text) for memory in memories})
+
+    def own_folder(self) -> str:
+        """The folder of the project's ledger, where it was agreed to."""
+        return next((place.folder for place in self._places() if place.tier == "swarm"), "")
 
     def _may_differ(self, place: Place, changed: bool) -> bool:
         """Asked before the parts that read and write are loaded; what goes wrong here they will find and note."""

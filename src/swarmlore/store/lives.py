@@ -170,9 +170,9 @@ class Lives(Ledgers):
             found |= self.by_seqs(seqs[start : start + PAGE])
         return found
 
-    def accept_again(self, caller: Caller, id: str) -> None:
-        """Take a memory that came back off the list of what was refused."""
-        self.ask("drop_rejection", id=id, partitions=self.visible(caller))
+    def accept_again(self, caller: Caller, ids: Sequence[str]) -> None:
+        """Take memories that came back off the list of what was refused."""
+        self.ask("drop_rejections", ids=list(ids), partitions=self.visible(caller))
 
 
 def _audit_row(operation: Operation, leaving: tuple[Memory, str, str], partition: int) -> dict[str, Any]:

@@ -31,6 +31,10 @@ def curated(found: Curated, page: Page) -> str:
     lines = [f"Looked at {many(found.looked_at, 'lesson')}."]
     if found.promoted:
         lines.append(f"{many(len(found.promoted), 'lesson')} went to the hive, as this project's settings say.")
+    if found.learned:
+        lines.append(f"{many(len(found.learned), 'lesson')} of .swarm/plan.md came in.")
+    if found.retracted:
+        lines.append(f"{many(len(found.retracted), 'lesson')} went to quarantine, because the plan takes them back.")
     for item in found.recommendations:
         lines += ["", *_recommended(item, page)]
     left = [f"{count} more: {clean(what)}" for what, count in found.left_out.items()]

@@ -102,6 +102,12 @@ def put_aside(memory: Memory, page: Page) -> str:
     return "\n".join([*lines, page.paint("dim", f"To bring it back: swarmlore restore {clean(memory.handle)}")])
 
 
+def all_put_aside(memories: Sequence[Memory], page: Page) -> str:
+    lines = [f"{many(len(memories), 'memory is', 'memories are')} in quarantine, where nobody is shown them:"]
+    lines += [hang(f"  {_handle(memory, page)} {memory.tier}  ", memory.text, page, 4) for memory in memories]
+    return "\n".join([*lines, page.paint("dim", "To bring one back: swarmlore restore, all of them: swarmlore undo")])
+
+
 def restored(memory: Memory, page: Page) -> str:
     return hang(f"{_handle(memory, page)} is back, {memory.status}: ", memory.text, page, 4)
 

@@ -33,6 +33,7 @@ _CURATED = {
     "advancements": "Advancements",
     "hive": "Total hive entries",
 }
+_FROM_PLAN = {"learned": "Lessons from the plan", "retracted": "Lessons the plan takes back"}
 
 
 def entries(memories: Sequence[Memory], page: Page) -> str:
@@ -110,6 +111,7 @@ def _excerpt(text: str) -> str:
 def curated(counts: Mapping[str, int], page: Page) -> str:
     """What a look over all lessons did, counted; what it recommends is asked for elsewhere."""
     lines = ["📚 Curation complete", "", *(f"{name}: {counts[key]}" for key, name in _CURATED.items())]
+    lines += [f"{name}: {counts[key]}" for key, name in _FROM_PLAN.items() if counts[key]]
     if waiting := counts["recommendations"]:
         told = many(waiting, "recommendation waits", "recommendations wait")
         lines += ["", f"{told} for you: swarmlore curate"]

@@ -561,8 +561,8 @@ ORDER BY created_at DESC, id LIMIT :limit
 SELECT DISTINCT audit.memory FROM audit JOIN operation ON operation.id = audit.operation
 WHERE audit.memory IN (:list:ids) AND operation.verb IN ('import', 'sync')
 
--- name: drop_rejection
-DELETE FROM rejection WHERE id = :id AND partition IN (:list:partitions)
+-- name: drop_rejections
+DELETE FROM rejection WHERE id IN (:list:ids) AND partition IN (:list:partitions)
 
 -- name: every_phase
 SELECT project, number, name, kind, started_at, completed_at, ended, note, by FROM phase ORDER BY ended, seq

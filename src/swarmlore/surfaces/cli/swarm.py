@@ -141,6 +141,8 @@ def _curate(desk: Desk, words: Sequence[str]) -> int:
         "encounters": sum(now.encounter_score > then.encounter_score for then, now in known),
         "advancements": sum((then.status, now.status) == ("candidate", "established") for then, now in known),
         "hive": len(after),
+        "learned": len(told.learned),
+        "retracted": len(told.retracted),
         "recommendations": len(told.recommendations) - len(meetings),
     }
     return desk.show(lambda: counts, lambda page: render_swarm.curated(counts, page))

@@ -1,0 +1,129 @@
+"""Putting memories aside and bringing them back: quarantine, restore, and taking back what was said.
+
+A retraction is told to the files of the project as well, where a person agreed to them: other tools read it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from swarmlore.config import Settings
+from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected
+from swarmlore.formats.retractions import Retraction
+from swarmlore.frozen import frozen, replace
+from swarmlore.identity import may_change
+from swarmlore.records import LIVE_STATUSES, Caller, Draft, Memory, Rejection
+from swarmlore.rules.gate import scrub_text
+from swarmlore.rules.life import REASON_CHARS, brought_back, quarantined, said_in_short, state_of
+from swarmlore.sharing.retracting import meant
+from swarmlore.store.base import Operation
+from swarmlore.store.store import Store
+from swarmlore.text.similarity import normalize
+
+
+@frozen
+class Retracted:
+    """What was put aside, and the record of it."""
+
+    memories: tuple[Memory, ...]
+    record: Retraction
+
+
+class Aside:
+    """What one caller puts aside and brings back."""
+
+    def __init__(self, store: Store, caller: Caller, settings: Settings, operation: Callable[[str], Operation]) -> None:
+        self._store = store
+        self._caller = caller
+        self._settings = settings
+        self._operation = operation
+
+    def quarantine(self, memory: Memory, reason: str = "") -> Memory:
+        """Hide a memory from everybody, with the reason; `restore` brings it back."""
+        if not isinstance(reason, str):
+            raise InvalidInput("a reason is a text", "say why, or nothing")
+        self._check_change(memory, "quarantine")
+        if memory.status == "quarantined":
+            return memory
+        if not memory.live:
+            raise Conflict(f"memory {memory.handle} is {state_of(memory)}", "nobody is shown it as it is")
+        act = self._operation("quarantine")
+        return self._store.perform(act, lambda act: self._put_aside(act, memory, reason.strip() or "no reason given"))
+
+    def _put_aside(self, act: Operation, memory: Memory, reason: str) -> Memory:
+        hidden = quarantined(memory, reason, _reporter(self._caller), act.at)
+        said = str(hidden.extra["quarantine_reason"])
+        stored = self._store.revise(act, memory, hidden, "quarantined", said)
+        keep = self._settings.knowledge.rejected_max_entries
+        self._store.reject(self._caller, memory.tier, Rejection(memory.id, memory.text[:2000], said, 2, act.at), keep)
+        return stored
+
+    def restore(self, memory: Memory) -> Memory:
+        """Bring back a memory from quarantine or the archive, if its text passes the gate as it is now."""
+        self._check_change(memory, "restore")
+        if memory.status not in ("quarantined", "archived") or memory.forgotten_at is not None:
+            raise Conflict(
+                f"memory {memory.handle} is {state_of(memory)}", "only what was quarantined or archived is restored"
+            )
+        act = self._operation("restore")
+        former, by = self._former(memory)
+        if memory.status == "quarantined" and not self._caller.leads and by != self._caller.agent:
+            raise NotAllowed(f"memory {memory.handle} was quarantined by {by}", "a lead or a person can restore it")
+        if why := self._why_not(memory):
+            raise Rejected(why, 2, f"it stays where it is: swarmlore get {memory.handle}")
+        after = brought_back(memory, former, act.at)
+
+        def bring(act: Operation) -> Memory:
+            self._store.accept_again(self._caller, [memory.id])
+            return self._store.revise(act, memory, after, "restored", f"from {memory.status}")
+
+        return self._store.perform(act, bring)
+
+    def _why_not(self, memory: Memory) -> str:
+        """Why the gate would not let a text in today; '' where it would."""
+        from swarmlore.rules.gate import pass_gate
+
+        draft = Draft(memory.text, title=memory.title, tags=memory.tags, source=memory.source)
+        try:
+            return pass_gate(draft, profile=self._settings.recall.profile, validate=True).quarantine
+        except Rejected as refusal:
+            return refusal.reason
+
+    def _former(self, memory: Memory) -> tuple[str, str]:
+        """What a memory was before it was put aside, and by whom that was done."""
+        rows = self._store.history(self._caller, memory.id)
+        for row in reversed(rows):
+            status = row.before["status"] if row.before else ""
+            if status in LIVE_STATUSES:
+                return str(status), row.by
+        return str(memory.extra.get("original_status", "")), rows[0].by if rows else ""
+
+    def retract(self, text: str, *, again: bool = True) -> Retracted:
+        """Quarantine every lesson that says exactly this, in the project and in the hive; unless `again`, not those
+        that somebody brought back since the same was retracted."""
+        if not isinstance(text, str) or not normalize(text):
+            raise InvalidInput("what is to be taken back is a text", "give the lesson in its words")
+        act = self._operation("retract")
+        said = Retraction(scrub_text(text), normalize(text), act.at, _reporter(self._caller), (), ())
+        reason = f"retracted: {said.lesson}"
+        found = [memory for memory in meant(self._store, self._caller, said) if may_change(self._caller, memory)]
+        found = [memory for memory in found if again or not self._was_put_aside(memory, reason)]
+        hidden = self._store.perform(act, lambda act: [self._put_aside(act, memory, reason) for memory in found])
+        ids = [tuple(memory.id for memory in hidden if memory.tier == tier) for tier in ("swarm", "hive")]
+        return Retracted(tuple(hidden), replace(said, swarm_ids=ids[0], hive_ids=ids[1]))
+
+    def _was_put_aside(self, memory: Memory, reason: str) -> bool:
+        short = said_in_short(reason, REASON_CHARS)
+        return any(row.reason == short for row in self._store.history(self._caller, memory.id))
+
+    def _check_change(self, memory: Memory, verb: str) -> None:
+        if not may_change(self._caller, memory):
+            raise NotAllowed(
+                f"memory {memory.handle} was shared by {memory.owner or 'somebody else'}",
+                f"only its author, a lead or a person can {verb} it",
+            )
+
+
+def _reporter(caller: Caller) -> str:
+    """Who put a memory aside, in the words of the files: a user or an agent that leads."""
+    return "user" if caller.role == "person" else "architect"
