@@ -23,6 +23,9 @@ _DEFAULTS = Memory(id="", text="")
 _SCALARS = ("born_in_phase", "max_phases", "last_validated_at", "encounter_score", "hive_eligible", "auto_generated")
 _LISTS = ("tags", "entities", "supersedes")
 _RECORDS = {"confirmed_by": Confirmation, "citations": Citation}
+_USUAL = tuple(
+    (name, getattr(_DEFAULTS, name)) for name in (*_SCALARS, *_LISTS, *_RECORDS, "outcomes", "source_ref", "extra")
+)
 
 
 def to_row(memory: Memory, partition: int) -> dict[str, Any]:
@@ -92,17 +95,11 @@ def _position(memory: Memory) -> int | None:
 
 def _more(memory: Memory) -> dict[str, Any]:
     """What has no column of its own; defaults are left out."""
-    more = {name: getattr(memory, name) for name in (*_SCALARS, *_LISTS) if _said(memory, name)}
-    for name in _RECORDS:
-        if _said(memory, name):
-            more[name] = [plain(item) for item in getattr(memory, name)]
-    if _said(memory, "outcomes"):
+    more = {name: value for name, usual in _USUAL if (value := getattr(memory, name)) != usual}
+    for name in more.keys() & _RECORDS.keys():
+        more[name] = [plain(item) for item in more[name]]
+    if "outcomes" in more:
         more["outcomes"] = plain(memory.outcomes)
-    for name in ("source_ref", "extra"):
-        if _said(memory, name):
-            more[name] = dict(getattr(memory, name))
+    for name in more.keys() & {"source_ref", "extra"}:
+        more[name] = dict(more[name])
     return more
-
-
-def _said(memory: Memory, name: str) -> bool:
-    return bool(getattr(memory, name) != getattr(_DEFAULTS, name))

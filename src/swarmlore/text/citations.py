@@ -84,7 +84,7 @@ def find_citations(text: str) -> tuple[Citation, ...]:
 
 def may_cite(text: str) -> bool:
     """Asked first because it is cheap: most lessons cite nothing, and the pattern takes a while to be made."""
-    return any(before + digit in text for before in _BEFORE_LINES for digit in "123456789")
+    return any(before in text and any(before + digit in text for digit in "123456789") for before in _BEFORE_LINES)
 
 
 def _citation(match: re.Match[str]) -> Citation | None:
