@@ -116,6 +116,14 @@ def test_a_lesson_that_was_followed_and_did_not_help(outcomes: Outcomes, flagged
 
 
 @pytest.mark.parametrize(
+    ("count", "score", "flagged"), [(2, 0.25, True), (2, 0.5, True), (2, 0.55, False), (1, 0.5, False), (0, 1.0, False)]
+)
+def test_a_lesson_that_misled_those_who_used_it(count: int, score: float, flagged: bool) -> None:
+    rated = a_memory(SNAP, feedback_count=count, feedback_score=score)
+    assert (useless(rated, TERMS) is not None) == flagged
+
+
+@pytest.mark.parametrize(
     ("fields", "unused"),
     [
         ({}, True),
@@ -296,7 +304,7 @@ def test_what_is_private_to_another_is_in_no_recommendation(open_as: Open) -> No
     lore = open_as(PERSON)
     put(lore, SNAP, BOB, tier="agent")
     put(lore, SNAP_AGAIN, BOB, tier="agent")
-    assert lore.curate().looked_at == 0
+    assert lore.curate().scanned == 0
     assert kinds(open_as(BOB).curate()) == [(1, "duplicate", "merge")]
 
 

@@ -23,6 +23,11 @@ def test_a_person_is_at_a_terminal_outside_of_any_agent(env: dict[str, str], int
     assert find_caller(env, "p", interactive=interactive, client="cli") == caller
 
 
+def test_no_agent_takes_the_name_of_people() -> None:
+    with pytest.raises(ConfigError, match="SWARMLORE_AGENT"):
+        find_caller({"SWARMLORE_AGENT": "person"}, "p", interactive=True, client="cli")
+
+
 def test_nobody_becomes_a_person_by_a_variable() -> None:
     with pytest.raises(ConfigError):
         find_caller({"SWARMLORE_ROLE": "person"}, "p", interactive=False, client="cli")

@@ -468,6 +468,12 @@ def test_a_rule_that_speaks_against_another_costs_that_one_confidence(lore: Lore
     assert {held.instinct.id: held.confidence for held in lore.instincts.show().held}[old.id] == 0.5
 
 
+def test_the_same_words_the_other_way_round_speak_against_a_rule(lore: Lore) -> None:
+    old = lore.instincts.add("Use pnpm instead of npm in this project").held.instinct
+    told = lore.instincts.add("Use npm instead of pnpm in this project")
+    assert [one.instinct.id for one in told.contradicted] == [old.id]
+
+
 def test_staleness_is_computed_and_never_written(lore: Lore, clock: list[float]) -> None:
     lore.instincts.add(PNPM)
     before = file_of(lore).read_bytes()

@@ -93,16 +93,16 @@ def test_a_phase_is_announced_then_planned_then_the_day(opening: OPENING, tmp_pa
     swarm.mkdir()
     (swarm / "plan.md").write_text("# Plan\n## Phase 1: Setup [COMPLETE]\n## Phase 2: Build [IN PROGRESS]\n")
     assert (lore.phase().kind, lore.phase().name, lore.phase().place) == ("plan", "Phase 2: Build", "phase:2")
-    begun = lore.start_phase("Phase 7: harden")
+    begun = lore.start_phase("Phase 7: harden").phase
     assert (begun.kind, begun.number, begun.place) == ("announced", 7, "phase:7")
-    assert lore.phase() == begun == lore.start_phase("Phase 7: harden")
+    assert lore.phase() == begun == lore.start_phase("Phase 7: harden").phase
     assert lore.complete_phase().phase == replace(begun, completed_at=round(clock.at, 3))
     assert lore.phase().kind == "plan"
 
 
 def test_a_phase_without_a_number_gets_the_next_one_and_numbers_are_not_used_twice(opening: OPENING) -> None:
     lore = opening()
-    numbers = [lore.start_phase(name).number for name in ("Phase 3: a", "polish", "Phase 3: b", "Phase 3: a")]
+    numbers = [lore.start_phase(name).phase.number for name in ("Phase 3: a", "polish", "Phase 3: b", "Phase 3: a")]
     assert numbers == [3, 4, 5, 3]  # the last one is taken up again
 
 
@@ -173,6 +173,66 @@ def test_a_plan_that_moves_on_completes_its_phase(opening: OPENING, tmp_path: Pa
     ]
 
 
+def plan_of(tmp_path: Path, *lines: str) -> None:
+    swarm = tmp_path / "alpha" / ".swarm"
+    swarm.mkdir(parents=True, exist_ok=True)
+    (swarm / "plan.md").write_text("# Plan\n" + "".join(f"## {line}\n" for line in lines))
+
+
+def test_completing_after_the_plan_moved_on_ends_the_phase_that_was_open(
+    opening: OPENING, tmp_path: Path, clock: Clock
+) -> None:
+    lore = opening()
+    plan_of(tmp_path, "Phase 1: Setup [IN PROGRESS]")
+    lore.remember(LESSON)
+    clock.pass_days(2)
+    plan_of(tmp_path, "Phase 1: Setup [COMPLETE]", "Phase 2: Build [IN PROGRESS]")
+    assert lore.complete_phase().phase.name == "Phase 1: Setup"
+    assert (lore.phase().name, lore.phase().started_at is not None) == ("Phase 2: Build", True)
+    assert lore.complete_phase().phase.name == "Phase 2: Build"
+    lore.remember(lesson(3))  # the plan still names what was completed
+    assert [phase.completed_at is not None for phase in lore.phases()] == [True, True]
+
+
+def test_announcing_the_phase_that_the_plan_names_is_no_other_phase(opening: OPENING, tmp_path: Path) -> None:
+    lore = opening()
+    plan_of(tmp_path, "Phase 2: Build [IN PROGRESS]")
+    lore.remember(LESSON)
+    begun = lore.start_phase("Phase 2: Build")
+    assert (begun.completed, begun.phase.kind) == (None, "announced")
+    assert [phase.name for phase in lore.phases()] == ["Phase 2: Build"]
+
+
+@pytest.mark.parametrize("days", [0, 1])
+def test_a_day_that_an_announcement_ends_was_no_phase(opening: OPENING, clock: Clock, days: int) -> None:
+    lore = opening(LEAD, SWARMLORE_KNOWLEDGE_TODO_MAX_PHASES="3")
+    lore.remember("Remember to update the parser tests", category="todo")
+    went = []
+    for number in range(1, 5):
+        clock.pass_days(days)
+        lore.start_phase(f"Phase {number}")
+        went.append(lore.complete_phase().count("removed"))
+    assert went == [0, 0, 0, 1]
+
+
+def test_another_plan_with_the_same_names_has_phases_of_its_own(opening: OPENING, tmp_path: Path, clock: Clock) -> None:
+    lore = opening()
+    for number in range(8):
+        clock.pass_days(3)
+        plan_of(tmp_path, f"Phase {number % 2 + 1}: x [IN PROGRESS]")
+        lore.remember(lesson(number))
+    assert len([phase for phase in lore.phases() if phase.completed_at is not None]) == 7
+
+
+def test_going_from_branch_to_branch_completes_nothing(opening: OPENING, tmp_path: Path, clock: Clock) -> None:
+    lore = opening()
+    for number in range(8):
+        clock.pass_days(0.1)
+        plan_of(tmp_path, f"Phase {number % 2 + 1}: x [IN PROGRESS]")
+        lore.remember(lesson(number))
+    assert len([phase for phase in lore.phases() if phase.completed_at is not None]) == 1
+
+
 def test_a_plan_that_leads_elsewhere_is_not_read(opening: OPENING, tmp_path: Path) -> None:
     lore = opening()
     (tmp_path / "elsewhere.md").write_text("## Phase 9: secret [IN PROGRESS]\n")
@@ -236,7 +296,8 @@ def test_what_is_in_quarantine_is_not_confirmed(opening: OPENING, clock: Clock) 
     clock.pass_days(1)
     with pytest.raises(Conflict):
         lore.confirm(memory.id)
-    assert lore.remember(LESSON).outcome == "added"
+    with pytest.raises(Rejected):
+        lore.remember(LESSON)
     assert lore.get(memory.id).status == "quarantined"
 
 
@@ -644,3 +705,78 @@ def test_a_retraction_hides_what_says_exactly_that(opening: OPENING) -> None:
     assert lore.retract("Nobody ever said this about the parser") == ()
     lore.undo()
     assert len(lore.list(limit=10)) == 3
+
+
+def test_what_is_in_quarantine_does_not_come_back_by_being_said_again(opening: OPENING) -> None:
+    lore = opening(LEAD, "default")
+    memory = lore.remember(LESSON).memory
+    lore.quarantine(memory.id, "holds for the old tools only")
+    with pytest.raises(Rejected, match="holds for the old tools only"):
+        lore.remember(LESSON.upper().replace("PIN", "  pin"))
+    assert lore.remember_many([Draft(LESSON)]).rejected[0][1].startswith("the same lesson is in quarantine")
+    assert lore.list(limit=10) == ()
+    lore.restore(memory.id)
+    assert lore.remember(LESSON).memory.id == memory.id
+
+
+def test_an_archived_lesson_that_is_said_again_begins_anew(opening: OPENING) -> None:
+    lore = opening(LEAD, "default")
+    memory = set_fields(lore, lore.remember(LESSON).memory, status="archived")
+    again = lore.remember(LESSON)
+    assert (again.outcome, again.memory.id == memory.id) == ("added", False)
+
+
+def test_another_reason_for_a_quarantine_is_kept(opening: OPENING) -> None:
+    lore = opening(LEAD)
+    memory = lore.remember(LESSON).memory
+    lore.quarantine(memory.id)
+    assert lore.quarantine(memory.id, "wrong since April").extra["quarantine_reason"] == "wrong since April"
+    assert lore.quarantine(memory.id).extra["quarantine_reason"] == "wrong since April"
+    assert lore.restore(memory.id).status == "candidate"
+
+
+def test_what_is_in_use_or_forgotten_cannot_be_restored_and_the_error_says_which(opening: OPENING) -> None:
+    lore = opening(LEAD)
+    memory = lore.remember(LESSON).memory
+    with pytest.raises(Conflict, match="is in use"):
+        lore.restore(memory.id)
+    lore.forget(memory.id)
+    with pytest.raises(Conflict, match="is forgotten") as refused:
+        lore.restore(memory.id)
+    assert "undo" in refused.value.hint
+
+
+def test_whoever_promotes_the_opposite_of_what_the_hive_says_is_told(opening: OPENING) -> None:
+    person = opening(PERSON, "default")
+    old = person.promote("Pin the version of every build tool in CI").memory
+    worker = opening(ALICE, "default").promote("Never pin the version of every build tool in CI")
+    assert worker.outcome == "linked"
+    assert f"may contradict {old.handle} in the hive" in worker.warnings[-1]
+    person.undo(worker.operation)
+    told = person.promote("Never pin the version of every build tool in CI")
+    assert told.outcome == "superseded"
+    assert f"takes the place of {old.handle} in the hive" in told.warnings[-1]
+
+
+def test_what_is_seen_between_two_phases_counts_for_the_earlier_one(opening: OPENING, clock: Clock) -> None:
+    lore = opening(LEAD)
+    lore.start_phase("Phase 1: build")
+    memory = lore.remember(LESSON).memory
+    lore.complete_phase()
+    clock.pass_days(1)
+    between = lore.phase()
+    assert (between.kind, between.number, between.place, between.started_at) == ("day", 1, "phase:1", None)
+    assert lore.confirm(memory.id).operation == ""
+    clock.pass_days(31)  # nobody announces phases any more
+    assert lore.phase().number == 0
+    assert lore.confirm(memory.id).memory.confirmed_by[0].where.startswith("day:")
+
+
+def test_who_begins_a_phase_is_told_what_the_end_of_the_former_did(opening: OPENING, clock: Clock) -> None:
+    lore = opening(LEAD, SWARMLORE_KNOWLEDGE_DEFAULT_MAX_PHASES="1")
+    assert lore.start_phase("Phase 1: a").completed is None
+    memory = lore.remember(LESSON).memory
+    assert lore.start_phase("Phase 2: b").completed.changes == ()
+    completed = lore.start_phase("Phase 3: c").completed
+    assert completed.phase.name == "Phase 2: b"
+    assert [(change.memory.id, change.action) for change in completed.changes] == [(memory.id, "archived")]

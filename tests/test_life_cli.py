@@ -44,7 +44,7 @@ def test_confirm_tells_whether_it_counted(run: Run) -> None:
     ref = handle(run)
     again = run("confirm", ref, "--json").json
     assert (again["counted"], again["memory"]["confirmed_by"]) == (False, [])
-    assert "does not count" in run("confirm", ref).out
+    assert "is not confirmed by that" in run("confirm", ref).out
     run("phase", "start", "Phase 1: x")
     assert f"{ref} confirmed 1 time, confidence 0.7" in run("confirm", ref).out
     assert run("confirm", "000000").code == 4
@@ -242,3 +242,22 @@ def test_an_erased_text_is_in_no_file_of_retractions(tmp_path: Path) -> None:
         lore.forget(gone.id, erase=True)
     (record,) = lines(repository / ".swarm" / "knowledge-retractions.jsonl")
     assert record["matched_swarm_ids"] == [kept.id]
+
+
+def test_beginning_a_phase_prints_what_the_end_of_the_former_did(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SWARMLORE_RECALL_PROFILE", "knowledge")
+    monkeypatch.setenv("SWARMLORE_KNOWLEDGE_DEFAULT_MAX_PHASES", "1")
+    run("phase", "start", "Phase 1")
+    ref = handle(run)
+    run("phase", "start", "Phase 2")
+    told = run("phase", "start", "Phase", "3", "without", "quotes")
+    assert "Phase 2 is complete." in told.out
+    assert re.search(rf"{ref}\s+archived", told.out)
+    assert "Phase 3 without quotes  announced" in told.out
+
+
+def test_a_name_in_place_of_a_text_is_pointed_out(run: Run) -> None:
+    ref = handle(run)
+    assert f"promote --from-swarm {ref}" in run("promote", ref).err
+    assert "one thing at a time" in run("promote", LESSON, "--from-swarm", ref).err
+    assert "did you mean: start" in run("phase", "strat", "Phase 2").err

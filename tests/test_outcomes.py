@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -197,6 +198,16 @@ def test_one_task_of_a_session_is_credited_once(learner: Lore) -> None:
     assert len(learner.outcomes()) == 3
 
 
+def test_an_outcome_that_was_taken_back_can_be_told_anew(learner: Lore) -> None:
+    memory = learner.remember("Integration tests need the redis container: run make up first").memory
+    first = learner.outcome(True, session="s1", task="t1", applied=[memory.id])
+    assert not first.told_before
+    assert learner.outcome(True, session="s1", task="t1", applied=[memory.id]).told_before
+    learner.undo(first.id)
+    again = learner.outcome(True, session="s1", task="t1", applied=[memory.id])
+    assert (again.told_before, learner.get(memory.id).feedback_count) == (False, 1)
+
+
 def test_figures_that_nobody_reports_are_those_of_the_session(learner: Lore) -> None:
     learner.start_session("s1", errors=3, retries=2, cited=[])
     told = learner.outcome(False, session="s1")
@@ -252,7 +263,14 @@ def test_another_agent_sees_neither_the_outcomes_nor_the_private_memories(
 
 @pytest.mark.parametrize(
     "facts",
-    [{"errors": -1}, {"duration_ms": float("nan")}, {"failure_mode": "bad luck"}, {"summary": 3}, {"colour": "red"}],
+    [
+        {"errors": -1},
+        {"duration_ms": float("nan")},
+        {"failure_mode": "bad luck"},
+        {"failure_mode": "timeout"},
+        {"summary": 3},
+        {"colour": "red"},
+    ],
     ids=str,
 )
 def test_a_wrong_report_is_refused(lore: Lore, facts: dict[str, object]) -> None:
@@ -352,6 +370,10 @@ def test_the_commands_say_what_happened(run: Run) -> None:
     assert (told["score"], told["verdict"]) == (0.92, "helpful")
     ended = run("outcome", "--failed", "--errors", "3", "--retries", "2", "--applied", handle, "--summary", "it broke")
     assert "harmful" in ended.out
+    assert re.search(r"undo [0-9a-f-]{36}", ended.out)
+    assert "none was credited" in run("outcome", "--success").out
+    assert "no memory changed" in run("outcome", "--failed").out
+    assert run("outcome", "--success", "--failure-mode", "timeout").code == 2
     assert LESSON in run("prime").out
     assert LESSON in run("prime", "snapshot", "tests").out
     assert "make snap-record" in run("reflect", "-", stdin=SAID.encode()).out

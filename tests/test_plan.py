@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,3 +48,12 @@ def test_whatever_stands_in_a_plan_its_name_is_one_short_clean_line(title: str, 
     if found is not None:
         assert len(found.name) <= MOST_NAME + 20
         assert not any(ord(char) < 32 or 127 <= ord(char) < 160 for char in found.name)
+
+
+@pytest.mark.parametrize(
+    "line", ["## Phase 1" + " " * 300 + "[x] y", "## Phase 1" + "\t :" * 90 + "]", "## Phase " + "1" * 390, "#" * 399]
+)
+def test_a_hostile_plan_takes_no_time(line: str) -> None:
+    began = time.process_time()
+    current_phase(f"{line}\n" * 2_000)
+    assert time.process_time() - began < 1.0  # of a second that only an exploding pattern would take

@@ -43,12 +43,21 @@ class Aside:
         if not isinstance(reason, str):
             raise InvalidInput("a reason is a text", "say why, or nothing")
         self._check_change(memory, "quarantine")
-        if memory.status == "quarantined":
-            return memory
+        if memory.status == "quarantined" and memory.forgotten_at is None:
+            return self._explain(memory, reason.strip())
         if not memory.live:
             raise Conflict(f"memory {memory.handle} is {state_of(memory)}", "nobody is shown it as it is")
         act = self._operation("quarantine")
         return self._store.perform(act, lambda act: self._put_aside(act, memory, reason.strip() or "no reason given"))
+
+    def _explain(self, memory: Memory, reason: str) -> Memory:
+        """Another reason for what is in quarantine already; nothing where none is given."""
+        said = said_in_short(reason, REASON_CHARS)
+        if not said or said == memory.extra.get("quarantine_reason"):
+            return memory
+        after = replace(memory, extra={**memory.extra, "quarantine_reason": said})
+        act = self._operation("quarantine")
+        return self._store.perform(act, lambda act: self._store.revise(act, memory, after, "quarantined", said))
 
     def _put_aside(self, act: Operation, memory: Memory, reason: str) -> Memory:
         hidden = quarantined(memory, reason, _reporter(self._caller), act.at)
@@ -62,9 +71,12 @@ class Aside:
         """Bring back a memory from quarantine or the archive, if its text passes the gate as it is now."""
         self._check_change(memory, "restore")
         if memory.status not in ("quarantined", "archived") or memory.forgotten_at is not None:
-            raise Conflict(
-                f"memory {memory.handle} is {state_of(memory)}", "only what was quarantined or archived is restored"
-            )
+            hint = "only what was quarantined or archived is restored"
+            if memory.forgotten_at is not None:
+                hint = (
+                    f"swarmlore history {memory.handle} names the operation that hid it; take that back: swarmlore undo"
+                )
+            raise Conflict(f"memory {memory.handle} is {state_of(memory)}", hint)
         act = self._operation("restore")
         former, by = self._former(memory)
         if memory.status == "quarantined" and not self._caller.leads and by != self._caller.agent:

@@ -58,7 +58,7 @@ class Curated:
     the plan and `retracted` by it are done already, each by id."""
 
     at: float
-    looked_at: int
+    scanned: int
     recommendations: tuple[Recommendation, ...]
     left_out: Mapping[str, int]
     promoted: tuple[str, ...] = ()

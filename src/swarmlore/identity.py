@@ -25,8 +25,10 @@ def find_caller(env: Mapping[str, str], project: str, *, interactive: bool, clie
     """A person only at an interactive terminal outside of any agent; else the named agent, the client or the door."""
     role = env.get("SWARMLORE_ROLE") or "worker"
     if role not in _ROLES:
-        raise ConfigError(f"SWARMLORE_ROLE = {role!r}", "one of: " + ", ".join(_ROLES))
+        raise ConfigError(f"SWARMLORE_ROLE is {role!r}", "one of: " + ", ".join(_ROLES))
     agent = env.get("SWARMLORE_AGENT") or client_of(env)
+    if agent == PERSON:
+        raise ConfigError(f"SWARMLORE_AGENT is {agent!r}", "that name is kept for people: choose another")
     if not agent and interactive:
         return Caller(project, PERSON, "person", trust=3)
     return Caller(project, agent or client, role, trust=2)

@@ -109,6 +109,10 @@ class Instincts:
         held = sorted(map(self._held, sheet.instincts), key=lambda one: (-one.confidence, one.instinct.id))
         return Shelf(self._path, tuple(held), sheet.problems)
 
+    def find(self, ref: str) -> Held:
+        """The one instinct that an id or the beginning of one names."""
+        return self._held(_find(self._read(), ref))
+
     def proposals(self) -> tuple[NoteProposal, ...]:
         """The notes that instincts would become which are sure enough and hold everywhere. Nothing is changed."""
         return tuple(_note(one.instinct, one.confidence) for one in self.show().held if one.promotable)
@@ -218,7 +222,7 @@ class Instincts:
 
     def _why_not(self, one: Held) -> str:
         if one.instinct.promoted:
-            return "it was promoted already"
+            return f"it was promoted already (to do it again, delete `promoted: true` in {FOLDER}/{FILE})"
         if one.instinct.scope != "universal":
             return f"its scope is {one.instinct.scope}, not universal"
         return f"its confidence is {one.confidence:g}, below {self._course.promote_from:g}"
@@ -332,7 +336,10 @@ def _speak_against(rule: str, other: str) -> bool:
 
     if contradicts(rule, other):
         return True
-    return jaccard_bigram(rule, other) >= 0.6 and same_subject(rule, other) and bool(differences(rule, other))
+    told = differences(rule, other)
+    if not told or not same_subject(rule, other):
+        return False
+    return jaccard_bigram(rule, other) >= 0.6 or any(reason.startswith("opposed: ") for reason in told)
 
 
 def _all_fields(one: Instinct) -> dict[str, Any]:

@@ -118,6 +118,7 @@ class Learning:
             for memory in memories.values():
                 self._credit(act, memory, verdict, shown.get(memory.id, {}), used)
         outcome = _outcome(act, report, score, verdict, used, tuple(id for id in shown if id in memories))
+        outcome = replace(outcome, told_before=credited_before)
         if strategy is not None and not credited_before:
             self._patterns.observe(act, strategy, outcome)
         self._store.put_outcome(who, outcome)
@@ -143,6 +144,8 @@ def report_of(facts: Mapping[str, Any]) -> Report:
             raise InvalidInput(f"{name} {value} is no count", "a number from 0")
     if report.failure_mode:
         choose("failure mode", [report.failure_mode], FAILURE_MODES)
+        if report.success:
+            raise InvalidInput("a task that was done has no failure mode", "leave it out, or say that it failed")
     clean = {name: scrub_value(getattr(report, name))[:MAX_TEXT] for name in _TEXTS}
     clean |= {name: scrub_value(getattr(report, name)).strip()[:MAX_NAME] for name in _NAMES}
     for name in _LISTS:

@@ -67,6 +67,14 @@ class Swept:
         return sum(change.action in actions for change in self.changes)
 
 
+@frozen
+class Begun:
+    """A phase that began, and what completing the one before it did."""
+
+    phase: Phase
+    completed: Swept | None = None
+
+
 class _TooMuch(Exception):
     """A sweep would take more than it may."""
 
@@ -97,9 +105,11 @@ class Life:
         """Count that somebody has seen for themselves that a memory holds."""
         act = self._operation("confirm")
         if not memory.live or not in_force(memory, act.at):
-            raise Conflict(f"memory {memory.handle} is {state_of(memory)}", "what was put aside is not confirmed")
+            state = "expired" if memory.live else state_of(memory)
+            raise Conflict(f"memory {memory.handle} is {state}", "what was put aside is not confirmed")
         if memory.id in self._shown(session):
-            return Remembered(memory, "confirmed", "", reason="it was shown to this session, so it does not count")
+            reason = "it was shown to this session, and repeating it is no evidence"
+            return Remembered(memory, "confirmed", "", reason=reason)
         after = self._sighted(memory, act.at)
         if after is None:
             where = "project" if memory.tier == "hive" else "phase"
@@ -126,13 +136,13 @@ class Life:
 
     # Phases
 
-    def start_phase(self, name: str) -> tuple[Phase, Swept | None]:
+    def start_phase(self, name: str) -> Begun:
         """Begin a phase; the one before it is complete with that."""
         act = self._operation("phase")
 
-        def begin(act: Operation) -> tuple[Phase, Swept | None]:
+        def begin(act: Operation) -> Begun:
             phase, before = self._phases.start(act, name)
-            return phase, self._finish(act, before) if before else None
+            return Begun(phase, self._finish(act, before) if before else None)
 
         return self._store.perform(act, begin)
 
@@ -170,7 +180,7 @@ class Life:
         if dry_run:
             return self._try(act)
         if force and not self._caller.leads:
-            raise NotAllowed("only a lead or a person can force a sweep", LOOK)
+            raise NotAllowed("only a lead or a person can force a sweep", "look at it: swarmlore sweep --dry-run")
         try:
             return self._store.perform(act, lambda act: self._sweep(act, force=force, ages=self._knowledge, whole=True))
         except _TooMuch as much:

@@ -13,7 +13,7 @@ from swarmlore.typed import choose, make
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.life import Swept
+    from swarmlore.life import Begun, Swept
     from swarmlore.phases import Phase
     from swarmlore.promoting import Promotion
     from swarmlore.records import Memory, Remembered
@@ -37,10 +37,10 @@ class Living(Parts):
         with self._guard:
             return tuple(self._phases.newest(limit))
 
-    def start_phase(self, name: str) -> Phase:
+    def start_phase(self, name: str) -> Begun:
         """Begin a phase; the one before it is complete with that."""
         with self._changing():
-            return self._life.start_phase(name)[0]
+            return self._life.start_phase(name)
 
     def complete_phase(self) -> Swept:
         """End the phase that goes on: memories rise, leave, and go to the hive as the rules say."""

@@ -21,7 +21,7 @@ from swarmlore.identity import may_change
 from swarmlore.living import Living
 from swarmlore.parts import make_home
 from swarmlore.project import stacks
-from swarmlore.records import KINDS, LISTED_STATUSES, SOURCES, TIERS, Draft, Query, Session
+from swarmlore.records import KINDS, LISTED_STATUSES, SOURCES, STRATEGY_SOURCE, TIERS, Draft, Query, Session
 from swarmlore.store.memories import Filter
 from swarmlore.typed import choose, json_values, make
 
@@ -147,9 +147,17 @@ class Lore(Living):
             return replace(memory, access_count=memory.access_count + 1, last_accessed_at=now)
 
     def list(self, **filter: Any) -> tuple[Memory, ...]:
-        """Visible memories, newest first; `filter` are the fields of `Filter`."""
+        """Visible memories, newest first; `filter` are the fields of `Filter`. Strategies are no lessons: they come
+        where a source or a kind is asked for."""
         with self._looking():
             return tuple(self.store.select(self.caller, _checked(make(Filter, filter, "list"))))
+
+    def count(self, **filter: Any) -> int | None:
+        """How many memories `list` has without a limit; None where only listing them would tell."""
+        from swarmlore.stats import count_listed
+
+        with self._looking():
+            return count_listed(self.store, self.caller, _checked(make(Filter, filter, "count")))
 
     # Freshness
 
@@ -579,8 +587,9 @@ class Lore(Living):
 def _checked(wanted: Filter) -> Filter:
     if not 1 <= wanted.limit <= MOST_LISTED or wanted.offset < 0:
         raise InvalidInput(f"limit {wanted.limit}, offset {wanted.offset}", f"a limit from 1 to {MOST_LISTED}")
-    known = {"tier": TIERS, "kind": KINDS, "status": LISTED_STATUSES, "source": SOURCES}
+    known = {"tier": TIERS, "kind": KINDS, "status": LISTED_STATUSES, "source": SOURCES, "without": SOURCES}
     for name, allowed in known.items():
         if value := getattr(wanted, name):
             choose(name, [value], allowed)
-    return wanted
+    asked = wanted.source or wanted.kind or wanted.without
+    return wanted if asked else replace(wanted, without=STRATEGY_SOURCE)

@@ -16,18 +16,20 @@ from swarmlore.store.lives import PhaseRow
 from swarmlore.store.store import Store
 
 ANNOUNCED, PLAN, DAY = "announced", "plan", "day"
-QUIET_S = 30 * 86_400.0  # so long after the last announced phase the days count again
+DAY_S = 86_400.0
+QUIET_S = 30 * DAY_S  # so long after the last announced phase the days count again
 
 
 @frozen
 class Phase:
-    """A phase of a project. `place` is what a sighting in it is counted under; a day has no number."""
+    """A phase of a project. `place` is what a sighting in it is counted under. A day has no number, unless it lies
+    between announced phases: then it belongs to the last of them."""
 
     name: str
     kind: str
     place: str
     number: int = 0
-    started_at: float = 0.0
+    started_at: float | None = None
     completed_at: float | None = None
 
 
@@ -41,30 +43,41 @@ class Phases:
 
     def current(self, now: float) -> Phase:
         """The phase at this time; nothing is written."""
-        return self._found(self._store.open_phase(self._caller), now)
+        row = self._store.open_phase(self._caller)
+        found = self._found(row, now)
+        if row is None and found.kind == DAY and self._announces(now):
+            last = next((item for item in self.newest() if item.kind != DAY), None)
+            return replace(found, place=last.place, number=last.number) if last else found
+        return found
 
     def newest(self, limit: int = 20) -> list[Phase]:
         """The phases so far, newest first."""
         return [_phase(row) for row in self._store.phases(self._caller, limit)]
 
     def start(self, operation: Operation, name: str) -> tuple[Phase, Phase | None]:
-        """Begin a phase; the one before it is complete with that. Returns both; the same again goes on."""
+        """Begin a phase; the one before it is complete with that. Returns both; the same again goes on, also where the
+        plan began it."""
         name = clean_name(name)
         before = self._store.open_phase(self._caller)
-        if before is not None and before.kind == ANNOUNCED and before.name == name:
-            return _phase(before), None
-        if before is not None:
-            self._store.end_phase(before, operation.at)
+        if before is not None and before.kind != DAY and before.name == name:
+            self._store.announce_phase(before)
+            return self.current(operation.at), None
+        ended = self._end(before, operation.at)
         self._begin(Phase(name, ANNOUNCED, "", self._number(number_in(name), name)), operation.at)
-        return self.current(operation.at), replace(_phase(before), completed_at=operation.at) if before else None
+        return self.current(operation.at), ended
 
     def complete(self, operation: Operation) -> Phase:
-        """End the phase that goes on: an announced one, a planned one, or the day."""
-        self.roll(operation)
+        """End the phase that goes on: an announced one, a planned one, or the day. A plan that has moved on since then
+        begins its next one with that."""
         found = self._store.open_phase(self._caller)
+        if found is None or (found.kind == DAY and planned_phase(self._root) is not None):
+            self.roll(operation)
+            found = self._store.open_phase(self._caller)
         if found is None:
             raise Conflict("no phase is under way", 'begin one: swarmlore phase start "Phase 2: build"')
         self._store.end_phase(found, operation.at)
+        if found.kind == PLAN:
+            self.roll(operation)
         return replace(_phase(found), completed_at=operation.at)
 
     def is_due(self, now: float) -> bool:
@@ -76,22 +89,57 @@ class Phases:
         """Follow the plan and the calendar; returns the phase that is complete with that, if one is."""
         before = self._store.open_phase(self._caller)
         ends, begins = self._turn(before, operation.at)
-        if ends and before is not None:
+        if ends and before is not None and begins is not None and begins.kind == before.kind == DAY:
             self._store.end_phase(before, operation.at)
+            ended: Phase | None = replace(_phase(before), completed_at=operation.at)
+        else:
+            ended = self._end(before, operation.at) if ends else None
         if begins is not None:
             self._begin(begins, operation.at)
-        return replace(_phase(before), completed_at=operation.at) if ends and before else None
+        return ended
+
+    def _end(self, phase: PhaseRow | None, at: float) -> Phase | None:
+        """End a phase because another one is named. A day that it ends was no phase of its own: days are counted only
+        where nobody names phases."""
+        if phase is None:
+            return None
+        if phase.kind == DAY:
+            self._store.drop_phase(phase)
+            return None
+        self._store.end_phase(phase, at)
+        return replace(_phase(phase), completed_at=at)
 
     def _turn(self, before: PhaseRow | None, now: float) -> tuple[bool, Phase | None]:
-        """Whether the open phase is over, and which one begins."""
+        """Whether the open phase is over, and which one begins.
+
+        | open | now | over | begins |
+        |---|---|---|---|
+        | announced, or the same | | no | |
+        | a phase of the plan, or a day | another phase of the plan | yes | it |
+        | a phase of the plan | a day | yes | the day, in 30 days at the earliest |
+        | a day | a later day | yes | that day |
+        | none | what was completed last | | nothing |
+        """
         found = self._found(before, now)
         if found.started_at:
             return False, None
-        known = self._is_known(found.name)
-        if before is not None and before.kind == found.kind == DAY and known:
-            return False, None  # the clock went back to a day that was counted
-        begins = not known and not (found.kind == DAY and self._announces(now))
-        return before is not None, found if begins else None
+        if found.kind == DAY:
+            known = self._is_known(found.name)
+            if before is not None and before.kind == DAY and known:
+                return False, None  # the clock went back to a day that was counted
+            begins = not known and not self._announces(now)
+            return before is not None, found if begins else None
+        last = next((phase for phase in self.newest() if phase.kind != DAY), None)
+        if last is not None and self._is_again(found, last, now):
+            return False, None
+        return before is not None, found
+
+    def _is_again(self, found: Phase, last: Phase, now: float) -> bool:
+        """Whether a plan names what it named before: the phase that was completed last, or, within a day, one before
+        that, as whoever goes from branch to branch does. Later on that is another plan with the same names."""
+        if found.name == last.name:
+            return True
+        return self._is_known(found.name) and now - (last.started_at or 0.0) < DAY_S
 
     def _found(self, row: PhaseRow | None, now: float) -> Phase:
         if row is not None and row.kind == ANNOUNCED:

@@ -14,6 +14,7 @@ import os
 
 from swarmlore import git
 from swarmlore.frozen import frozen
+from swarmlore.text.names import project_name
 from swarmlore.text.remotes import is_local, is_windows, local_path, normalise_remote
 
 MARKER = "swarmlore-project"
@@ -64,7 +65,7 @@ class Project:
     @property
     def name(self) -> str:
         """The last part of the id, for people."""
-        return self.id.partition("#")[0].removesuffix("/.git").rstrip("/").rsplit("/", 1)[-1]
+        return project_name(self.id)
 
 
 def find_project(folder: str) -> Project:

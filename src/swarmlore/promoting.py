@@ -13,7 +13,7 @@ from swarmlore.errors import InvalidInput, NotAllowed, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import Caller, Draft, Link, Memory, Remembered
 from swarmlore.remember import Terms, add_link, carry_out, decided
-from swarmlore.rules.life import DAY_S, terms_of
+from swarmlore.rules.life import DAY_S, state_of, terms_of
 from swarmlore.rules.promotion import (
     FAST_TRACK,
     encounter_terms,
@@ -125,8 +125,10 @@ class Promoting:
         if memory.tier != "swarm" or memory.raw:
             raise InvalidInput(f"{memory.handle} is no lesson of the swarm", "swarmlore list --tier swarm shows them")
         if not memory.live:
-            state = "forgotten" if memory.forgotten_at is not None else memory.status
-            raise NotAllowed(f"memory {memory.handle} is {state}", f"bring it back: swarmlore restore {memory.handle}")
+            hint = f"bring it back: swarmlore restore {memory.handle}"
+            if memory.forgotten_at is not None or memory.status not in ("archived", "quarantined"):
+                hint = f"swarmlore history {memory.handle} tells why"
+            raise NotAllowed(f"memory {memory.handle} is {state_of(memory)}", hint)
         return self._place(replace(self._draft(memory), **_BY_HAND), memory)
 
     def share(self, memory: Memory) -> Remembered:
@@ -136,7 +138,9 @@ class Promoting:
                 f"memory {memory.handle} is not private to you", "swarmlore list --tier agent shows yours"
             )
         if not memory.live:
-            raise NotAllowed(f"memory {memory.handle} is {memory.status}", "swarmlore history tells why")
+            raise NotAllowed(
+                f"memory {memory.handle} is {state_of(memory)}", f"swarmlore history {memory.handle} tells why"
+            )
         act = self._operation("promote")
         return self._store.perform(act, lambda act: self._share(act, memory))
 
@@ -170,9 +174,19 @@ class Promoting:
             stored, outcome = done.memory, done.outcome
         if origin is not None:
             self._link(stored, origin, act.at)
-        warning = names_project(origin or fresh, self._names)
-        warnings = (f"every project will see it, and {warning}",) if warning else ()
-        return Remembered(stored, outcome, act.id, (origin.id,) if origin else (), warnings)
+        warnings = self._warnings(origin or fresh, target if outcome in ("superseded", "linked") else None, outcome)
+        related = tuple(memory.id for memory in (origin, target) if memory is not None)
+        return Remembered(stored, outcome, act.id, related, warnings, reason=decision.reason if decision else "")
+
+    def _warnings(self, promoted: Memory, other: Memory | None, outcome: str) -> tuple[str, ...]:
+        """What whoever promotes should know: that it tells of this project, and what it does to the hive."""
+        told = []
+        if names := names_project(promoted, self._names):
+            told.append(f"every project will see it, and {names}")
+        if other is not None:
+            does = "takes the place of" if outcome == "superseded" else "may contradict"
+            told.append(f"it {does} {other.handle} in the hive: {other.text}")
+        return tuple(told)
 
     def _prepare(self, act: Operation, draft: Draft, origin: Memory | None) -> Memory:
         """What a draft becomes in the hive, past the gate."""

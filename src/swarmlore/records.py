@@ -38,6 +38,7 @@ LESSON_SOURCES = (
     "import",
 )
 RAW_SOURCES = ("task_completion", "session_summary", "file_index", "note", "transcript", "outcome")
+STRATEGY_SOURCE = "outcome"
 SOURCES = LESSON_SOURCES + RAW_SOURCES
 ROLES = ("person", "lead", "worker")
 PROFILES = ("default", "knowledge", "lane", "swarm", "learnings", "beads")
@@ -172,6 +173,11 @@ class Memory:
     def raw(self) -> bool:
         """Whether it is material (a chunk, a turn, a result) and not a lesson."""
         return self.source in RAW_SOURCES
+
+    @property
+    def strategy(self) -> bool:
+        """Whether it is an approach to tasks, observed by how they ended; see `patterns`."""
+        return self.source == STRATEGY_SOURCE
 
 
 @frozen
@@ -353,7 +359,8 @@ class Proposal:
 
 @frozen
 class Outcome:
-    """How a task ended: what was reported, its score, the verdict, and the memories that were credited with it."""
+    """How a task ended: what was reported, its score, the verdict, and the memories that were credited with it.
+    `told_before`: the memories of this task had their credit already."""
 
     id: str
     at: float
@@ -376,6 +383,7 @@ class Outcome:
     cited: tuple[str, ...] = ()
     applied: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
+    told_before: bool = False
 
 
 @frozen

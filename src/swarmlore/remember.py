@@ -40,7 +40,7 @@ class Terms:
     def place_at(self, at: float) -> str:
         """What a sighting at a time is counted under, where that is a phase; what is older belongs to its day."""
         phase = self.phase
-        return phase.place if phase is not None and phase.number and at >= phase.started_at else ""
+        return phase.place if phase is not None and phase.number and at >= (phase.started_at or 0.0) else ""
 
 
 @frozen
@@ -60,6 +60,8 @@ def store_new(store: Store, operation: Operation, memory: Memory, passed: Passed
         stored = Stored("quarantined", store.put(operation, hidden, "quarantined", passed.quarantine))
         return _told(operation, stored, passed, passed.quarantine)
     near = neighbours_of(store, memory, operation.at, thorough=terms.profile == "knowledge")
+    if held := next((other for other in near if other.status == "quarantined"), None):
+        _refuse_what_is_held(held)
     if not near:
         return _told(operation, Stored("added", store.put(operation, memory)), passed, "nothing like it is known")
     decision = _decide(memory, near, terms)
@@ -82,7 +84,8 @@ def foresee(store: Store, memory: Memory, now: float, terms: Terms) -> tuple[str
 def decided(store: Store, memory: Memory, now: float, terms: Terms) -> tuple[Decision | None, Memory | None]:
     """What the rules say about a new memory, and beside which one; None where nothing like it is known."""
     place = dict(zip(("tier", "project", "owner"), place_of(memory.tier, memory.project, memory.owner), strict=True))
-    near = neighbours_of(store, memory, now) if store.ask("find_partition", **place) else []
+    known = neighbours_of(store, memory, now) if store.ask("find_partition", **place) else []
+    near = [other for other in known if other.live]
     if not near:
         return None, None
     decision = _decide(memory, near, terms)
@@ -90,13 +93,28 @@ def decided(store: Store, memory: Memory, now: float, terms: Terms) -> tuple[Dec
 
 
 def neighbours_of(store: Store, memory: Memory, now: float, *, thorough: bool = False) -> list[Memory]:
-    """Memories in force of the same partition that might say the same or the opposite."""
+    """Memories in force of the same partition that might say the same or the opposite, and what is in quarantine
+    because it says this."""
     partition = store.partition_of(memory)
-    found = store.neighbours(partition, memory.text, memory.key, thorough=thorough).values()
-    near = [other for other in found if in_force(other, now)]
+    found = store.like(partition, memory.text, memory.key, thorough=thorough).values()
+    near = [other for other in found if (in_force(other, now) if other.live else _is_held(other, memory))]
     if memory.raw:
         return [other for other in near if _same_place(memory, other)]
     return [other for other in near if not other.raw]
+
+
+def _is_held(other: Memory, memory: Memory) -> bool:
+    same = " ".join(other.text.lower().split()) == " ".join(memory.text.lower().split())
+    return same and other.status == "quarantined" and other.forgotten_at is None and not memory.raw
+
+
+def _refuse_what_is_held(held: Memory) -> None:
+    from swarmlore.errors import Rejected
+
+    why = str(held.extra.get("quarantine_reason", "")) or "it tries to override instructions"
+    raise Rejected(
+        f"the same lesson is in quarantine as {held.handle}: {why}", 3, f"if it holds: swarmlore restore {held.handle}"
+    )
 
 
 def _decide(memory: Memory, near: Sequence[Memory], terms: Terms) -> Decision:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import LIVE_STATUSES, Caller
+from swarmlore.store.memories import Filter
 from swarmlore.store.search import EMBEDDER_META
 from swarmlore.store.store import Store
 
@@ -11,16 +12,43 @@ if TYPE_CHECKING:
     from typing import Any
 
 GROUPS = ("tier", "status", "kind", "category", "source")
+UNCOUNTED = ("session", "owner", "tags")  # filters of `list` by which nothing is counted beforehand
+
+
+def count_listed(store: Store, caller: Caller, wanted: Filter) -> int | None:
+    """How many memories `list` would show without a limit; None where only listing them would tell."""
+    if any(getattr(wanted, name) for name in UNCOUNTED):
+        return None
+    asked = {name: getattr(wanted, name) for name in GROUPS if name != "status"}
+    total = 0
+    for *names, rows, hidden in store.counts(caller):
+        facts = dict(zip(GROUPS, names, strict=True))
+        if facts["source"] != wanted.without and all(
+            not value or facts[name] == value for name, value in asked.items()
+        ):
+            total += _of_status(wanted.status, facts["status"], rows, hidden)
+    return total
+
+
+def _of_status(wanted: str, status: str, rows: int, hidden: int) -> int:
+    """How many of rows with one status `list` shows where it is asked for `wanted`."""
+    if wanted in ("any", "forgotten"):
+        return rows if wanted == "any" else hidden
+    fits = status == wanted if wanted else status in LIVE_STATUSES
+    return rows - hidden if fits else 0
 
 
 def count(store: Store, caller: Caller) -> dict[str, Any]:
-    """Live and forgotten memories, by tier, status, kind, category and source; the store's size; what waits."""
+    """Live and forgotten memories; the live ones by tier, kind, category and source, all that are not forgotten by
+    status; the store's size; what waits."""
     groups: dict[str, dict[str, int]] = {name: {} for name in GROUPS}
     live = forgotten = 0
     for *names, rows, hidden in store.counts(caller):
+        is_live = names[1] in LIVE_STATUSES
         for name, value in zip(GROUPS, names, strict=True):
-            groups[name][value] = groups[name].get(value, 0) + rows - hidden
-        live += rows - hidden if names[1] in LIVE_STATUSES else 0
+            if rows > hidden and (is_live or name == "status"):
+                groups[name][value] = groups[name].get(value, 0) + rows - hidden
+        live += rows - hidden if is_live else 0
         forgotten += hidden
     waiting = store.count_waiting(caller)
     facts = store.engine.facts()

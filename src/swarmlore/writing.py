@@ -251,7 +251,7 @@ class Writing:
             draft = replace(draft, trust=self._trust_of_origins(origins, draft.trust))
         born = birth(draft, self._caller, draft.id or self._new_id(), operation.at, self._life_days)
         phase = self._phase
-        if phase is None or not phase.number or born.raw or born.created_at < phase.started_at:
+        if phase is None or not phase.number or born.raw or born.created_at < (phase.started_at or 0.0):
             return born
         return replace(born, born_in_phase=phase.number)
 

@@ -92,7 +92,7 @@ def _is_empty(node: Any) -> bool:
 def _instinct(node: Any) -> Instinct:
     """Raises ValueError with the reason."""
     if not isinstance(node, Table):
-        raise ValueError("no instinct: it has no names")
+        raise ValueError("no instinct: it is no mapping such as `rule: …`")
     said = {key.value: value for key, value in node.entries}
 
     def text(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 
 from swarmlore.errors import SwarmloreError
 from swarmlore.formats.folder import Folder
@@ -18,6 +19,7 @@ FOLDER, FILE = ".swarm", "plan.md"
 MOST_BYTES = 1_000_000
 MOST_NAME = 120
 MOST_NUMBER = 10**6
+MOST_LINE = 400  # of a heading
 
 
 @frozen
@@ -59,7 +61,7 @@ def _plan(root: str) -> str:
 
 def current_phase(text: str) -> PlannedPhase | None:
     """The first heading that is in progress, else the one that the line `Phase: N` names."""
-    headings = [(int(found[1]), found[2], found[3]) for found in _heading().finditer(text)]
+    headings = list(_headings(text))
     for number, title, state in headings:
         if _is_running(state):
             return _phase(number, title)
@@ -68,7 +70,7 @@ def current_phase(text: str) -> PlannedPhase | None:
         return None
     titles = {number: (title, state) for number, title, state in headings}
     title, state = titles.get(int(said[1]), ("", ""))
-    return None if re.match("complete", state or "", re.IGNORECASE) else _phase(int(said[1]), title)
+    return None if state.lower().startswith("complete") else _phase(int(said[1]), title)
 
 
 def number_in(name: str) -> int:
@@ -77,15 +79,19 @@ def number_in(name: str) -> int:
     return min(int(found[1]), MOST_NUMBER) if found else 0
 
 
-def _heading() -> re.Pattern[str]:
-    return re.compile(
-        r"^#{1,6}[ \t]*Phase[ \t]+(\d{1,6})[ \t]*[:.–—-]?[ \t]*([^\n\[]{0,300})(?:\[([^\]\n]{1,40})\])?[ \t\r]*$",
-        re.MULTILINE | re.IGNORECASE,
-    )
+def _headings(text: str) -> Iterator[tuple[int, str, str]]:
+    """Number, title and state of every heading of a phase. A line is taken apart by hand: a pattern for all of it would
+    try every way to share out its blanks."""
+    heading = re.compile(r"#{1,6}[ \t]*Phase[ \t]+(\d{1,6})(?!\w)", re.IGNORECASE)
+    for line in text.split("\n"):
+        found = heading.match(line) if len(line) <= MOST_LINE else None
+        if found:
+            title, _, state = line[found.end() :].strip().removesuffix("]").partition("[")
+            yield int(found[1]), title.strip().removeprefix(":").lstrip(".–—- \t"), state.strip()
 
 
-def _is_running(state: str | None) -> bool:
-    return re.sub(r"[\s_-]+", " ", state or "").strip().lower() in ("in progress", "active", "current")
+def _is_running(state: str) -> bool:
+    return re.sub(r"[\s_-]+", " ", state).strip().lower() in ("in progress", "active", "current")
 
 
 def _phase(number: int, title: str) -> PlannedPhase:

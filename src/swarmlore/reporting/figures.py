@@ -10,7 +10,8 @@ from swarmlore.rules.junk import Limit
 class MemoryFigures:
     """What one live memory did. `tokens` is its share of the blocks it was shown in; `cut` how often it was found
     and left out, `cut_reason` mostly why; `code` the state of what it cites, the worst first; `duplicate_of` the
-    handle of the older lesson that says the same; `junk` what is wrong with it."""
+    handle of the older lesson that says the same; `junk` what is wrong with it. `raw` material and a `strategy` are no
+    lessons."""
 
     id: str
     handle: str
@@ -33,9 +34,14 @@ class MemoryFigures:
     cut: int = 0
     cut_reason: str = ""
     raw: bool = False
+    strategy: bool = False
     code: str = ""
     duplicate_of: str = ""
     junk: tuple[str, ...] = ()
+
+    @property
+    def lesson(self) -> bool:
+        return not (self.raw or self.strategy)
 
 
 @frozen
@@ -58,10 +64,11 @@ class Counts:
 
 @frozen
 class Standing:
-    """Live lessons, and what is wrong with some of them."""
+    """Live lessons, and what is wrong with some of them; beside them raw material and strategies."""
 
     lessons: int = 0
     raw: int = 0
+    strategies: int = 0
     never_shown: int = 0
     cited_code: int = 0
     stale: int = 0

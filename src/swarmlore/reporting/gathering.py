@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import LIVE_STATUSES, RAW_SOURCES
+from swarmlore.records import LIVE_STATUSES, RAW_SOURCES, STRATEGY_SOURCE
 from swarmlore.reporting.duplicates import find_twins
 from swarmlore.reporting.figures import Cut, MemoryFigures, Period, ProjectFigures, Report, Silence, Standing
 from swarmlore.reporting.periods import DAY_S, Span, Tally, span_of
@@ -71,15 +71,17 @@ class Gathering:
         self._reasons: Counter[str] = Counter()  # why memories were cut
         self._silences: Counter[tuple[str, str]] = Counter()
         self._last_given: float | None = None
+        self._strategies: set[str] = set()
 
     def report(self) -> Report:
         lives = list(self._lives())
+        self._strategies = {life.figures.id for life in lives if life.figures.strategy}
         sessions = list(self._rows.sessions(self._since))
         self._count_moments()
         self._count_uses(lives, sessions)
         figures = self._judged(self._with_showings(lives))
         told = self._tally.counts()
-        lessons = [item for item in figures if not item.raw]
+        lessons = [item for item in figures if item.lesson]
         return Report(
             at=self._order.at,
             project=self._order.project,
@@ -112,7 +114,8 @@ class Gathering:
         figures = MemoryFigures(
             *(id, handle, _line(title or text), self._place(project, tier), tier, kind, source, status, created_at),
             **counted,
-            raw=source in RAW_SOURCES,
+            raw=source in RAW_SOURCES and source != STRATEGY_SOURCE,
+            strategy=source == STRATEGY_SOURCE,
             code=next((state for state in _WORST if state in self._code.get(id, ())), ""),
         )
         return _Life(seq, figures, self._end(status, *times))
@@ -132,6 +135,8 @@ class Gathering:
 
     def _count_life(self, life: _Life) -> None:
         item = life.figures
+        if item.strategy:  # neither a lesson nor material: `live`, `added` and `ended` speak of those
+            return
         if item.created_at >= self._since:
             self._tally.add(item.project, self._span.place(item.created_at), "added")
         if life.ended_at is not None and life.ended_at >= self._since:
@@ -174,9 +179,10 @@ class Gathering:
 
     def _ratings(self) -> dict[str, dict[str, int]]:
         found: dict[str, dict[str, int]] = {}
-        for id, action, project, period, times in self._rows.ratings(0.0, *self._cut):
+        for id, action, project, period, times, own in self._rows.ratings(0.0, *self._cut):
             name = "helped" if action == RATED[True] else "hurt"
-            self._count(project, period, name, times)
+            if own and id not in self._strategies:  # a task rates its strategy too, and would be counted twice
+                self._count(project, period, name, own)
             told = found.setdefault(id, {"helped": 0, "hurt": 0})
             told[name] += times
         return found
@@ -200,13 +206,13 @@ class Gathering:
 
     def _judged(self, found: Sequence[tuple[int, MemoryFigures]]) -> list[MemoryFigures]:
         """The figures with the twin of each lesson and what is wrong with it, newest first."""
-        lessons = {seq: item for seq, item in found if not item.raw}
+        lessons = {seq: item for seq, item in found if item.lesson}
         twins = find_twins(self._rows, lessons.keys(), self._order.threshold)
         watched = self._tally.counts().moments > 0 or any(item.shown for _, item in found)
         judged = []
         for seq, item in found:
             twin = lessons[twins[seq]].handle if seq in twins else ""
-            words = () if item.raw else self._words(item, twin, watched)
+            words = self._words(item, twin, watched) if item.lesson else ()
             judged.append(_with(item, {"duplicate_of": twin, "junk": words} if words else {}))
         return sorted(judged, key=lambda item: (-item.created_at, item.id))
 
@@ -276,11 +282,12 @@ def _line(text: str) -> str:
 
 
 def _standing(figures: Sequence[MemoryFigures]) -> Standing:
-    lessons = [item for item in figures if not item.raw]
+    lessons = [item for item in figures if item.lesson]
     words = Counter(word for item in lessons for word in item.junk)
     return Standing(
         lessons=len(lessons),
-        raw=len(figures) - len(lessons),
+        raw=sum(item.raw for item in figures),
+        strategies=sum(item.strategy for item in figures),
         never_shown=sum(not (item.shown + item.succeeded_after + item.failed_after) for item in lessons),
         cited_code=sum(bool(item.code) for item in lessons),
         moved=sum(item.code == "moved" for item in lessons),
@@ -290,9 +297,11 @@ def _standing(figures: Sequence[MemoryFigures]) -> Standing:
 
 
 def _live_by_period(lives: Iterable[_Life], span: Span) -> list[int]:
-    """How many memories were live at the end of each period."""
+    """How many lessons and how much material was live at the end of each period."""
     steps = [0] * (span.count + 1)
     for life in lives:
+        if life.figures.strategy:
+            continue
         born = span.place(life.figures.created_at)
         ended = span.count if life.ended_at is None else max(born, span.place(life.ended_at))
         steps[born] += 1

@@ -3,7 +3,7 @@
 | finding | what is recommended |
 |---|---|
 | contradiction | the better proven one takes the place of the other; across tiers or scopes a person decides |
-| low utility | archive: it was followed often, and tasks went wrong |
+| low utility | archive: it was followed often and tasks went wrong, or those who used it were misled |
 | stale | archive: the code it cites has changed or is gone |
 | duplicate | one text for both |
 | ready for the hive | promote |
@@ -33,6 +33,8 @@ ORDER = (CONTRADICTION, LOW_UTILITY, OUTDATED, DUPLICATE, READY, MET, ADVICE, UN
 SUPERSEDE, MERGE, ARCHIVE, PROMOTE, MEET, DECIDE = "supersede", "merge", "archive", "promote", "meet", "decide"
 SAME = 0.6
 UNUSED_DAYS = 30.0
+LEAST_RATINGS = 2
+HARMFUL_SCORE = 0.5
 CROWD = 20  # newest texts that share one phrase: a phrase in more of them says little
 MOST_PAIRS = 50_000
 LEAST_SHARED = 0.5  # of the content words of the shorter text
@@ -164,12 +166,20 @@ def place_of(memory: Memory) -> tuple[str, str, str]:
 
 
 def useless(memory: Memory, terms: LifeTerms) -> Finding | None:
-    """A lesson that was followed often enough to know that it does not help."""
+    """A lesson that was followed or rated often enough to know that it does not help."""
     if not is_low_utility(memory, terms):
-        return None
+        return _harmful(memory)
     share = utility(memory, terms.showings) or 0.0
     ended = memory.outcomes.succeeded_after + memory.outcomes.failed_after
     reason = f"{share:.0%} of {ended} tasks went well; it was followed {memory.outcomes.applied} times"
+    return Finding(LOW_UTILITY, ARCHIVE, (memory,), reason)
+
+
+def _harmful(memory: Memory) -> Finding | None:
+    """One that led those who used it astray. A harmful rating halves the score, a helpful one lifts it by a tenth."""
+    if memory.feedback_count < LEAST_RATINGS or memory.feedback_score > HARMFUL_SCORE:
+        return None
+    reason = f"it misled those who used it: rated {memory.feedback_count} times, score {memory.feedback_score:.2g}"
     return Finding(LOW_UTILITY, ARCHIVE, (memory,), reason)
 
 

@@ -173,10 +173,10 @@ def is_too_much(leaving: int, rows: int) -> bool:
 
 
 def state_of(memory: Memory) -> str:
-    """Why a memory is not in use, in a word."""
+    """What a memory is, in a word, where that hinders something."""
     if memory.forgotten_at is not None:
         return "forgotten"
-    return "expired" if memory.live else memory.status
+    return "in use" if memory.live else memory.status
 
 
 def said_in_short(text: str, most: int) -> str:

@@ -368,15 +368,17 @@ def _opened(path: str) -> BinaryIO:
     return file
 
 
-def write_lines(path: str, parts: Callable[[], Iterator[bytes]], *, overwrite: bool = False) -> int:
-    """Write a file whole or not at all; returns the number of lines."""
+def write_lines(
+    path: str, parts: Callable[[], Iterator[bytes]], *, overwrite: bool = False, private: bool = False
+) -> int:
+    """Write a file whole or not at all, for its owner alone where it is `private`; returns the number of lines."""
     if os.path.lexists(path) and not (overwrite and os.path.isfile(path)):
         hint = "name another file, or overwrite it: --yes" if os.path.isfile(path) else "name a file"
         raise InvalidInput(f"{path} is there already", hint)
     part = f"{path}.part-{os.urandom(4).hex()}"
     count = 0
     try:
-        with open(part, "xb", buffering=1 << 20) as file:
+        with open(part, "xb", buffering=1 << 20, opener=_private if private else None) as file:
             for line in parts():
                 file.write(line)
                 count += 1
@@ -389,3 +391,7 @@ def write_lines(path: str, parts: Callable[[], Iterator[bytes]], *, overwrite: b
         if os.path.exists(part):
             os.unlink(part)
     return count
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -63,9 +63,10 @@ class Figures:
         return self._store.ask("cuts_by_reason", since=since, partitions=self.partitions, **self._sight)
 
     def ratings(self, since: float, start: float, length: float) -> list[Row]:
-        """memory, action, project, period, times."""
-        span = {"since": since, "start": start, "length": length}
-        return self._store.ask("ratings_by_period", **span, partitions=self.partitions)
+        """memory, action, project, period, times in all, times that are the caller's to count."""
+        span = {"since": since, "start": start, "length": length, "partitions": self.partitions}
+        who = {name: self._sight[name] for name in ("agent", "every")}
+        return self._store.ask("ratings_by_period", **span, **who)
 
     def outcomes(self, since: float) -> Iterator[tuple[float, str, str, str, dict[str, Any]]]:
         """at, project, session, verdict, and what else was told."""

@@ -71,6 +71,14 @@ class Lives(Ledgers):
         """Complete a phase; all that was born before is one phase older."""
         self.ask("end_phase", seq=phase.seq, at=at)
 
+    def announce_phase(self, phase: PhaseRow) -> None:
+        """Let a phase of the plan count as announced: the plan does not end it any more."""
+        self.ask("announce_phase", seq=phase.seq)
+
+    def drop_phase(self, phase: PhaseRow) -> None:
+        """Forget a phase that goes on; nothing has become older by it."""
+        self.ask("drop_phase", seq=phase.seq)
+
     def note_refusal(self, caller: Caller, note: str) -> None:
         """Keep in mind, for `doctor`, that a sweep was refused; '' forgets it."""
         projects = self.names_of(caller.project)

@@ -31,7 +31,8 @@ SHINGLE_LOOK = 20  # newest rows looked at per shared shingle: a phrase in more 
 
 @frozen
 class Filter:
-    """What `list` keeps. Empty means any; status '' means live, 'any' everything, 'forgotten' the hidden ones."""
+    """What `list` keeps. Empty means any; status '' means live, 'any' everything, 'forgotten' the hidden ones. `without`
+    is a source that is left out."""
 
     tier: str = ""
     kind: str = ""
@@ -40,12 +41,13 @@ class Filter:
     session: str = ""
     owner: str = ""
     status: str = ""
+    without: str = ""
     tags: tuple[str, ...] = ()
     limit: int = 20
     offset: int = 0
 
 
-FILTERED = ("tier", "kind", "category", "source", "session", "owner", "status")
+FILTERED = ("tier", "kind", "category", "source", "session", "owner", "status", "without")
 
 
 @frozen
@@ -193,6 +195,11 @@ class Memories(StoreBase):
 
         Thorough, all of the newest ones; else those that share less than half of their content words are left out.
         """
+        found = self.like(partition, text, key, thorough=thorough)
+        return {seq: memory for seq, memory in found.items() if memory.live}
+
+    def like(self, partition: int, text: str, key: str = "", *, thorough: bool = False) -> dict[int, Memory]:
+        """The same, with those of this text that are in quarantine."""
         equal, alike = self._rows_by_shingles(partition, text)
         if key:
             equal += [int(row[0]) for row in self.ask("seqs_of_key", partition=partition, key=key)]
@@ -203,7 +210,7 @@ class Memories(StoreBase):
             alike = self._of_the_same_words(text, [seq for seq in alike if seq not in equal])
             best = list(dict.fromkeys((*equal, *alike)))[:NEIGHBOURS]
         found = self.by_seqs(best)
-        return {seq: found[seq] for seq in best if seq in found and found[seq].live}
+        return {seq: found[seq] for seq in best if seq in found and (found[seq].live or seq in equal)}
 
     def _rows_by_shingles(self, partition: int, text: str) -> tuple[list[int], list[int]]:
         """Rows of the same text, oldest first, and rows that share shingles with it, most first; the longer the text,
@@ -288,6 +295,9 @@ class Memories(StoreBase):
     def _index(self, seq: int, partition: int, memory: Memory, words: Words) -> None:
         """Full text, shingles and entities follow the row; what is not live is not found."""
         if not memory.live:
+            if memory.status == "quarantined" and memory.forgotten_at is None:
+                # Known by its words still, so that it does not come back by being said again.
+                self.ask("add_shingle", partition=partition, shingle=rows.text_key(memory.text), memory_seq=seq)
             return
         columns = {"title": words.title, "body": words.body, "tags": words.tags}
         self.ask("index_words", seq=seq, **_place(partition), **columns)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from swarmlore.records import Cited, Memory, Stale
 from swarmlore.rules.freshness import CHANGED, STALE, place, place_now
-from swarmlore.surfaces.page import Page, clean, hang, many
+from swarmlore.surfaces.page import Page, clean, hang, many, say
 
 _DIFF = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -34,7 +34,7 @@ def under(found: Sequence[Cited], page: Page, indent: int) -> list[str]:
     lines = []
     for cited in found:
         style = "yellow" if cited.state in STALE else "dim"
-        lines.append(" " * indent + page.paint(style, clean(f"cites {in_words(cited)}")))
+        lines.append(say(f"cites {in_words(cited)}", page, indent, style))
     return lines
 
 

@@ -19,6 +19,7 @@ _AGES = (
     (86_400 * 730, 2_629_746, "mo"),
 )
 _YEAR_S = 31_556_952
+LEAST_ROOM = 20  # characters beside an indent; where there are fewer, lines stay whole
 
 
 class Page:
@@ -66,15 +67,21 @@ def json_text(document: Any) -> str:
 # Words for quantities
 
 
-def ago(at: float, now: float) -> str:
-    """How long since, in the largest unit that fits."""
+def age(at: float, now: float) -> str:
+    """How old, in the largest unit that fits."""
     seconds = max(0.0, now - at)
     if seconds < 1:
         return "now"
     for below, unit, name in _AGES:
         if seconds < below:
-            return f"{int(seconds // unit)} {name} ago"
-    return f"{int(seconds // _YEAR_S)} y ago"
+            return f"{int(seconds // unit)} {name}"
+    return f"{int(seconds // _YEAR_S)} y"
+
+
+def ago(at: float, now: float) -> str:
+    """How long since."""
+    told = age(at, now)
+    return told if told == "now" else f"{told} ago"
 
 
 def when(at: float, now: float) -> str:
@@ -106,21 +113,65 @@ def many(count: int, one: str, more: str = "") -> str:
 # Lines
 
 
-def _wrapped(text: str, page: Page, indent: int) -> list[str]:
-    """The lines of a text, no wider than the page leaves room for; words (paths, commands) are never cut."""
+def hang(head: str, text: str, page: Page, indent: int, style: str = "") -> str:
+    """A head, and beside it a text in one style whose further lines stand under its first; words (paths, commands) are
+    never cut."""
     lines = clean(text).splitlines() or [""]
-    room = page.width - indent
-    if page.width == 0 or room < 20 or all(len(line) <= room for line in lines):
-        return lines
-    from textwrap import wrap
+    if page.width and page.width - indent >= LEAST_ROOM:
+        first, *rest = lines
+        room = page.width - indent
+        lines = _folded(first, page.width - _seen(head), room)
+        lines += [part for line in rest for part in _folded(line, room, room)]
+    painted = [page.paint(style, line) if style else line for line in lines]
+    head = head if lines[0] else head.rstrip(" ")
+    return "\n".join([head + painted[0], *(" " * indent + line for line in painted[1:])])
 
-    return [part for line in lines for part in wrap(line, room, break_long_words=False, break_on_hyphens=False) or [""]]
+
+def say(text: str, page: Page, indent: int = 0, style: str = "") -> str:
+    """A text in one style, every line of it as far from the edge."""
+    return hang(" " * indent, text, page, indent, style)
 
 
-def hang(head: str, text: str, page: Page, indent: int) -> str:
-    """A head, and beside it a text whose further lines stand under its first."""
-    lines = _wrapped(text, page, indent)
-    return "\n".join([head + lines[0], *(" " * indent + line for line in lines[1:])])
+def fold(text: str, page: Page) -> str:
+    """Lines as they were rendered, those that are wider than the page cut at spaces; the rest stands as far from the
+    edge as its beginning."""
+    if not page.width:
+        return text
+    return "\n".join(part for line in text.split("\n") for part in _fitting(line, page.width))
+
+
+def _fitting(line: str, width: int) -> list[str]:
+    if len(line) <= width or _seen(line) <= width:
+        return [line]
+    indent = len(line) - len(line.lstrip(" "))
+    if width - indent < LEAST_ROOM:
+        return [line]
+    first, *rest = _folded(line[indent:], width - indent, width - indent)
+    return [" " * indent + part for part in (first, *rest)]
+
+
+def _folded(line: str, first: int, room: int) -> list[str]:
+    """A line cut at spaces, its first part no longer than `first` and the others than `room`; no word is cut."""
+    if _seen(line) <= first:
+        return [line]
+    from re import findall
+
+    lines, left = [""], first
+    for word in findall(r"\s*\S+", line):
+        if _seen(lines[-1] + word) > left and (lines[-1] or left < room):
+            lines.append("")
+            word, left = word.lstrip(), room
+        lines[-1] += word
+    return lines
+
+
+def _seen(text: str) -> int:
+    """How many characters of a text are seen: those of colours are not."""
+    if "\x1b" not in text:
+        return len(text)
+    from re import sub
+
+    return len(sub(r"\x1b\[\d+m", "", text))
 
 
 def one_line(text: str, room: int) -> str:

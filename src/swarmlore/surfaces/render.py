@@ -5,11 +5,12 @@ Stored text may hold anything: whatever comes out of the store passes `clean` be
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.surfaces.page import Page, ago, amount, clean, hang, many, one_line, size, table, when
+from swarmlore.surfaces.page import Page, age, ago, amount, clean, hang, many, one_line, say, size, table, when
+from swarmlore.text.names import in_plain_words, place_name, project_name
 
 if TYPE_CHECKING:
     from typing import Any
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
 _STATES = {"ok": "green", "warn": "yellow", "fail": "red"}
 ROOM_FOR_TEXT = 24
 LISTED = 20
+USUAL_KIND = "learning"
 _FOUND_BY = {
     "origin": "the address of its remote",
     "marker": "the marker that lies in it",
     "git": "the place of its git folder",
     "folder": "its path",
 }
+_GROUPS = {"by_status": "by status, also what is not live any more"}
 _TRUST = ("unknown", "derived", "an agent", "a person")
 
 
@@ -43,7 +46,7 @@ def failure(error: SwarmloreError, page: Page) -> str:
 
 
 def note(text: str, page: Page) -> str:
-    return page.paint("dim", clean(text))
+    return say(text, page, style="dim")
 
 
 def progress(doing: str, done: int, total: int, *, bar: bool) -> str:
@@ -60,7 +63,7 @@ def overview(groups: Sequence[tuple[str, Sequence[str]]], summaries: Mapping[str
     """What `swarmlore` says when nothing was asked."""
     lines = ["Swarmlore: the memory that coding agents share.", "", page.paint("bold", "Try")]
     lines += [
-        '  swarmlore remember "Snapshot tests are recorded with make snap-record, never by hand"',
+        '  swarmlore remember "Snapshots are recorded with make snap-record, not by hand"',
         '  swarmlore recall "update the reference images"',
         "  swarmlore doctor",
     ]
@@ -80,13 +83,20 @@ def _handle(memory: Memory, page: Page) -> str:
 
 def _about(memory: Memory, page: Page) -> str:
     """Tier, kind and age in a few words; what is unusual is named too."""
-    words = [memory.tier, memory.kind, *([memory.category] if memory.category != "other" else [])]
-    if not memory.live:
-        words.append("forgotten" if memory.forgotten_at is not None else memory.status)
+    words = [memory.tier, _kind(memory), *([memory.category] if memory.category != "other" else [])]
+    words += [_status(memory)] if not memory.live else []
     words.append(ago(memory.created_at, page.now))
     if memory.confirmed_by:
         words.append(f"confirmed {many(len(memory.confirmed_by), 'time')}")
     return clean(" · ".join(words))
+
+
+def _kind(memory: Memory) -> str:
+    return "strategy" if memory.strategy else memory.kind
+
+
+def _status(memory: Memory) -> str:
+    return "forgotten" if memory.forgotten_at is not None else memory.status
 
 
 def remembered(told: Remembered, former: Sequence[tuple[str, str]], page: Page) -> str:
@@ -103,11 +113,11 @@ def remembered(told: Remembered, former: Sequence[tuple[str, str]], page: Page) 
     lines = [heads[told.outcome].format(_handle(memory, page)) + _because(told)]
     lines += [hang(page.paint("red", "  - "), text, page, 4) for _, text in former]
     lines.append(hang(page.paint("green", "  + ") if former else "    ", memory.text, page, 4))
-    lines.append("    " + page.paint("dim", _about(memory, page)))
+    lines.append(say(_about(memory, page), page, 4, "dim"))
     if memory.citations:
         from swarmlore.surfaces.cited import places
 
-        lines.append("    " + page.paint("dim", places(memory)))
+        lines.append(say(places(memory), page, 4, "dim"))
     return "\n".join([*lines, *_gate_notes(told, page)])
 
 
@@ -116,7 +126,7 @@ def _because(told: Remembered) -> str:
     if told.outcome not in ("linked", "quarantined", "confirmed"):
         return ""
     reason = told.reason.removeprefix("already known").removeprefix("; ")
-    return f": {clean(reason)}" if reason else ""
+    return f": {clean(in_plain_words(reason))}" if reason else ""
 
 
 def _gate_notes(told: Remembered, page: Page) -> list[str]:
@@ -124,10 +134,10 @@ def _gate_notes(told: Remembered, page: Page) -> list[str]:
     lines = []
     if told.redacted:
         what = many(len(told.redacted), "secret was", "kinds of secrets were")
-        lines.append(page.paint("yellow", f"{what} redacted: {clean(', '.join(told.redacted))}"))
+        lines.append(say(f"{what} redacted: {', '.join(told.redacted)}", page, style="yellow"))
     if told.stripped:
         lines.append(f"{many(told.stripped, 'invisible character was', 'invisible characters were')} removed")
-    return lines + [page.paint("yellow", "warning: ") + clean(warning) for warning in told.warnings]
+    return lines + [hang(page.paint("yellow", "warning: "), warning, page, 9) for warning in told.warnings]
 
 
 def remembered_lines(
@@ -139,9 +149,9 @@ def remembered_lines(
     """How many lines became what, and by their numbers those that were refused or took the place of something."""
     counts = [f"{count} {outcome}" for outcome, count in outcomes.items() if count]
     lines = [", ".join(counts) or "nothing was stored"]
-    lines += _some([f"{page.paint('yellow', f'line {number}')}: {clean(why)}" for number, why in refused])
-    said = [(f"line {number}", clean(handle), clean(text)) for number, handle, text in replaced]
-    lines += _some([f"{page.paint('yellow', line)} replaces {handle}: {text}" for line, handle, text in said])
+    lines += _some([hang(page.paint("yellow", f"  line {number}"), f": {why}", page, 4) for number, why in refused])
+    said = [(f"  line {number}", f" replaces {handle}: {text}") for number, handle, text in replaced]
+    lines += _some([hang(page.paint("yellow", line), text, page, 4) for line, text in said])
     return "\n".join(lines)
 
 
@@ -156,7 +166,7 @@ def migrated(written: int, known: int, digest: str, where: str, page: Page) -> s
 
 def _some(lines: Sequence[str]) -> list[str]:
     more = [f"  and {len(lines) - LISTED} more; --json lists all"] if len(lines) > LISTED else []
-    return [f"  {line}" for line in lines[:LISTED]] + more
+    return [*lines[:LISTED], *more]
 
 
 def hits(found: Sequence[Hit], page: Page, *, explain: bool = False) -> str:
@@ -171,7 +181,7 @@ def hits(found: Sequence[Hit], page: Page, *, explain: bool = False) -> str:
         head = f"{rank}".ljust(left) + page.paint("bold", handle) + "  "
         lines.append(hang(head, _lesson(hit.memory), page, indent))
         about = f"{_about(hit.memory, page)} · score {amount(hit.score)}"
-        lines.append(" " * indent + page.paint("dim", about))
+        lines.append(say(about, page, indent, "dim"))
         lines += _code(hit.cited, page, indent)
         if explain:
             lines += _parts(hit, page, indent)
@@ -192,28 +202,48 @@ def _lesson(memory: Memory) -> str:
 
 def _parts(hit: Hit, page: Page, indent: int) -> list[str]:
     width = max((len(part.name) for part in hit.explanation), default=0)
+    heads = [f"{' ' * indent}  {clean(part.name).ljust(width)}  {part.value:7.3f}  " for part in hit.explanation]
     return [
-        " " * (indent + 2)
-        + f"{clean(part.name).ljust(width)}  {part.value:7.3f}  "
-        + page.paint("dim", clean(part.note))
-        for part in hit.explanation
+        hang(head, in_plain_words(part.note), page, indent + width + 13, "dim")
+        for head, part in zip(heads, hit.explanation, strict=True)
     ]
 
 
 def rows(memories: Sequence[Memory], page: Page) -> str:
-    """One line per memory."""
+    """One line per memory: handle, tier, age, its status where one is not live, its kind where that is not the usual
+    one, and as much of its text as there is room for."""
     if not memories:
         return "Nothing is stored that fits."
-    handles = [clean(memory.handle) for memory in memories]
-    abouts = [_about(memory, page) for memory in memories]
-    first, second = (max(map(len, column)) + 2 for column in (handles, abouts))
-    room = page.width - first - second if page.width else 0
-    if page.width and room < ROOM_FOR_TEXT:  # a narrow terminal shows the text and leaves the rest to `get`
-        abouts, second, room = [""] * len(abouts), 0, max(ROOM_FOR_TEXT, page.width - first)
-    return "\n".join(
-        page.paint("bold", handle.ljust(first)) + page.paint("dim", about.ljust(second)) + one_line(_lesson(m), room)
-        for m, handle, about in zip(memories, handles, abouts, strict=True)
-    )
+    facts: list[Callable[[Memory], str]] = [lambda m: m.tier, lambda m: age(m.created_at, page.now)]
+    if not all(memory.live for memory in memories):
+        facts.append(lambda m: "" if m.live else _status(m))
+    handles = _column([memory.handle for memory in memories])
+    abouts = ["".join(cells) for cells in zip(*(_column([tell(m) for m in memories]) for tell in facts), strict=True)]
+    lines = zip(memories, handles, abouts, strict=True)
+    return "\n".join(page.paint("bold", handle) + _row(m, about, len(handle), page) for m, handle, about in lines)
+
+
+def _row(memory: Memory, about: str, taken: int, page: Page) -> str:
+    kind = "" if memory.kind == USUAL_KIND and not memory.strategy else f"{clean(_kind(memory))}: "
+    room = page.width - taken - len(about) - len(kind) if page.width else 0
+    if page.width and room < ROOM_FOR_TEXT:  # a very narrow terminal shows the text and leaves the rest to `get`
+        about, kind, room = "", "", max(ROOM_FOR_TEXT, page.width - taken)
+    return page.paint("dim", about + kind) + one_line(_lesson(memory), room)
+
+
+def _column(values: Sequence[str]) -> list[str]:
+    """Values as wide as the widest of them, and two spaces."""
+    safe = [clean(value) for value in values]
+    width = max(map(len, safe)) + 2
+    return [value.ljust(width) for value in safe]
+
+
+def more(shown: int, total: int | None, offset: int) -> str:
+    """What `list` says where it stopped before the end; the total is not always known."""
+    last = offset + shown
+    which = f"{offset + 1} to {last}" if offset else f"{last}"
+    told = f"{which} of {total:,}" if total is not None else f"{which}, and there are more"
+    return f"{told}. To see them: --offset {last}, or --limit {max(100, 5 * shown)}"
 
 
 def card(memory: Memory, page: Page, cited: Sequence[Cited] = ()) -> str:
@@ -228,13 +258,13 @@ def _facts(memory: Memory) -> list[tuple[str, str]]:
     return [
         ("title", memory.title),
         ("id", memory.id),
-        ("tier", f"{memory.tier} of {memory.project}" if memory.tier != "hive" else "hive"),
-        ("kind", memory.kind),
+        ("tier", f"{memory.tier} of {project_name(memory.project)}" if memory.tier != "hive" else "hive"),
+        ("kind", _kind(memory)),
         ("category", memory.category),
         ("tags", ", ".join(memory.tags)),
         ("about", ", ".join(memory.entities)),
         ("scope", memory.scope),
-        ("status", "forgotten" if memory.forgotten_at is not None else memory.status),
+        ("status", _status(memory)),
         ("source", " ".join((memory.source, *(f"{key}={value}" for key, value in memory.source_ref.items())))),
         ("key", memory.key),
         ("by", f"{memory.owner or 'nobody named'} (trust {memory.trust}, {_TRUST[min(3, max(0, memory.trust))]})"),
@@ -252,7 +282,7 @@ def _life(memory: Memory, page: Page) -> list[tuple[str, str]]:
 
 
 def _evidence(memory: Memory, page: Page) -> list[tuple[str, str]]:
-    confirmed = "\n".join(f"{c.where}, {c.by}, {when(c.at, page.now)}" for c in memory.confirmed_by)
+    confirmed = "\n".join(f"{place_name(c.where)}, {c.by}, {when(c.at, page.now)}" for c in memory.confirmed_by)
     counts = memory.outcomes
     return [
         ("confidence", f"{memory.confidence:.2f}"),
@@ -289,11 +319,11 @@ def forgotten(
         return f"Forgot {names}. swarmlore undo brings {'it' if len(gone) == 1 else 'them'} back."
     lines = [f"Erased {names} for good."]
     if backups:
-        lines.append(page.paint("yellow", "These backups still hold it; delete them if it must be gone:"))
+        lines.append(say("These backups still hold it; delete them if it must be gone:", page, style="yellow"))
         lines += [f"  {clean(path)}" for path in backups]
     if commits:
-        lines.append(page.paint("yellow", "Git's history of .swarm/knowledge.jsonl still holds it, since:"))
-        lines += _some([clean(commit[:12]) for commit in commits])
+        lines.append(say("Git's history of .swarm/knowledge.jsonl still holds it, since:", page, style="yellow"))
+        lines += _some([f"  {clean(commit[:12])}" for commit in commits])
     return "\n".join(lines)
 
 
@@ -304,21 +334,21 @@ def history(changes: Sequence[AuditRow], page: Page) -> str:
 
 def _change(row: AuditRow, page: Page) -> list[str]:
     before, after = (str(side["text"]) if side else "" for side in (row.before, row.after))
-    why = f": {clean(row.reason)}" if row.reason else ""
-    lines = [f"{page.paint('bold', clean(row.action))}{why}"]
+    why = f": {in_plain_words(row.reason)}" if row.reason else ""
+    lines = [hang(page.paint("bold", clean(row.action)), why, page, 2)]
     if before != after:
         lines += [hang(page.paint("red", "  - "), before, page, 4)] if before else []
         lines += [hang(page.paint("green", "  + "), after, page, 4)] if after else []
     by = f"{when(row.at, page.now)} by {row.by or 'nobody named'}, operation {row.operation}"
-    return [*lines, "    " + page.paint("dim", clean(by))]
+    return [*lines, say(by, page, 4, "dim")]
 
 
 def undone(reverted: Sequence[Memory], operation: str, page: Page) -> str:
     lines = [f"Took it back: {many(len(reverted), 'memory', 'memories')} changed."]
     for memory in reverted:
-        state = "forgotten" if memory.forgotten_at is not None else memory.status
-        lines.append(f"  {_handle(memory, page)}  {page.paint('dim', clean(state))}  {one_line(memory.text, 80)}")
-    lines.append(page.paint("dim", f"To bring it back: swarmlore undo {clean(operation)}"))
+        head = f"  {_handle(memory, page)}  {page.paint('dim', clean(_status(memory)))}  "
+        lines.append(hang(head, one_line(memory.text, 80), page, 4))
+    lines.append(say(f"To bring it back: swarmlore undo {operation}", page, style="dim"))
     return "\n".join(lines)
 
 
@@ -334,8 +364,8 @@ def _receipt(receipt: Receipt, texts: Mapping[str, str], page: Page) -> list[str
     cut = f", {len(receipt.cut)} left out" if receipt.cut else ""
     cost = f", {receipt.chars} characters, about {receipt.tokens} tokens" if receipt.shown else ""
     lines = [
-        f"{page.paint('bold', given)}{cut}{cost}: {clean(receipt.reason)}",
-        "    " + page.paint("dim", clean(f"{when(receipt.at, page.now)} · {receipt.trigger} · {_who(receipt)}")),
+        hang(page.paint("bold", given), f"{cut}{cost}: {receipt.reason}", page, 4),
+        say(f"{when(receipt.at, page.now)} · {receipt.trigger} · {_who(receipt)}", page, 4, "dim"),
     ]
     if receipt.cue:
         lines.append(hang("    cue: ", one_line(receipt.cue, 160), page, 9))
@@ -379,7 +409,7 @@ def stats(counts: Mapping[str, Any], page: Page) -> str:
                     if not isinstance(value, Mapping)), page, indent=0)  # fmt: skip
     for name, group in counts.items():
         if isinstance(group, Mapping) and group:
-            lines += ["", page.paint("bold", name.replace("_", " "))]
+            lines += ["", page.paint("bold", _GROUPS.get(name, name.replace("_", " ")))]
             lines += table(((str(key), str(value)) for key, value in group.items()), page)
     return "\n".join(lines)
 
@@ -406,13 +436,13 @@ def settings(values: Sequence[Value], page: Page) -> str:
     for value in values:
         origin = "" if value.origin == "default" else page.paint("yellow", f"  ({clean(value.origin)})")
         lines.append(f"{page.paint('bold', value.name)} = {clean(_toml(value.value))}{origin}")
-        lines.append("    " + page.paint("dim", clean(value.help)))
+        lines.append(say(value.help, page, 4, "dim"))
     return "\n".join(lines)
 
 
 def setting(value: Value, page: Page) -> str:
-    about = f"{value.help}; from {value.origin}"
-    return f"{page.paint('bold', value.name)} = {clean(_toml(value.value))}\n    {page.paint('dim', clean(about))}"
+    about = say(f"{value.help}; from {value.origin}", page, 4, "dim")
+    return f"{page.paint('bold', value.name)} = {clean(_toml(value.value))}\n{about}"
 
 
 def setting_written(value: Value, path: str, page: Page) -> str:

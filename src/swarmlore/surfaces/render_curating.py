@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.identity import PERSON
 from swarmlore.rules.freshness import place_now
-from swarmlore.surfaces.page import Page, ago, clean, hang, many, one_line, when
+from swarmlore.surfaces.page import Page, ago, clean, hang, many, one_line, say, when
+from swarmlore.text.names import in_plain_words
 
 if TYPE_CHECKING:
     from swarmlore.curating import Applied, Curated, Recommendation
@@ -21,6 +23,23 @@ _ACTIONS = {
 }
 _COLOURS = {"contradiction": "red", "low utility": "red", "stale": "yellow", "ready for the hive": "green"}
 _REASON_ROOM = 200
+_DOORS = {
+    "manual": "typed by",
+    "knowledge_add": "told by",
+    "inject": "injected by",
+    "learned_comment": "from a comment of",
+    "reflect": "found in the words of",
+    "instinct": "from an instinct of",
+    "promotion": "promoted by",
+    "migration": "migrated by",
+    "import": "imported by",
+    "task_completion": "from a task of",
+    "session_summary": "from a session of",
+    "file_index": "read from a file by",
+    "note": "noted by",
+    "transcript": "from a transcript of",
+    "outcome": "observed in tasks of",
+}
 
 
 # curate
@@ -28,7 +47,7 @@ _REASON_ROOM = 200
 
 def curated(found: Curated, page: Page) -> str:
     """Recommendations by number, and what became of the rest."""
-    lines = [f"Looked at {many(found.looked_at, 'lesson')}."]
+    lines = [f"Looked at {many(found.scanned, 'lesson')}."]
     if found.promoted:
         lines.append(f"{many(len(found.promoted), 'lesson')} went to the hive, as this project's settings say.")
     if found.learned:
@@ -54,14 +73,14 @@ def _recommended(item: Recommendation, page: Page) -> list[str]:
     handles = [clean(memory.handle) for memory in item.memories]
     what = page.paint(_COLOURS.get(item.what, "bold"), item.what)
     by = f" by {clean(item.by)}" if item.by else ""
-    lines = [f"{number}{what}{by}: {one_line(item.reason, _REASON_ROOM)}"]
+    lines = [hang(f"{number}{what}", f"{by}: {one_line(item.reason, _REASON_ROOM)}", page, 6)]
     for memory in item.memories:
         head = f"      {page.paint('bold', clean(memory.handle))}  "
         lines.append(hang(head, memory.text, page, len(memory.handle) + 8))
-        lines.append(" " * (len(memory.handle) + 8) + page.paint("dim", _evidence(memory, page)))
+        lines.append(say(_evidence(memory, page), page, len(memory.handle) + 8, "dim"))
     if item.text and item.text not in [memory.text for memory in item.memories]:
         lines.append(hang("      as  ", item.text, page, 10))
-    return [*lines, "      → " + _ACTIONS[item.action].format(*handles)]
+    return [*lines, hang("      → ", _ACTIONS[item.action].format(*handles), page, 8)]
 
 
 def _evidence(memory: Evidence, page: Page) -> str:
@@ -108,13 +127,14 @@ def why(found: Why, page: Page) -> str:
 
 def _origin(found: Why, page: Page) -> str:
     memory, origin = found.memory, found.origin
-    who = clean(memory.owner) or "somebody"
+    who = "a person" if memory.owner == PERSON else clean(memory.owner) or "somebody"
     where = ", ".join(
         f"{name} {one_line(str(origin[name]), 60)}"
         for name in ("session", "task", "bead", "path", "file")
         if name in origin
     )
-    told = [f"{who} by {clean(memory.source)}", f"trust {memory.trust}", when(memory.created_at, page.now)]
+    said = f"{_DOORS[memory.source]} {who}" if memory.source in _DOORS else f"{who} by {clean(memory.source)}"
+    told = [said, f"trust {memory.trust}", when(memory.created_at, page.now)]
     return ", ".join([*told, where] if where else told)
 
 
@@ -125,7 +145,7 @@ def _changes(found: Why, page: Page) -> str:
 
 
 def _because(reason: str) -> str:
-    return f" ({one_line(reason, 80)})" if reason else ""
+    return f" ({one_line(in_plain_words(reason), 80)})" if reason else ""
 
 
 def _did(found: Why, page: Page) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.surfaces.page import Page, clean, many
+from swarmlore.surfaces.page import Page, clean, hang, many
 
 if TYPE_CHECKING:
     from typing import Any
@@ -102,5 +102,5 @@ def exported(path: str, count: int, page: Page) -> str:
 
 
 def _some(items: Sequence[tuple[str, str]], page: Page) -> list[str]:
-    lines = [f"  {page.paint('yellow', clean(where))}: {clean(why)}" for where, why in items[:LISTED]]
+    lines = [hang(f"  {page.paint('yellow', clean(where))}", f": {why}", page, 4) for where, why in items[:LISTED]]
     return lines + ([f"  and {len(items) - LISTED} more; --json lists all"] if len(items) > LISTED else [])

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.surfaces.page import Page, clean, hang, many
+from swarmlore.surfaces.page import Page, clean, hang, many, say
 
 if TYPE_CHECKING:
     from swarmlore.instincts import Added, Held, NoteProposal, Shelf
     from swarmlore.records import Remembered
 
+ADJUST = "To adjust one: swarmlore instincts review ID --reinforce, --contradict or --set 0.7"
 NONE = "No instincts yet. To write one down: swarmlore instincts add RULE"
 
 
@@ -26,27 +27,32 @@ def review(shown: Shelf, page: Page) -> str:
         return shelf(shown, page)
     lines = []
     for held in shown.held:
-        lines += [_line(held, page), "      " + page.paint("dim", _state(held))]
-    lines += [
-        "",
-        page.paint("dim", "To adjust one: swarmlore instincts review ID --reinforce, --contradict or --set 0.7"),
-    ]
+        lines += [_line(held, page), say(_state(held), page, 6, "dim")]
+    lines += ["", say(ADJUST, page, style="dim")]
     return "\n".join([*lines, *_problems(shown, page)])
 
 
 def adjusted(held: Held, page: Page) -> str:
-    return "\n".join([_line(held, page), "      " + page.paint("dim", _state(held))])
+    return "\n".join([_line(held, page), say(_state(held), page, 6, "dim")])
 
 
-def added(told: Added, page: Page) -> str:
+def one(held: Held, page: Page) -> str:
+    """One instinct with what is due, and how to adjust it."""
+    return "\n".join([adjusted(held, page), say(ADJUST, page, style="dim")])
+
+
+def added(told: Added, page: Page, made: str = "") -> str:
+    """What became of a rule; `made` is the file that had to be made for it."""
     word = "Added" if told.outcome == "added" else "Known already, so reinforced"
     lines = [f"{word}: {page.paint('bold', clean(told.held.instinct.id))}, confidence {told.held.confidence:.2f}."]
     lines += [
         hang("Speaks against ", f"{one.instinct.id} ({one.confidence:.2f} now): {one.instinct.rule}", page, 2)
         for one in told.contradicted
     ]
+    if made:
+        lines.append(f"It stands in {clean(made)}, which is new: commit it, so that others have it too.")
     if told.redacted:
-        lines.append(page.paint("yellow", f"Taken out before it was written: {', '.join(map(clean, told.redacted))}."))
+        lines.append(say(f"Taken out before it was written: {', '.join(told.redacted)}.", page, style="yellow"))
     return "\n".join(lines)
 
 
@@ -64,13 +70,9 @@ def proposed(notes: Sequence[NoteProposal], page: Page) -> str:
     for note in notes:
         lines.append(hang(page.paint("bold", f"{clean(note.instinct.id)}  "), note.title, page, 2))
         about = f"{note.category} · {', '.join(note.tags)} · confidence {note.confidence:.2f}"
-        lines += [
-            "    " + page.paint("dim", clean(about)),
-            *(f"    {clean(line)}" for line in note.text.splitlines()),
-            "",
-        ]
+        lines += [say(about, page, 4, "dim"), say(note.text, page, 4), ""]
     hint = "Nothing is stored. To keep one as a note for every project: swarmlore instincts promote ID --yes"
-    return "\n".join([*lines, page.paint("dim", hint)])
+    return "\n".join([*lines, say(hint, page, style="dim")])
 
 
 def promoted(note: NoteProposal, told: Remembered, page: Page) -> str:
@@ -87,7 +89,10 @@ def _line(held: Held, page: Page) -> str:
 
 def _state(held: Held) -> str:
     one = held.instinct
-    words = [f"confirmed {many(one.reinforcements, 'time')}", f"last {many(held.idle_days, 'day')} ago"]
+    last = f"{many(held.idle_days, 'day')} ago" if held.idle_days else "today"
+    # Saying it for the first time is counted in the file as well, and is no confirmation.
+    times = one.reinforcements - 1
+    words = [f"confirmed {many(times, 'time')}", f"last {last}"] if times > 0 else ["not confirmed yet", last]
     if held.confidence < one.confidence:
         words.append(f"{one.confidence:g} is written, {held.confidence:g} is left")
     words += ["would be pruned"] * held.prunable + ["ready to be promoted"] * held.promotable
@@ -96,6 +101,5 @@ def _state(held: Held) -> str:
 
 def _problems(shown: Shelf, page: Page) -> list[str]:
     return [
-        page.paint("yellow", f"{clean(shown.path)}, line {line}: {clean(why)}; left as it is")
-        for line, why in shown.problems
+        say(f"{shown.path}, line {line}: {why}; left as it is", page, style="yellow") for line, why in shown.problems
     ]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import Hit, Memory, Outcome, Proposal
-from swarmlore.surfaces.page import Page, clean, hang, many
+from swarmlore.surfaces.page import Page, clean, hang, many, say
+from swarmlore.text.names import project_name
 
 if TYPE_CHECKING:
     from swarmlore.prime import Primed
@@ -35,12 +36,18 @@ def recorded(outcome: Outcome, criteria: Sequence[Criterion], page: Page) -> str
     verdict = page.paint(_COLOURS[outcome.verdict], outcome.verdict)
     lines = [f"{'Done' if outcome.success else 'Failed'}: {verdict}, score {outcome.score:.2f}."]
     used = {*outcome.cited, *outcome.applied}
-    if outcome.shown or used:
-        shown = many(len(outcome.shown), "memory was", "memories were")
+    shown = many(len(outcome.shown), "memory was", "memories were")
+    if outcome.told_before:
+        lines.append("This task was told before: its memories have had their credit, and nothing changed.")
+    elif outcome.verdict == "neutral":
+        lines.append("Neutral: no memory changed. Errors and retries count: --errors N --retries N")
+    elif outcome.shown or used:
         lines.append(f"{shown} shown for it, {len(used)} used.")
+    else:
+        lines.append("No memory is known to have been shown for it, so none was credited: --session, --applied")
     if weights := [f"{clean(item.name)} {item.weight:.2f}{_given_up(item)}" for item in criteria]:
         lines.append("Weight of its criteria: " + ", ".join(weights))
-    return "\n".join(lines)
+    return "\n".join([*lines, page.paint("dim", f"To take it back: swarmlore undo {clean(outcome.id)}")])
 
 
 def _given_up(criterion: Criterion) -> str:
@@ -49,7 +56,7 @@ def _given_up(criterion: Criterion) -> str:
 
 def primed(begin: Primed, comments: str, page: Page) -> str:
     """The memories to begin with, then the newest comments on beads."""
-    lines = [page.paint("bold", clean(begin.project.removesuffix("/.git")))]
+    lines = [page.paint("bold", clean(project_name(begin.project)))]
     lines.append(f"stack: {', '.join(map(clean, begin.stacks))}" if begin.stacks else "no known stack")
     heads = (
         ("about this" if begin.topic else "worth knowing", begin.relevant),
@@ -83,5 +90,5 @@ def proposed(proposals: Sequence[Proposal], page: Page) -> str:
         lines.append(hang(f"{number}  ".rjust(4), item.text, page, 4))
         fate = _FATES.get(item.outcome, "").format(clean(item.known_as or item.reason))
         about = f"{item.kind} · {item.confidence} confidence" + (f" · {fate}" if fate else "")
-        lines.append("    " + page.paint("dim", clean(about)))
+        lines.append(say(about, page, 4, "dim"))
     return "\n".join([*lines, page.paint("dim", "Nothing is stored. To keep one: swarmlore remember TEXT")])

@@ -9,10 +9,11 @@ from swarmlore.records import Memory, Remembered
 from swarmlore.surfaces.page import Page, ago, clean, hang, many, one_line
 
 if TYPE_CHECKING:
-    from swarmlore.life import Change, Swept
+    from swarmlore.life import Begun, Change, Swept
     from swarmlore.phases import Phase
     from swarmlore.promoting import Promotion
 
+PAST = 5  # phases listed
 SHOWN = 20  # changes and proposals listed; --json has all
 _COLOURS = {"archived": "yellow", "removed": "yellow", "established": "green", "promoted": "green"}
 _UNDO = "To take it back: swarmlore undo"
@@ -22,19 +23,27 @@ def confirmed(told: Remembered, page: Page) -> str:
     memory = told.memory
     head = f"{_handle(memory, page)} "
     if not told.operation:
-        return hang(head, f"does not count: {told.reason}.", page, len(memory.handle) + 1)
+        return hang(head, f"is not confirmed by that: {told.reason}.", page, len(memory.handle) + 1)
     seen = many(len(memory.confirmed_by), "time")
     lines = [f"{head}confirmed {seen}, confidence {memory.confidence:.2g}."]
     return "\n".join([*lines, page.paint("dim", _UNDO)])
 
 
+def begun(told: Begun, page: Page) -> str:
+    """What the end of the former phase did, then the new one."""
+    before = [swept(told.completed, page), ""] if told.completed else []
+    return "\n".join([*before, phase(told.phase, (), page)])
+
+
 def phase(now: Phase, before: Sequence[Phase], page: Page) -> str:
     """The phase at work and those before it."""
     words = {"announced": "announced", "plan": "from .swarm/plan.md", "day": "nobody announced a phase: one a day"}
+    if now.kind == "day" and now.number:
+        words["day"] = "between phases: what is seen now counts for the last one"
     about = [words[now.kind], *([f"began {ago(now.started_at, page.now)}"] if now.started_at else [])]
     lines = [page.paint("bold", clean(now.name)) + "  " + page.paint("dim", ", ".join(about))]
     past = [item for item in before if item.completed_at is not None]
-    return "\n".join([*lines, *(_past(item, page) for item in past[:SHOWN])])
+    return "\n".join([*lines, *(_past(item, page) for item in past[:PAST])])
 
 
 def _past(item: Phase, page: Page) -> str:
@@ -52,8 +61,9 @@ def swept(done: Swept, page: Page) -> str:
     if len(done.changes) > SHOWN:
         lines.append(page.paint("dim", f"  and {len(done.changes) - SHOWN} more; --json lists them"))
     if done.refused:
-        verb = "A sweep would be refused: " if done.dry_run else "Nothing left: "
-        lines.append(page.paint("yellow", verb) + clean(done.refused) + "; --force does it.")
+        verb = "A sweep would be refused: " if done.dry_run else "No memory was taken: "
+        lines.append(page.paint("yellow", verb) + clean(done.refused) + ".")
+        lines.append("A person or a lead can have it done: swarmlore sweep --force")
     if done.proposed:
         waiting = many(len(done.proposed), "lesson has", "lessons have")
         lines.append(f"{waiting} a route to the hive: swarmlore promote --list")

@@ -12,11 +12,11 @@ from html import escape
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.page import ago, clean, many
 from swarmlore.surfaces.render_plots import Series, amount, bars, line, share, spark
-from swarmlore.surfaces.render_report import day, groups, part_of, percent, period_name
+from swarmlore.surfaces.render_report import day, groups, names_of, part_of, percent, period_name, unjudged, whose
 from swarmlore.surfaces.report_style import STYLE
 
 if TYPE_CHECKING:
-    from swarmlore.reporting.figures import MemoryFigures, Report
+    from swarmlore.reporting.figures import MemoryFigures, ProjectFigures, Report
     from swarmlore.rules.junk import Limit
 
 LISTED = 12
@@ -26,14 +26,14 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 def page(found: Report) -> Iterator[str]:
     """The file, part by part."""
-    whose = "all projects" if found.all_projects else found.project
+    about = whose(found)
     yield (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Swarmlore report: {_text(whose)}</title><style>{STYLE}</style></head><body><main>\n"
+        f"<title>Swarmlore report: {_text(about)}</title><style>{STYLE}</style></head><body><main>\n"
     )
-    yield f"<header><h1>What the memory did</h1><p>{_text(_subtitle(found, whose))}</p></header>\n"
+    yield f"<header><h1>What the memory did</h1><p>{_text(_subtitle(found, about))}</p></header>\n"
     yield _tiles(found)
     yield _limits(found.limits)
     yield f'<div class="grid">{"".join(_plots(found))}</div>\n'
@@ -44,8 +44,8 @@ def page(found: Report) -> Iterator[str]:
     yield f"<footer>Made by swarmlore report on {_moment(found.at)} UTC.</footer></main></body></html>\n"
 
 
-def _subtitle(found: Report, whose: str) -> str:
-    return f"{whose} · {day(found.since)} to {day(found.at)} · by {period_name(found.period_s)}"
+def _subtitle(found: Report, about: str) -> str:
+    return f"{about} · {day(found.since)} to {day(found.at)} · by {period_name(found.period_s)}"
 
 
 def _tiles(found: Report) -> str:
@@ -70,15 +70,20 @@ def _tiles(found: Report) -> str:
 
 def _limits(limits: Sequence[Limit]) -> str:
     rows = "".join(
-        f'<tr><td><span class="mark {"ok" if limit.kept else "bad"}">{"✓ kept" if limit.kept else "✗ not kept"}</span>'
-        f'</td><td>{limit.name}</td><td class="n">{limit.count:,} of {limit.of:,}</td>'
-        f'<td class="n">{percent(limit.share)}</td>'
+        f"<tr><td>{_mark(limit)}</td><td>{limit.name}</td>"
+        f'<td class="n">{limit.count:,} of {limit.of:,}</td><td class="n">{percent(limit.share)}</td>'
         f'<td class="n">{"≥" if limit.name == "given" else "≤"} {100 * limit.limit:g} %</td>'
-        f"<td><code>{limit.setting}</code> {_text(limit.note)}</td></tr>"
+        f'<td class="below"><code>{limit.setting}</code> {_text(unjudged(limit.note) if limit.note else "")}</td></tr>'
         for limit in limits
     )
     head = _head("", "what", "count|n", "share|n", "limit|n", "setting")
-    return _section("Limits", f"<table>{head}{rows}</table>")
+    return _section("Limits", f'<table class="stacked">{head}{rows}</table>')
+
+
+def _mark(limit: Limit) -> str:
+    if limit.note:
+        return '<span class="mark none">– not judged</span>'
+    return f'<span class="mark {"ok" if limit.kept else "bad"}">{"✓ kept" if limit.kept else "✗ not kept"}</span>'
 
 
 def _plots(found: Report) -> Iterator[str]:
@@ -113,73 +118,81 @@ def _figure(title: str, about: str, plot: str) -> str:
 
 
 def _projects(found: Report) -> str:
+    names = names_of(found)
     rows = "".join(
-        f"<tr><td>{_text(item.project)}</td>"
-        f"<td>{spark(item.live, 'c1', 'live memories over time')}</td>{_numbers(item.standing.lessons)}"
-        + _numbers(item.counts.moments, item.counts.shown, item.counts.used, item.counts.helped, item.counts.hurt)
-        + _numbers(item.standing.stale, item.standing.junk, item.counts.tokens)
-        + f"<td>{spark(item.tokens, 'c1', 'tokens over time')}</td></tr>"
+        f'<tr><td class="name">{_text(names[item.project])}</td>'
+        f'<td class="drawn">{spark(item.live, "c1", "live memories over time")}</td>{_of_project(item)}'
+        f'<td class="drawn">{spark(item.tokens, "c1", "tokens over time")}</td></tr>'
         for item in found.projects
     )
-    heads = (
-        "project",
-        "live",
-        "lessons|n",
-        "moments|n",
-        "shown|n",
-        "used|n",
-        "helped|n",
-        "hurt|n",
-        "stale|n",
-        "junk|n",
-    )
-    return _section("By project", f"<table>{_head(*heads, 'tokens|n', 'tokens over time')}{rows}</table>")
+    heads = _head("project", "live", *(f"{name}|n" for name in _OF_PROJECT), "tokens over time")
+    return _section("By project", f'<table class="cards">{heads}{rows}</table>')
+
+
+_OF_PROJECT = ("lessons", "moments", "shown", "used", "helped", "hurt", "stale", "junk", "tokens")
+
+
+def _of_project(item: ProjectFigures) -> str:
+    counts, standing = item.counts, item.standing
+    did = (counts.moments, counts.shown, counts.used, counts.helped, counts.hurt)
+    return _named(_OF_PROJECT, (standing.lessons, *did, standing.stale, standing.junk, counts.tokens))
 
 
 def _reasons(found: Report) -> str:
     silent = sum(item.count for item in found.silences)
     rows = [
         f"<tr><td>{_text(item.trigger)}</td><td>{_text(item.reason)}</td>{_numbers(item.count)}"
-        f"<td>{share(part_of(item.count, silent), 'c5')}</td></tr>"
+        f'<td class="drawn">{share(part_of(item.count, silent), "c5")}</td></tr>'
         for item in found.silences[:MOST_ROWS]
     ]
     if found.sessions_without_moment:
         said = f"of {many(found.sessions, 'session')}: the client never asked for anything"
-        rows.append(f"<tr><td>sessions</td><td>{said}</td>{_numbers(found.sessions_without_moment)}<td></td></tr>")
+        rows.append(
+            f"<tr><td>sessions</td><td>{said}</td>{_numbers(found.sessions_without_moment)}<td class='drawn'></td></tr>"
+        )
     cuts = "".join(f"<tr><td>{_text(item.reason)}</td>{_numbers(item.count)}</tr>" for item in found.cuts)
-    first = f"<table>{_head('moment', 'reason', 'times|n', '')}{''.join(rows)}</table>" if rows else _NOTHING
+    first = f"<table>{_head('moment', 'reason', 'times|n', '|drawn')}{''.join(rows)}</table>" if rows else _NOTHING
     second = f"<table>{_head('reason', 'times|n')}{cuts}</table>" if cuts else _NOTHING
     return _section("When nothing was given", first) + _section("Found, but not shown", second)
 
 
 def _groups(found: Report) -> Iterator[str]:
-    for head, items, say in groups(found):
-        if items:
-            rows = "".join(_memory(item, say(item)) for item in items[:LISTED])
-            more = f"<p class='more'>and {len(items) - LISTED:,} more</p>" if len(items) > LISTED else ""
-            yield _section(head.capitalize(), f"<table class='lessons'>{rows}</table>{more}")
+    for group in groups(found):
+        if group.items:
+            rows = "".join(_memory(item, group.say(item)) for item in group.items[:LISTED])
+            rest = len(group.items) - LISTED
+            more = f"<p class='more'>and {rest:,} more, in the list of all memories below</p>" if rest > 0 else ""
+            yield _section(group.head.capitalize(), f"<table class='lessons stacked'>{rows}</table>{more}")
 
 
 def _memory(item: MemoryFigures, about: str) -> str:
     return (
         f'<tr><td><code>{_text(item.handle)}</code></td><td class="text">{_text(item.text)}</td>'
-        f'<td class="about">{_text(about)}</td></tr>'
+        f'<td class="about below">{_text(about)}</td></tr>'
     )
 
 
 def _all(found: Report) -> str:
     rows = "".join(
-        f'<tr><td><code>{_text(item.handle)}</code></td><td class="text">{_text(item.text)}</td>'
-        + _numbers(item.shown, item.cited, item.applied, item.helped, item.hurt, item.cut, item.tokens)
+        f'<tr><td><code>{_text(item.handle)}</code></td><td class="text">{_kind(item)}{_text(item.text)}</td>'
+        + _named(_OF_MEMORY, [getattr(item, name) for name in _OF_MEMORY])
         + f"<td>{_text(item.code)}</td><td>{_text(', '.join(item.junk))}</td></tr>"
         for item in found.memories[:MOST_ROWS]
     )
-    heads = ("memory", "", "shown|n", "cited|n", "applied|n", "helped|n", "hurt|n", "cut|n", "tokens|n", "code", "junk")
+    heads = ("memory", "", *(f"{name}|n" for name in _OF_MEMORY), "code", "junk")
     more = len(found.memories) - MOST_ROWS
     note = f"<p class='more'>and {more:,} older ones: swarmlore report --json lists all</p>" if more > 0 else ""
-    table = f"<table class='lessons'>{_head(*heads)}{rows}</table>{note}"
+    table = f"<table class='lessons cards'>{_head(*heads)}{rows}</table>{note}"
     summary = f"<summary>All {len(found.memories):,} memories, newest first</summary>"
     return f'<section><details>{summary}<div class="wide">{table}</div></details></section>'
+
+
+_OF_MEMORY = ("shown", "cited", "applied", "helped", "hurt", "cut", "tokens")
+
+
+def _kind(item: MemoryFigures) -> str:
+    """A word for what is no lesson."""
+    return '<span class="kind">strategy</span> ' if item.strategy else ""
 
 
 _NOTHING = "<p class='more'>nothing</p>"
@@ -190,15 +203,20 @@ def _section(title: str, content: str) -> str:
 
 
 def _head(*names: str) -> str:
-    """A row of headings; those that end in |n stand over numbers."""
-    cells = "".join(
-        f'<th class="n">{name.removesuffix("|n")}</th>' if name.endswith("|n") else f"<th>{name}</th>" for name in names
-    )
+    """A row of headings, each with the class that stands behind its bar: n over numbers."""
+    parts = (name.partition("|") for name in names)
+    cells = "".join(f'<th class="{kind}">{name}</th>' if kind else f"<th>{name}</th>" for name, _, kind in parts)
     return f"<thead><tr>{cells}</tr></thead>"
 
 
 def _numbers(*values: int) -> str:
     return "".join(f'<td class="n">{value:,}</td>' for value in values)
+
+
+def _named(names: Sequence[str], values: Sequence[int]) -> str:
+    """Numbers that know their headings, for a page that is too narrow for a table."""
+    pairs = zip(names, values, strict=True)
+    return "".join(f'<td class="n" data-name="{name}">{value:,}</td>' for name, value in pairs)
 
 
 def _text(value: object) -> str:

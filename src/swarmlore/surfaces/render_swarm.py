@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import Memory
-from swarmlore.surfaces.page import Page, clean, many, one_line
+from swarmlore.surfaces.page import Page, clean, many, one_line, say
 
 if TYPE_CHECKING:
     from swarmlore.migrating import Migrated, Moved
@@ -135,6 +135,6 @@ def _moved(name: str, moved: Moved, skipped: dict[str, str]) -> str:
 
 
 def _drops(moved: Moved, name: str, page: Page) -> list[str]:
-    told = [page.paint("dim", f"   line {line} of {name}: {clean(why)}") for line, why in moved.drops[:20]]
+    told = [say(f"line {line} of {name}: {why}", page, 3, "dim") for line, why in moved.drops[:20]]
     rest = len(moved.drops) - len(told)
     return [*told, *([page.paint("dim", f"   and {rest} more")] if rest > 0 else [])]

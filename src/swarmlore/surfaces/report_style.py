@@ -55,4 +55,20 @@ line.grid{stroke:var(--rule);stroke-width:1}
 .track{display:block;width:140px;height:9px;margin-top:6px;border-radius:4px;background:var(--rule)}
 .track span{display:block;height:100%;border-radius:4px}
 footer{margin-top:40px;font-size:13px}
+.none,.kind{color:var(--dim)}
+.kind{font-size:13px}
+@media (max-width:640px){
+.plot{overflow:visible}
+.tick{font-size:19px}
+.text,.about{min-width:0}
+th.drawn,td.drawn{display:none}
+.stacked thead,.cards thead{display:none}
+.stacked tr,.cards tr{display:flex;flex-wrap:wrap;gap:2px 14px;padding:7px 0;border-bottom:1px solid var(--rule)}
+.stacked td,.cards td{padding:0;border:0}
+.stacked .below,.cards .text,.cards .name{flex-basis:100%}
+.lessons.stacked .text{flex:1;min-width:70%}
+.cards .name{font-weight:600}
+.cards .n::before{content:attr(data-name) " ";color:var(--dim)}
+.cards td:empty{display:none}
+}
 """

@@ -342,7 +342,8 @@ ORDER BY seq DESC LIMIT :limit
 
 -- name: outcome_credited
 SELECT 1 FROM outcome WHERE project IN (:list:projects) AND session = :session AND task = :task
-  AND verdict <> 'neutral' LIMIT 1
+  AND verdict <> 'neutral'
+  AND NOT EXISTS (SELECT 1 FROM operation WHERE operation.id = outcome.id AND operation.undone_by <> '') LIMIT 1
 
 -- name: erase_receipt_items
 UPDATE receipt_item SET why = '' WHERE memory = :id
@@ -516,6 +517,12 @@ VALUES (:project, :number, :name, :kind, :started_at, :by) RETURNING seq
 UPDATE phase SET completed_at = :at, ended = (SELECT coalesce(max(ended), 0) + 1 FROM phase)
 WHERE seq = :seq AND ended = 0
 
+-- name: announce_phase
+UPDATE phase SET kind = 'announced' WHERE seq = :seq AND ended = 0
+
+-- name: drop_phase
+DELETE FROM phase WHERE seq = :seq AND ended = 0
+
 -- name: note_phase
 UPDATE phase SET note = :note WHERE seq = (
     SELECT max(seq) FROM phase WHERE project IN (:list:projects)
@@ -682,7 +689,8 @@ WHERE receipt_item.cut = 1 AND memory.partition IN (:list:partitions)
 GROUP BY 1, 2
 
 -- name: ratings_by_period
-SELECT audit.memory, audit.action, operation.project, floor((operation.at - :start) / :length), count(*)
+SELECT audit.memory, audit.action, operation.project, floor((operation.at - :start) / :length), count(*),
+    sum(CASE WHEN operation.by = :agent OR :every = 1 THEN 1 ELSE 0 END)
 FROM audit JOIN operation ON operation.id = audit.operation
 WHERE audit.action IN ('rated helpful', 'rated harmful') AND operation.undone_by = '' AND operation.at >= :since
   AND audit.partition IN (:list:partitions)

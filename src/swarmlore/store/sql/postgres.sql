@@ -124,6 +124,7 @@ WHERE partition = :partition
   AND (:kind = '' OR kind = :kind)
   AND (:category = '' OR category = :category)
   AND (:source = '' OR source = :source)
+  AND (:without = '' OR source <> :without)
   AND (:session = '' OR session = :session)
   AND (:owner = '' OR owner = :owner)
   AND CASE :status

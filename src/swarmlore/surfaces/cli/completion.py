@@ -114,7 +114,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: Desk) -> int:
     made = {"bash": bash, "zsh": zsh, "fish": fish}[desk.args.shell]()
-    return desk.show(lambda: {"shell": desk.args.shell, "script": made}, lambda _: made.rstrip("\n"))
+    return desk.show(lambda: {"shell": desk.args.shell, "script": made}, lambda _: made.rstrip("\n"), whole=True)
 
 
 def bash() -> str:

@@ -10,7 +10,7 @@ from swarmlore.errors import InvalidInput, StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.commands import COMMANDS, GROUPS, module_of
-from swarmlore.surfaces.page import Page, clean, json_text
+from swarmlore.surfaces.page import Page, clean, fold, json_text
 from swarmlore.text.choices import meant
 
 if TYPE_CHECKING:
@@ -105,12 +105,13 @@ class Desk:
 
     # Answers
 
-    def show(self, document: Callable[[], Any], text: Callable[[Page], str]) -> int:
-        """Answer with a document for programs or a text for people; always succeeds."""
+    def show(self, document: Callable[[], Any], text: Callable[[Page], str], *, whole: bool = False) -> int:
+        """Answer with a document for programs or a text for people, which is wrapped unless its lines must stay whole:
+        scripts, code, tables. Always succeeds."""
         if self.json:
             _write(sys.stdout, json_text(document()))
-        elif words := text(_page(sys.stdout)):
-            _write(sys.stdout, words + "\n")
+        elif words := text(page := _page(sys.stdout)):
+            _write(sys.stdout, (words if whole else fold(words, page)) + "\n")
         return 0
 
     def note(self, text: str) -> None:
@@ -141,7 +142,7 @@ class Desk:
             return
         if not self.can_ask:
             raise InvalidInput("this needs a yes, and nobody can be asked", "add --yes")
-        _write(sys.stderr, clean(question) + " [y/N] ")
+        _write(sys.stderr, fold(clean(question) + " [y/N]", _page(sys.stderr)) + " ")
         sys.stderr.flush()
         try:
             said = sys.stdin.readline()

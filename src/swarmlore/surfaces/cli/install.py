@@ -61,7 +61,7 @@ def carry_out(desk: Desk, plan: Plan, kept: Sequence[Any], question: str, to_do:
 
     doing = bool(plan.changes) and not desk.args.dry_run
     if not desk.json:
-        desk.show(dict, lambda page: render_clients.planned(plan, page, every_line=desk.args.dry_run))
+        desk.show(dict, lambda page: render_clients.planned(plan, page, every_line=desk.args.dry_run), whole=True)
     if doing:
         if not desk.args.yes:
             desk.note("--dry-run shows every line")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 
 from swarmlore.errors import InvalidInput
@@ -77,11 +78,13 @@ def _add(desk: Desk, instincts: Instincts) -> int:
     if not rule.strip():
         raise InvalidInput("there is no rule", 'say it: swarmlore instincts add "RULE"')
     facts = {"scope": args.scope, "category": args.category, "source": args.source, "origin": args.how}
+    path = instincts.show().path
+    made = "" if os.path.exists(path) else os.path.relpath(path, desk.folder)
     told = instincts.add(
         rule, **{name: value for name, value in facts.items() if value is not None}, tags=items(args.tag)
     )
     document = {**plain(told), "held": _held(told.held), "contradicted": [_held(one) for one in told.contradicted]}
-    return desk.show(lambda: document, lambda page: render_instincts.added(told, page))
+    return desk.show(lambda: document, lambda page: render_instincts.added(told, page, made))
 
 
 def _review(desk: Desk, instincts: Instincts) -> int:
@@ -93,6 +96,9 @@ def _review(desk: Desk, instincts: Instincts) -> int:
     if not changes and not args.words:
         shelf = instincts.show()
         return desk.show(lambda: _shelf(shelf), lambda page: render_instincts.review(shelf, page))
+    if not changes and len(args.words) == 1:
+        found = instincts.find(args.words[0])
+        return desk.show(lambda: _held(found), lambda page: render_instincts.one(found, page))
     if len(changes) != 1 or len(args.words) != 1:
         hint = "swarmlore instincts review ID with one of --reinforce, --contradict, --set 0.7"
         raise InvalidInput("one instinct and one change at a time", hint)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import KINDS, LISTED_STATUSES, SOURCES, TIERS
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import count, items, place
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from swarmlore.lore import Lore
 
 EXAMPLES = (
     "swarmlore list --tag testing",
@@ -34,6 +40,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(desk: Desk) -> int:
     names = ("tier", "kind", "category", "status", "source", "session", "owner", "limit", "offset")
     wanted = {name: getattr(desk.args, name) for name in names}
+    wanted["tags"] = items(desk.args.tag)
     with desk.open() as lore:
-        memories = lore.list(**wanted, tags=items(desk.args.tag))
-        return desk.show(lambda: {"memories": plain(memories)}, lambda page: render.rows(memories, page))
+        memories = lore.list(**wanted)
+        desk.show(lambda: {"memories": plain(memories)}, lambda page: render.rows(memories, page))
+        if len(memories) == desk.args.limit and not desk.json:
+            _say_what_is_left(desk, lore, wanted)
+    return 0
+
+
+def _say_what_is_left(desk: Desk, lore: Lore, wanted: dict[str, Any]) -> None:
+    """A list that stops before the end says so, beside the answer."""
+    shown, offset = desk.args.limit, desk.args.offset
+    if lore.list(**{**wanted, "limit": 1, "offset": offset + shown}):
+        desk.note(render.more(shown, lore.count(**wanted), offset))

@@ -30,7 +30,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--retries", type=place, metavar="N", help="attempts after the first")
     parser.add_argument("--files", action="append", metavar="PATH", help="files touched; repeat, or use commas")
     about = parser.add_argument_group("about it")
-    about.add_argument("--summary", default="", metavar="TEXT", help="what was done; handles in it count as cited")
+    about.add_argument(
+        "--summary", default="", metavar="TEXT", help="what was done; handles of memories shown for it count as cited"
+    )
     about.add_argument("--evaluation", default="", metavar="TEXT", help="what went well or wrong, and why")
     about.add_argument("--strategy", default="", metavar="TEXT", help="how it was approached, as file-based")
     about.add_argument(

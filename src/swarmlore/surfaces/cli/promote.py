@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from swarmlore.errors import InvalidInput
+from swarmlore.errors import InvalidInput, SwarmloreError
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render_life
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.documents import plain
+
+if TYPE_CHECKING:
+    from swarmlore.lore import Lore
 
 EXAMPLES = (
     'swarmlore promote "Pin the version of every build tool in CI"',
@@ -28,11 +32,26 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(desk: Desk) -> int:
     args = desk.args
     if bool(args.text) + bool(args.from_swarm) + args.list != 1:
-        raise InvalidInput("say what to promote", 'swarmlore promote "TEXT", --from-swarm REF, or --list')
+        said = "one thing at a time" if args.text or args.from_swarm else "say what to promote"
+        raise InvalidInput(said, 'swarmlore promote "TEXT", --from-swarm REF, or --list')
     with desk.open() as lore:
+        _check_no_name(lore, args)
         if args.list:
             found = lore.promotions()
             return desk.show(lambda: {"promotions": plain(found)}, lambda page: render_life.proposed(found, page))
         facts = {"category": args.category} if args.category else {}
         told = lore.promote(args.from_swarm or args.text, from_swarm=bool(args.from_swarm), to=args.to, **facts)
         return desk.show(lambda: plain(told), lambda page: render_life.promoted(told, page))
+
+
+def _check_no_name(lore: Lore, args: argparse.Namespace) -> None:
+    """Whoever gives the name of a memory where a text belongs does not mean a lesson of six characters."""
+    if not args.text or args.to != "hive" or " " in args.text.strip():
+        return
+    try:
+        memory = lore.get(args.text)
+    except SwarmloreError:
+        return
+    if memory is not None:
+        hint = f"swarmlore promote --from-swarm {memory.handle}"
+        raise InvalidInput(f"{memory.handle} is the name of a memory", hint)

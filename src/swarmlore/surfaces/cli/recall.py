@@ -100,7 +100,9 @@ def _block(desk: Desk, cue: str) -> int:
             cue, trigger=args.trigger or "prompt", session=args.session or "", headroom=args.headroom,
             profile=args.profile or "",
         )  # fmt: skip
-        desk.show(lambda: {"block": block.text, "receipt": plain(block.receipt)}, lambda _: clean(block.text))
+        desk.show(
+            lambda: {"block": block.text, "receipt": plain(block.receipt)}, lambda _: clean(block.text), whole=True
+        )
         if not block.text and not desk.json:
             desk.note(f"nothing is given: {block.receipt.reason}")
     return 0

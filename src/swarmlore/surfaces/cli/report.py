@@ -48,8 +48,14 @@ def run(desk: Desk) -> int:
 def _show(desk: Desk, found: Report) -> None:
     from swarmlore.surfaces import render_report
 
-    listed = render_report.LISTED if desk.args.limit is None else desk.args.limit
-    desk.show(lambda: plain(found), lambda page: render_report.report(found, page, listed))
+    desk.show(lambda: plain(found), lambda page: render_report.report(found, page, _listed(desk)))
+
+
+def _listed(desk: Desk) -> int:
+    """How many memories of each sort are listed."""
+    from swarmlore.surfaces.render_report import LISTED
+
+    return LISTED if desk.args.limit is None else int(desk.args.limit)
 
 
 def _show_limits(desk: Desk, found: Report) -> None:
@@ -57,7 +63,7 @@ def _show_limits(desk: Desk, found: Report) -> None:
 
     desk.show(
         lambda: {"kept": found.kept, "limits": plain(found.limits)},
-        lambda page: "\n".join(render_report.limits(found, page)),
+        lambda page: render_report.check(found, page, _listed(desk)),
     )
 
 
@@ -73,7 +79,7 @@ def _write(desk: Desk, found: Report) -> None:
     from swarmlore.surfaces import render_report, render_report_html
 
     path = desk.args.html
-    write_lines(path, lambda: iter(render_report_html.lines(found)), overwrite=desk.args.yes)
+    write_lines(path, lambda: iter(render_report_html.lines(found)), overwrite=desk.args.yes, private=True)
     desk.show(lambda: {"file": path, "kept": found.kept}, lambda page: render_report.written(path, page))
     if desk.args.check and not desk.json:
         _show_limits(desk, found)

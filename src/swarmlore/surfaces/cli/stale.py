@@ -24,4 +24,4 @@ def run(desk: Desk) -> int:
             return desk.show(lambda: {"followed": plain(followed)}, lambda page: cited.followed(followed, page))
         with desk.progress("checking") as progress:
             found = lore.stale(moved=desk.args.all, progress=progress)
-        return desk.show(lambda: {"stale": plain(found)}, lambda page: cited.stale(found, page))
+        return desk.show(lambda: {"stale": plain(found)}, lambda page: cited.stale(found, page), whole=True)

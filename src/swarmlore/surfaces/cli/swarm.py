@@ -70,7 +70,9 @@ def run(desk: Desk) -> int:
 def _list(desk: Desk) -> int:
     with desk.open() as lore:
         memories = _lessons(lore, "swarm")
-    return desk.show(lambda: {"entries": plain(memories)}, lambda page: render_swarm.entries(memories, page))
+    return desk.show(
+        lambda: {"entries": plain(memories)}, lambda page: render_swarm.entries(memories, page), whole=True
+    )
 
 
 def _migrate(desk: Desk, words: Sequence[str]) -> int:
