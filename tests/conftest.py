@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -26,6 +27,7 @@ NOBODY = Caller("git.example/alpha", "", "worker", 2)
 PERSON = Caller("git.example/alpha", "person", "person", 3)
 
 _numbers = itertools.count(1)
+os.environ.pop("COLUMNS", None)  # what commands print stays whole, also where pytest runs in several processes
 
 
 def new_id() -> str:

@@ -103,6 +103,27 @@ def test_the_examples_of_a_command_parse() -> None:
         ),
         (["recall", "x", "--tier", "a,hive"], "argument --tier: invalid choice: 'a'", "one of: agent, swarm, hive"),
         (["list", "--limit", "0"], "argument --limit: '0' is not a whole number above 0", "see: swarmlore list --help"),
+        (
+            ["list", "--offset", "9" * 20],
+            f"argument --offset: {'9' * 18}… is too large: at most 999999999",
+            "see: swarmlore list --help",
+        ),
+        (
+            ["list", "--offset", "x"],
+            "argument --offset: 'x' is not a whole number from 0",
+            "see: swarmlore list --help",
+        ),
+        (
+            ["rate", "3f9a2c", "--helpfull"],
+            "one of the arguments --helpful --harmful is required",
+            "did you mean: --helpful",
+        ),
+        (
+            ["outcome", "--sucess"],
+            "one of the arguments --success --failed is required",
+            "did you mean: --success",
+        ),
+        (["rate", "3f9a2c"], "one of the arguments --helpful --harmful is required", "see: swarmlore rate --help"),
         (["remember"], "there is no text to remember", 'say it: swarmlore remember "TEXT"'),
         (["remember", "x", "--file", "y"], "both a text and a file were given", "give one of them"),
         (["recall"], "there is nothing to look for", 'ask something: swarmlore recall "QUESTION"'),
@@ -439,6 +460,32 @@ def test_list_filters_and_pages(run: Run) -> None:
     assert run("list", "--kind", "gap").out == "Nothing is stored that fits.\n"
 
 
+def test_a_list_that_stops_says_so_beside_the_answer(run: Run) -> None:
+    for number in range(7):
+        run("remember", f"Service number {number} is restarted with make restart-{number}", "--tag", "ops")
+    reply = run("list", "--limit", "3")
+    assert (len(reply.out.splitlines()), reply.err) == (3, "3 of 7. The rest: --offset 3, or --limit 100\n")
+    assert run("list", "--limit", "3", "--offset", "3").err == "4 to 6 of 7. The rest: --offset 6, or --limit 100\n"
+    assert run("list", "--limit", "3", "--tag", "ops").err == "3 of more. The rest: --offset 3, or --limit 100\n"
+    assert run("list", "--limit", "3", "--tier", "swarm", "--kind", "learning").err.startswith("3 of 7.")
+    assert run("list", "--limit", "3", "--json").err == ""
+    assert run("list", "--limit", "7").err == ""
+    handle = run("list", "--json").json["memories"][0]["handle"]
+    run("forget", handle)
+    assert run("list", "--limit", "3").err.startswith("3 of 6.")
+    assert run("list", "--limit", "3", "--status", "any").err.startswith("3 of 7.")
+    assert run("list", "--status", "forgotten", "--limit", "1").err == ""
+
+
+def test_a_strategy_is_no_lesson_of_the_list(run: Run) -> None:
+    run("remember", LESSON)
+    run("outcome", "--success", "--strategy", "file-based", "--duration-ms", "1000")
+    assert [memory["text"] for memory in run("list", "--json").json["memories"]] == [LESSON]
+    for asked in (("--source", "outcome"), ("--kind", "pattern_seed"), ("--status", "candidate")):
+        assert "strategy: file-based" in run("list", *asked).out
+    assert run("list", "--limit", "1").err == ""
+
+
 def test_forget_hides_and_undo_brings_back(run: Run) -> None:
     handle = handle_of(run("remember", LESSON, "--json"))
     assert run("forget", handle).out == f"Forgot {handle}. swarmlore undo brings it back.\n"
@@ -494,6 +541,17 @@ def test_stats_count(run: Run) -> None:
     counts = run("stats", "--json").json
     assert (counts["live"], counts["by_tier"], counts["by_kind"]) == (1, {"swarm": 1}, {"learning": 1})
     assert "by tier" in run("stats").out
+
+
+def test_stats_add_up_to_what_is_live(run: Run) -> None:
+    run("remember", "The gateway waits 30 seconds for an answer", "--key", "gateway")
+    run("remember", "The gateway waits 45 seconds for an answer", "--key", "gateway")
+    run("forget", handle_of(run("remember", OTHER, "--json")))
+    counts = run("stats", "--json").json
+    assert (counts["live"], counts["forgotten"]) == (1, 1)
+    for group in ("by_tier", "by_kind", "by_category", "by_source"):
+        assert sum(counts[group].values()) == 1
+    assert counts["by_status"] == {"candidate": 1, "superseded": 1}
 
 
 def test_doctor_succeeds_with_warnings_and_fails_with_a_failure(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -846,6 +904,57 @@ def test_lines_are_wrapped_to_the_page_and_never_cut_a_command(run: Run, monkeyp
     assert max(map(len, lines)) <= 50
     assert any("snap-record," in line for line in lines)
     assert all(len(line) <= 50 for line in run("list").out.splitlines())
+
+
+def test_whatever_a_command_says_fits_the_page(run: Run, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (world / "project" / ".swarm").mkdir()
+    (world / "project" / ".swarm" / "context.md").write_text("## Lessons Learned\n- Too short\n- " + LESSON + "\n")
+    handle = handle_of(run("remember", LESSON, "--json"))
+    run("remember", "Prices are rounded down to whole cents and never to more digits", "--key", "prices")
+    monkeypatch.setenv("COLUMNS", "60")
+    for line in (
+        ["remember", "It is mostly like that when somebody looks at what is there for long enough"],
+        ["remember", "Prices are rounded up to whole cents and never to more digits", "--key", "prices"],
+        ["rate", handle, "--helpful"],
+        ["quarantine", handle, "it does not hold any more since the new parser came in"],
+        ["restore", handle],
+        ["history", handle],
+        ["undo"],
+        ["get", handle],
+        ["recall", "snapshot tests", "--explain"],
+        ["receipts"],
+        ["instincts", "add", "Use pnpm instead of npm for everything that is built in here"],
+        ["instincts", "review"],
+        ["migrate"],
+        ["curate"],
+        ["sweep", "--dry-run"],
+        ["phase"],
+        ["report"],
+        ["report", "--check"],
+        ["config"],
+        ["prime"],
+        ["swarm", "knowledge", "restore", "nonsense"],
+        ["forget", handle],
+        [],
+    ):
+        reply = run(*line)
+        for told in (reply.out + reply.err).splitlines():
+            assert len(told) <= 60 or any(len(word) > 35 for word in told.split()), (line, told)
+
+
+def test_scripts_and_blocks_are_not_wrapped(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("remember", LESSON)
+    whole = [run("completion", "bash").out, run("recall", "update the snapshot tests", "--block").out]
+    monkeypatch.setenv("COLUMNS", "40")
+    wrapped = [run("completion", "bash").out, run("recall", "update the snapshot tests", "--block").out]
+    assert wrapped[0] == whole[0]
+    assert [line for text in wrapped for line in text.splitlines() if len(line) > 40]
+    assert len(wrapped[1].splitlines()) == len(whole[1].splitlines())
+
+
+@pytest.mark.parametrize("name", commands.COMMANDS)
+def test_every_example_fits_a_usual_terminal(name: str) -> None:
+    assert [line for line in commands.module_of(name).EXAMPLES if len(line) > 78] == []
 
 
 @pytest.mark.parametrize("width", [50, 160])

@@ -433,7 +433,6 @@ kept_ones = st.builds(
     action=texts,
     ids=st.lists(texts, max_size=3).map(tuple),
     mark=texts,
-    reason=texts,
     text=texts,
     by=texts,
     operation=texts,

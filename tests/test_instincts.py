@@ -202,9 +202,9 @@ def test_a_file_written_by_hand_is_read() -> None:
         ("- id: x", "no instinct: it has no rule"),
         ("- rule: Use pnpm", "no instinct: it has no id"),
         ("- {id: x, rule: ''}", "no instinct: it has no rule"),
-        ("- just words", "no instinct: it has no names"),
-        ("-", "no instinct: it has no names"),
-        ("- [a, b]", "no instinct: it has no names"),
+        ("- just words", "no instinct: it is no mapping such as `rule: …`"),
+        ("-", "no instinct: it is no mapping such as `rule: …`"),
+        ("- [a, b]", "no instinct: it is no mapping such as `rule: …`"),
         ("- {id: x, rule: y, confidence: high}", "its confidence is no number"),
         ("- {id: x, rule: y, confidence: .nan}", "its confidence is no number"),
         ("- {id: x, rule: y, confidence: nan}", "its confidence is no number"),
@@ -699,7 +699,7 @@ def test_the_five_commands(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         "add Some rule for the tests --set 0.5",
         "review x --reinforce --contradict",
         "review --reinforce",
-        "review inst-x",
+        "review a b",
         "promote a b",
         "add Some rule for the tests --scope everywhere",
     ],
@@ -709,6 +709,19 @@ def test_a_wrong_line_changes_nothing_and_says_what_to_type(run: Run, world: Pat
     assert told.code == 2
     assert "hint:" in told.err
     assert not (world / "project" / ".agents").exists()
+
+
+def test_one_instinct_is_shown_with_what_is_due(run: Run, world: Path) -> None:
+    told = run("instincts", "add", "Use pnpm instead of npm in this project")
+    assert "It stands in .agents/instincts.yaml, which is new" in told.out
+    assert "which is new" not in run("instincts", "add", "Write tests before the code of a feature").out
+    id = run("instincts", "--json").json["instincts"][0]["id"]
+    before = (world / "project" / ".agents" / "instincts.yaml").read_bytes()
+    assert "\n      not confirmed yet · today\nTo adjust one: " in run("instincts", "review", id).out
+    assert (world / "project" / ".agents" / "instincts.yaml").read_bytes() == before
+    assert run("instincts", "review", id, "--json").json["id"] == id
+    assert "confirmed 1 time · last today" in run("instincts", "review", id, "--reinforce").out
+    assert run("instincts", "review", "inst-x").code == 4
 
 
 def test_what_a_file_says_cannot_move_the_cursor(run: Run, world: Path) -> None:

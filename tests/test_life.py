@@ -780,3 +780,116 @@ def test_who_begins_a_phase_is_told_what_the_end_of_the_former_did(opening: OPEN
     completed = lore.start_phase("Phase 3: c").completed
     assert completed.phase.name == "Phase 2: b"
     assert [(change.memory.id, change.action) for change in completed.changes] == [(memory.id, "archived")]
+
+
+# What the rules must not let through
+
+
+@pytest.mark.parametrize(("profile", "restored"), [("knowledge", False), ("default", True)])
+def test_a_restored_lesson_passes_the_whole_gate(opening: OPENING, profile: str, restored: bool) -> None:
+    lore = opening(LEAD, profile)
+    old = lore.remember("Always enable strict mode in the typescript config of tests").memory
+    lore.quarantine(old.id, "too strict")
+    new = lore.remember("Never enable strict mode in the typescript config of tests").memory
+    if not restored:
+        with pytest.raises(Rejected, match="says the opposite"):
+            lore.restore(old.id)
+        return
+    assert lore.restore(old.id).live
+    linked = [(link.source, link.target, link.kind) for link in lore.store.links_of(lore.caller, [old.id])]
+    assert (old.id, new.id, "contradicts") in linked
+
+
+def test_what_was_learned_anew_is_not_restored_beside_itself(opening: OPENING) -> None:
+    lore = opening(LEAD, "default")
+    old = set_fields(lore, lore.remember(LESSON).memory, status="archived")
+    new = lore.remember(LESSON).memory
+    with pytest.raises(Rejected, match=f"{new.handle} says the same"):
+        lore.restore(old.id)
+
+
+def test_an_agent_that_names_no_session_confirms_nothing_it_was_shown(opening: OPENING, clock: Clock) -> None:
+    lore = opening(BOB, "default")
+    memory = opening(ALICE, "default").remember(LESSON).memory
+    lore.start_session("s1", client="claude")
+    assert LESSON in lore.block("pin the version of the build tool", session="s1").text
+    clock.pass_days(2)
+    lore.remember(LESSON)
+    assert lore.get(memory.id).confirmed_by == ()
+
+
+def test_an_undone_encounter_leaves_nothing_behind(opening: OPENING) -> None:
+    hive = opening(PERSON, "default").promote(LESSON).memory
+    other = opening(OTHER, "default")
+    for _ in range(3):
+        other.remember(LESSON)
+        assert other.get(hive.id).encounter_score == 1.05
+        other.undo()
+    assert (other.get(hive.id).encounter_score, other.get(hive.id).confirmed_by) == (1.0, ())
+
+
+def test_a_sweep_does_what_its_trial_said_where_lessons_rise_as_they_age_out(opening: OPENING, clock: Clock) -> None:
+    settings = {"SWARMLORE_KNOWLEDGE_DEFAULT_MAX_PHASES": "1", "SWARMLORE_KNOWLEDGE_SWEEP_ENABLED": "false"}
+    lore = opening(LEAD, **settings)
+    lore.start_phase("Phase 1")
+    for number in range(13):
+        set_fields(lore, lore.remember(lesson(number)).memory, status="established")
+    for number in (2, 3, 4):
+        lore.start_phase(f"Phase {number}")
+    clock.pass_days(91)
+    for number in range(13, 60):
+        lore.remember(lesson(number))
+    trial = lore.sweep(dry_run=True)
+    assert (trial.refused, trial.count("promoted"), trial.count("archived")) == ("", 13, 0)
+    done = lore.sweep()
+    assert (done.count("promoted"), done.count("archived")) == (13, 0)
+
+
+def test_the_cap_of_the_hive_is_kept_by_a_forced_sweep_and_doctor_tells_before(opening: OPENING) -> None:
+    person = opening(PERSON)
+    for number in range(60):
+        set_fields(person, person.promote(lesson(number)).memory, status="candidate")
+    person.close()
+    lore = opening(PERSON, SWARMLORE_KNOWLEDGE_HIVE_MAX_ENTRIES="40")
+    lore.start_phase("Phase 1")
+    assert "of the hive" in lore.complete_phase().refused
+    assert any(check.name == "sweep" and check.state == "warn" for check in lore.doctor())
+    assert lore.sweep(force=True).count("archived") == 20
+    assert len(lore.list(tier="hive", limit=100)) == 40
+
+
+def test_undo_says_that_a_phase_stays_instead_of_taking_back_something_older(opening: OPENING) -> None:
+    lore = opening(LEAD)
+    memory = lore.remember(LESSON).memory
+    lore.start_phase("Phase 1")
+    with pytest.raises(Conflict, match="which stays") as refused:
+        lore.undo()
+    assert lore.get(memory.id).live
+    lore.undo(refused.value.hint.rpartition(" ")[2])
+    assert not lore.list(limit=10)
+
+
+def test_a_shared_memory_takes_nothing_along_that_was_gathered_in_private(opening: OPENING, clock: Clock) -> None:
+    lore = opening()
+    private = lore.remember(LESSON, tier="agent").memory
+    set_fields(lore, private, feedback_score=1.6, feedback_count=5, outcomes=Outcomes(shown=4))
+    clock.pass_days(95)
+    shared = lore.promote(private.id, to="swarm").memory
+    assert (shared.feedback_score, shared.feedback_count, shared.outcomes) == (1.0, 0, Outcomes())
+    assert lore.promotions() == ()
+
+
+def test_what_is_expired_is_neither_shared_nor_promoted(opening: OPENING, clock: Clock) -> None:
+    lore = opening()
+    private, swarm = lore.remember(LESSON, tier="agent", ttl_s=60).memory, lore.remember(lesson(1), ttl_s=60).memory
+    clock.pass_days(1)
+    with pytest.raises(NotAllowed, match="expired"):
+        lore.promote(private.id, to="swarm")
+    with pytest.raises(NotAllowed, match="expired"):
+        lore.promote(swarm.id, from_swarm=True)
+
+
+def test_directives_of_a_lesson_go_with_it_to_the_hive(opening: OPENING) -> None:
+    lore = opening()
+    memory = lore.remember(LESSON, extra={"required_actions": ["pin"], "phases_alive": 3}).memory
+    assert lore.promote(memory.id, from_swarm=True).memory.extra == {"required_actions": ["pin"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import pytest
@@ -441,3 +442,10 @@ def test_its_own_project_is_no_confirmation() -> None:
 def test_what_was_put_aside_meets_nobody(fields: dict[str, Any]) -> None:
     assert encountered(in_hive(**fields), "other", "bob", NOW, EncounterTerms()) is None
     assert encountered(a_memory(), "other", "bob", NOW, EncounterTerms()) is None
+
+
+def test_a_long_lesson_is_asked_for_names_in_no_time() -> None:
+    began = time.process_time()
+    for text in ("a." * 30_000, "x/" * 30_000, "a-" * 30_000, "@." * 30_000):
+        names_project(a_memory(text))
+    assert time.process_time() - began < 2.0  # of a second that only an exploding pattern would take

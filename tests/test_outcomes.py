@@ -15,7 +15,7 @@ from swarmlore.errors import Conflict, InvalidInput, NotFound
 from swarmlore.frozen import replace
 from swarmlore.records import Caller, Outcomes
 from swarmlore.rules import outcomes
-from swarmlore.rules.outcomes import credited, outcome_score, rated, verdict_of, witnessed
+from swarmlore.rules.outcomes import Part, credited, outcome_score, rated, verdict_of, witnessed
 
 LESSON = "Snapshot tests are recorded with make snap-record, never by hand"
 CUE = "record the snapshot tests again"
@@ -76,20 +76,20 @@ def test_feedback_stays_a_number_that_can_be_ranked_by(helpful: bool, end: float
     ],
 )
 def test_what_a_task_adds_to_the_counters(verdict: str, counted: Outcomes) -> None:
-    assert witnessed(a_memory(LESSON), verdict, cited=False, applied=True).outcomes == counted
+    assert witnessed(a_memory(LESSON), verdict, Part(applied=True, unseen=True)).outcomes == counted
 
 
 def test_a_cue_becomes_a_situation_only_where_the_memory_helped() -> None:
     memory = a_memory(LESSON)
     cues = {CUE: "prompt", "E1: it broke": "tool-failed", "short": "prompt", "": "session-start"}
-    helped = credited(memory, "helpful", cues, 5.0, cited=True, applied=False)
+    helped = credited(memory, "helpful", cues, 5.0, Part(cited=True))
     assert [(item.text, item.via, item.at) for item in helped.situations] == [
         (CUE, "prompt", 5.0),
         ("E1: it broke", "error", 5.0),
     ]
-    assert credited(helped, "helpful", cues, 6.0, cited=True, applied=False).situations == helped.situations
-    assert credited(memory, "harmful", cues, 5.0, cited=True, applied=False).situations == ()
-    assert credited(memory, "neutral", cues, 5.0, cited=True, applied=True) == memory
+    assert credited(helped, "helpful", cues, 6.0, Part(cited=True)).situations == helped.situations
+    assert credited(memory, "harmful", cues, 5.0, Part(cited=True)).situations == ()
+    assert credited(memory, "neutral", cues, 5.0, Part(cited=True, applied=True)) == memory
 
 
 # In a store, on both engines
@@ -194,7 +194,7 @@ def test_one_task_of_a_session_is_credited_once(learner: Lore) -> None:
     for task in ("", "", "second"):
         learner.outcome(True, session="s1", task=task, duration_ms=1, applied=[memory.handle])
     now = learner.get(memory.id)
-    assert (now.feedback_count, now.outcomes.shown) == (2, 2)
+    assert (now.feedback_count, now.outcomes.shown) == (2, 1)
     assert len(learner.outcomes()) == 3
 
 
@@ -206,6 +206,44 @@ def test_an_outcome_that_was_taken_back_can_be_told_anew(learner: Lore) -> None:
     learner.undo(first.id)
     again = learner.outcome(True, session="s1", task="t1", applied=[memory.id])
     assert (again.told_before, learner.get(memory.id).feedback_count) == (False, 1)
+    assert learner.get(memory.id).outcomes == Outcomes(shown=1, applied=1, succeeded_after=1)
+
+
+def test_an_undone_outcome_takes_its_counts_back_and_a_redone_one_brings_them_again(learner: Lore) -> None:
+    memory = learner.remember(LESSON).memory
+    learner.block(CUE, session="s1")
+    told = learner.outcome(False, session="s1", errors=4, retries=3)
+    assert learner.get(memory.id).outcomes == Outcomes(shown=1, failed_after=1)
+    undone = learner.undo(told.id)
+    assert learner.get(memory.id).outcomes == Outcomes(shown=1)
+    learner.undo(undone.operation)
+    assert learner.get(memory.id).outcomes == Outcomes(shown=1, failed_after=1)
+
+
+def test_a_showing_counts_whether_or_not_anybody_tells_how_its_task_ended(learner: Lore) -> None:
+    memory = learner.remember(LESSON).memory
+    for session in ("s1", "s2", "s3"):
+        learner.block(CUE, session=session)
+    learner.outcome(True, session="s1", duration_ms=1)
+    assert learner.get(memory.id).outcomes == Outcomes(shown=3, succeeded_after=1)
+
+
+def test_nobody_takes_the_credit_of_anothers_session(learner: Lore, memory_of: list[Lore], tmp_path: Path) -> None:
+    memory = learner.remember(LESSON).memory
+    learner.block(CUE, session="s1")
+    env = quick_env(**({"SWARMLORE_STORE_URL": learner.settings.store.url} if learner.settings.store.url else {}))
+    memory_of.append(Lore.open(tmp_path / "home", cwd=tmp_path, caller=BOB, env=env))
+    memory_of[-1].outcome(False, session="s1", errors=5, retries=5, summary=f"it was {memory.handle}")
+    assert learner.get(memory.id).feedback_count == 0
+    learner.outcome(True, session="s1", applied=[memory.id])
+    assert learner.get(memory.id).feedback_score == 1.1
+
+
+def test_one_task_without_a_session_is_credited_once(learner: Lore) -> None:
+    memory = learner.remember(LESSON).memory
+    for _ in range(3):
+        learner.outcome(True, task="t1", applied=[memory.id])
+    assert learner.get(memory.id).feedback_count == 1
 
 
 def test_figures_that_nobody_reports_are_those_of_the_session(learner: Lore) -> None:
@@ -266,6 +304,7 @@ def test_another_agent_sees_neither_the_outcomes_nor_the_private_memories(
     [
         {"errors": -1},
         {"duration_ms": float("nan")},
+        {"duration_ms": 10**400},
         {"failure_mode": "bad luck"},
         {"failure_mode": "timeout"},
         {"summary": 3},

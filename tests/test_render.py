@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from conftest import NOW, a_memory
 from swarmlore import errors
 from swarmlore.backups import Backup
 from swarmlore.belonging import Identity
 from swarmlore.config import Value
 from swarmlore.doctor import Check
+from swarmlore.frozen import replace
 from swarmlore.records import (
     AuditRow,
     Citation,
@@ -32,61 +34,62 @@ from swarmlore.records import (
 )
 from swarmlore.rules.freshness import STATES
 from swarmlore.surfaces import cited, render
-from swarmlore.surfaces.page import Page, ago, clean, json_text, size, when
+from swarmlore.surfaces.page import Page, ago, clean, fold, hang, json_text, say, size, when
 
 HOSTILE = "\x1b]0;title\x07\x1b[31mred\x9b2J\u202egnp.exe\r\x7f\ud800"
 
 
-def hostile_memory() -> Memory:
-    """Every text of it is hostile."""
+def memory_saying(text: str) -> Memory:
+    """Every text of it is this one."""
     texts = [name for name, kind in Memory.__annotations__.items() if kind == "str"]
-    values: dict[str, Any] = dict.fromkeys(texts, HOSTILE)
+    values: dict[str, Any] = dict.fromkeys(texts, text)
     for name in ("tags", "entities", "supersedes"):
-        values[name] = (HOSTILE,)
+        values[name] = (text,)
     return Memory(
         **values,
-        source_ref={HOSTILE: HOSTILE},
-        confirmed_by=(Confirmation(HOSTILE, 1.0, HOSTILE),),
-        situations=(Situation(HOSTILE),),
-        citations=(Citation(HOSTILE),),
+        source_ref={text: text},
+        confirmed_by=(Confirmation(text, 1.0, text),),
+        situations=(Situation(text),),
+        citations=(Citation(text),),
     )
 
 
-def renderings(page: Page) -> Iterator[str]:
-    memory = hostile_memory()
-    before = {"text": HOSTILE, "handle": HOSTILE}
-    found = tuple(Cited(Citation(HOSTILE), state, 1, 2, HOSTILE, f"+{HOSTILE}\n-{HOSTILE}") for state in STATES)
-    hit = Hit(memory, 1.0, (Part(HOSTILE, 1.0, HOSTILE),), found)
-    shown = Shown(HOSTILE, HOSTILE, 1.0, HOSTILE)
-    receipt = Receipt(HOSTILE, 1.0, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, (shown,), (shown,), 1, 1, HOSTILE)
-    backup = Backup(HOSTILE, 1, 1, 1.0)
+def renderings(page: Page, text: str = HOSTILE, name: str = HOSTILE) -> Iterator[str]:
+    """Everything with texts and names that are these."""
+    memory = replace(memory_saying(text), handle=name)
+    before = {"text": text, "handle": name}
+    found = tuple(Cited(Citation(text), state, 1, 2, text, f"+{text}\n-{text}") for state in STATES)
+    hit = Hit(memory, 1.0, (Part(name, 1.0, text),), found)
+    shown = Shown(text, name, 1.0, text)
+    receipt = Receipt(text, 1.0, text, text, text, text, text, (shown,), (shown,), 1, 1, text)
+    backup = Backup(text, 1, 1, 1.0)
     for outcome in ("added", "linked", "confirmed", "updated", "superseded", "quarantined"):
-        told = Remembered(memory, outcome, HOSTILE, (HOSTILE,), (HOSTILE,), (HOSTILE,), 1, HOSTILE)
-        yield render.remembered(told, [(HOSTILE, HOSTILE)], page)
-    yield render.remembered_lines({"added": 1}, [(1, HOSTILE)], [(2, HOSTILE, HOSTILE)], page)
+        told = Remembered(memory, outcome, text, (text,), (text,), (text,), 1, text)
+        yield render.remembered(told, [(name, text)], page)
+    yield render.remembered_lines({"added": 1}, [(1, text)], [(2, name, text)], page)
     yield render.hits([hit], page, explain=True)
     yield render.rows([memory], page)
     yield render.card(memory, page, found)
     yield cited.stale([Stale(memory, found)], page)
     yield cited.followed([memory], page)
-    yield render.forgotten([memory], [HOSTILE], [HOSTILE], page, erased=True)
+    yield render.forgotten([memory], [text], [text], page, erased=True)
     yield render.forgotten([memory], [], [], page, erased=False)
-    yield render.history([AuditRow(HOSTILE, 1.0, HOSTILE, HOSTILE, HOSTILE, HOSTILE, None, before)], page)
+    yield render.history([AuditRow(text, 1.0, text, text, text, text, None, before)], page)
     yield render.undone([memory], "op-1", page)
-    yield render.receipts([receipt], {HOSTILE: HOSTILE}, page)
-    many = (HOSTILE, HOSTILE)
-    yield render.migrated(1, 1, "0" * 64, f"postgresql://{HOSTILE}", page)
-    yield render.project(Identity(HOSTILE, HOSTILE, HOSTILE, "git", many, (*many, "red"), HOSTILE, many, many), page)
-    yield render.stats({"store": HOSTILE, "by_kind": {HOSTILE: 1}}, page)
-    yield render.checks([Check(HOSTILE, "fail", HOSTILE, HOSTILE)], page)
-    yield render.settings([Value("a.b", HOSTILE, HOSTILE, HOSTILE)], page)
-    yield render.setting(Value("a.b", (HOSTILE,), HOSTILE, HOSTILE), page)
-    yield render.setting_written(Value("a.b", HOSTILE, HOSTILE, HOSTILE), HOSTILE, page)
+    yield render.receipts([receipt], {text: text}, page)
+    many = (text, text)
+    yield render.migrated(1, 1, "0" * 64, f"postgresql://{text}", page)
+    yield render.project(Identity(text, text, text, "git", many, (*many, "red"), text, many, many), page)
+    yield render.stats({"store": text, "by_kind": {name: 1}}, page)
+    yield render.checks([Check(name, "fail", text, text)], page)
+    yield render.settings([Value("a.b", text, text, text)], page)
+    yield render.setting(Value("a.b", (text,), text, text), page)
+    yield render.setting_written(Value("a.b", text, text, text), text, page)
     yield render.backed_up(backup, page)
-    yield render.restored(backup, HOSTILE, page)
-    yield render.failure(errors.NotFound(HOSTILE, HOSTILE), page)
-    yield render.note(HOSTILE, page)
-    yield json_text({HOSTILE: HOSTILE})
+    yield render.restored(backup, text, page)
+    yield render.failure(errors.NotFound(text, text), page)
+    yield render.note(text, page)
+    yield json_text({text: text})
 
 
 @pytest.mark.parametrize("width", [0, 40, 100])
@@ -106,9 +109,112 @@ def test_every_renderer_is_tried_with_hostile_text() -> None:
     source = Path(__file__).read_text(encoding="utf-8")
     public = [name for name, value in vars(render).items() if value.__class__ is types.FunctionType and name[0] != "_"]
     own = [name for name in public if getattr(render, name).__module__ == render.__name__]
-    texts = [name for name in own if name not in ("overview", "progress", "reindexed")]  # these show no stored text
+    texts = [
+        name for name in own if name not in ("overview", "progress", "reindexed", "more")
+    ]  # they show no stored text
     assert len(texts) > 15
     assert [name for name in texts if f"render.{name}(" not in source] == []
+
+
+WORDS = "words that a person reads, and then some more of them " * 6
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+@pytest.mark.parametrize("colour", [False, True])
+def test_no_line_is_wider_than_the_page_and_no_word_is_cut(width: int, colour: bool) -> None:
+    page = Page(width, colour=colour, now=1_800_000_000.0)
+    for text in renderings(page, WORDS, "3f9a2c"):
+        if text.startswith("{"):  # JSON is for programs
+            continue
+        folded = fold(text, page)
+        bare = re.sub(r"\x1b\[\d+m", "", folded)
+        assert [line for line in bare.splitlines() if len(line) > width] == []
+        assert folded.split() == text.split()
+
+
+def test_where_nobody_looks_lines_stay_whole() -> None:
+    assert fold("  " + WORDS, Page(0)) == "  " + WORDS
+    assert hang("head: ", WORDS, Page(0), 6) == "head: " + WORDS
+    whole = [text for text in renderings(Page(0, now=1_800_000_000.0), WORDS, "3f9a2c") if WORDS.strip() in text]
+    assert len(whole) > 15
+
+
+@pytest.mark.parametrize(
+    ("head", "indent", "lines"),
+    [
+        ("", 0, ["Snapshots are recorded with", "make snap-record"]),
+        ("* ", 2, ["* Snapshots are recorded", "  with make snap-record"]),
+        ("a head as long as: ", 4, ["a head as long as:", "    Snapshots are recorded", "    with make snap-record"]),
+        ("short head: ", 0, ["short head: Snapshots are", "recorded with make", "snap-record"]),
+    ],
+)
+def test_a_text_hangs_beside_its_head(head: str, indent: int, lines: list[str]) -> None:
+    told = hang(head, "Snapshots are recorded with make snap-record", Page(27), indent)
+    assert told.splitlines() == lines
+
+
+def test_colours_take_no_room_and_a_long_word_stays_whole() -> None:
+    page = Page(30, colour=True)
+    painted = hang(page.paint("red", "error: "), "a path follows here", page, 7)
+    assert painted == "\x1b[31merror: \x1b[0ma path follows here"
+    path = "/a/path/that/is/longer/than/the/page/is/wide"
+    assert say(f"see {path} there", Page(30), 2).splitlines() == ["  see", f"  {path}", "  there"]
+
+
+# Lists
+
+
+def a_row(**facts: Any) -> Memory:
+    text = "Requests time out after 30 seconds in the gateway, retry them with a growing backoff"
+    return replace(a_memory(text, created_at=NOW - 45 * 86_400.0), **facts)
+
+
+def test_a_list_has_narrow_columns_and_names_what_is_unusual() -> None:
+    first = a_row(handle="3f9a2c")
+    odd = a_row(
+        handle="8a3dab",
+        tier="hive",
+        kind="correction",
+        created_at=NOW - 300.0,
+        confirmed_by=(Confirmation("a", NOW, "bob"),),
+    )
+    page = Page(80, now=NOW)
+    assert render.rows([first], page) == (
+        "3f9a2c  swarm  45 d  Requests time out after 30 seconds in the gateway, retry t…"
+    )
+    assert render.rows([first, odd], page).splitlines()[1] == (
+        "8a3dab  hive   5 min  correction: Requests time out after 30 seconds in the gat…"
+    )
+
+
+def test_a_status_takes_room_only_where_one_is_not_live() -> None:
+    gone = a_row(handle="8a3dab", status="quarantined")
+    hidden = a_row(handle="5b1cfe", forgotten_at=NOW)
+    shown = render.rows([a_row(handle="3f9a2c"), gone, hidden], Page(80, now=NOW)).splitlines()
+    assert [line[:34] for line in shown] == [
+        "3f9a2c  swarm  45 d               ",
+        "8a3dab  swarm  45 d  quarantined  ",
+        "5b1cfe  swarm  45 d  forgotten    ",
+    ]
+    assert [len(line) for line in shown] == [80, 80, 80]
+
+
+def test_a_strategy_is_called_one() -> None:
+    known = a_row(handle="9b8baa", text="file-based", kind="pattern_seed", source="outcome")
+    assert render.rows([known], Page(80, now=NOW)) == "9b8baa  swarm  45 d  strategy: file-based"
+    assert "pattern_seed" not in render.card(known, Page(80, now=NOW))
+
+
+@pytest.mark.parametrize(
+    ("shown", "total", "offset", "said"),
+    [
+        (20, 70, 0, "20 of 70. The rest: --offset 20, or --limit 100"),
+        (20, 7000, 20, "21 to 40 of 7,000. The rest: --offset 40, or --limit 100"),
+        (50, None, 0, "50 of more. The rest: --offset 50, or --limit 250"),
+    ],
+)
+def test_a_list_that_stops_says_where(shown: int, total: int | None, offset: int, said: str) -> None:
+    assert render.more(shown, total, offset) == said
 
 
 def test_emoji_and_foreign_scripts_pass_whole() -> None:

@@ -21,12 +21,13 @@ from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.frozen import replace
 from swarmlore.records import Caller, Outcomes
 from swarmlore.reporting.duplicates import same
-from swarmlore.reporting.figures import Counts, Cut, MemoryFigures, Report, Silence, Standing
+from swarmlore.reporting.figures import Counts, Cut, MemoryFigures, Period, ProjectFigures, Report, Silence, Standing
 from swarmlore.reporting.gathering import plain_reason
 from swarmlore.reporting.periods import DAY_S, MOST, span_of
+from swarmlore.rules.junk import Limits, check
 from swarmlore.store.store import Store
 from swarmlore.surfaces import render_report, render_report_html
-from swarmlore.surfaces.page import Page
+from swarmlore.surfaces.page import Page, fold
 from swarmlore.surfaces.render_plots import Series, amount, bars, line
 
 SNAPSHOTS = "Snapshot tests are recorded with make snap-record and never edited by hand"
@@ -191,6 +192,35 @@ def test_growth_is_told_by_period(opened: Opened, clock: Clock) -> None:
     assert [period.live for period in told.periods] == [1, 1, 2, 1]
     assert [period.counts.added for period in told.periods] == [1, 0, 1, 0]
     assert [period.counts.ended for period in told.periods] == [0, 0, 0, 1]
+
+
+def test_a_strategy_is_no_lesson_and_counts_a_task_only_once(opened: Opened) -> None:
+    lore = opened(LEAD)
+    lesson = lore.remember(SNAPSHOTS).memory
+    facts: dict[str, Any] = {"strategy": "file-based", "applied": [lesson.id], "duration_ms": 1000}
+    for number in range(3):
+        lore.outcome(True, task=f"t{number}", errors=0, retries=0, **facts)
+    lore.outcome(False, task="t3", errors=9, retries=9, strategy="feature-based")
+    told = lore.report()
+    assert (told.standing.lessons, told.standing.raw, told.standing.strategies) == (1, 0, 2)
+    assert (told.counts.added, told.periods[-1].live) == (1, 1)
+    assert (told.counts.helped, told.counts.hurt) == (3, 0)
+    assert (told.counts.tasks_helpful, told.counts.tasks_harmful) == (3, 1)
+    assert {item.text for item in told.memories if item.strategy} == {"file-based", "feature-based"}
+    shown = render_report.report(told, Page(100, now=NOW))
+    assert "live    1 lesson, 2 strategies; 1 added" in shown
+    assert "file-based" not in shown
+    assert "feature-based" not in shown
+    assert '<span class="kind">strategy</span> file-based' in b"".join(render_report_html.lines(told)).decode()
+
+
+def test_a_worker_counts_its_own_ratings_and_knows_what_a_memory_did(opened: Opened) -> None:
+    lesson = opened(LEAD).remember(SNAPSHOTS).memory
+    for who in (ALICE, BOB, BOB):
+        opened(who).rate(lesson.id, helpful=True)
+    mine = opened(ALICE).report()
+    assert (mine.counts.helped, of(mine, lesson.id).helped) == (1, 3)
+    assert opened(LEAD).report().counts.helped == 3
 
 
 def test_looking_back_a_few_days_counts_what_happened_in_them_and_knows_the_memory_as_before(
@@ -359,6 +389,77 @@ def test_the_check_fails_where_a_limit_of_the_project_is_not_kept(run: Run, worl
     assert run("report", "--check").code == 0
 
 
+def test_a_limit_that_is_not_kept_comes_with_what_broke_it_and_what_to_do(run: Run, world: Path) -> None:
+    for name in ("importer", "exporter"):
+        run("remember", f"The {name} reads its files with the encoding latin-1")
+    for memory in run("list", "--json").json["memories"]:
+        run("rate", memory["handle"], "--harmful")
+    assert run("report", "--check").out == (
+        "  –      stale, duplicate, harmful, unused, junk: not judged, fewer than 20 lessons\n"
+        "  –      given: not judged, fewer than 20 moments\n"
+    )
+    (world / "project" / ".swarmlore.toml").write_text("[report]\nmin_lessons = 1\n", encoding="utf-8")
+    lines = run("report", "--check", "--limit", "1").out.splitlines()
+    at = lines.index("did harm, in its whole life")
+    assert lines[at + 1].endswith("(hurt 1, helped 0, shown 0)")
+    assert lines[at + 2] == "  and 1 more: --limit N, or --json"
+    assert lines[-1].startswith("hint: swarmlore curate proposes what to do; ")
+    assert "unused: never shown" not in lines
+
+
+def test_a_report_calls_a_project_by_its_name(opened: Opened) -> None:
+    lot = "0123456789abcdef" * 2
+    for project in (f"shop#{lot}", "github.com/acme/api", "github.com/other/api"):
+        opened(replace(PERSON, project=project)).remember("The gateway waits 30 seconds for an answer of the bank")
+    told = opened(replace(PERSON, project=f"shop#{lot}")).report(all_projects=True)
+    shown = render_report.report(told, Page(100, now=NOW))
+    rows = [line.split()[0] for line in shown[shown.index("by project") :].splitlines()[2:5]]
+    assert sorted(rows) == ["github.com/acme/api", "github.com/other/api", "shop"]
+    assert lot not in shown
+    mine = opened(replace(PERSON, project=f"shop#{lot}")).report()
+    assert render_report.report(mine, Page(100, now=NOW)).startswith("shop, 20")
+    assert "<title>Swarmlore report: shop</title>" in b"".join(render_report_html.lines(mine)).decode()
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 120])
+def test_nothing_of_a_report_is_wider_than_the_page(width: int) -> None:
+    days = [
+        Period(NOW - DAY_S * age, Counts(shown=10_000 + age, moments=20_000, tokens=9_999_999), 90_000)
+        for age in range(46)
+    ]
+    projects = [
+        ProjectFigures(f"github.com/acme/{name}", Standing(lessons=123_456), Counts(shown=98_765, tokens=87_654_321))
+        for name in ("shop", "a-project-with-quite-a-long-name", "another-one-whose-name-is-longer-than-others")
+    ]
+    told = Report(
+        NOW, "github.com/acme/shop", NOW - 45 * DAY_S, DAY_S, False, Standing(lessons=7), Counts(tokens=7), 3, 3, NOW
+    )
+    told = replace(
+        told, periods=tuple(days[::-1]), projects=tuple(projects), limits=check([("unused",)] * 30, 50, 0, Limits())
+    )
+    told = replace(told, silences=(Silence("prompt", "a reason of very many words that goes on and on " * 3, 7),))
+    page = Page(width, now=NOW)
+    for text in (render_report.report(told, page), render_report.check(told, page)):
+        lines = fold(text, page).splitlines()
+        if width >= 80:
+            assert [line for line in lines if len(line) > width] == []
+        assert [line for line in lines if len(line) > 80] == [] or width == 120
+    assert ("each mark a day" in render_report.report(told, page)) == (width == 120)
+
+
+def test_marks_tell_their_time(opened: Opened, clock: Clock) -> None:
+    lore = opened(LEAD)
+    lore.remember(SNAPSHOTS)
+    clock.now += 45 * DAY_S
+    lore.remember("Files of the importer are kept for a week in the archive folder")
+    first, last = render_report.day(NOW)[5:], render_report.day(clock.now)[5:]
+    narrow = render_report.report(lore.report(), Page(80, now=clock.now))
+    assert "over time, each mark the highest of 2 days\n" in narrow
+    assert f"\n           {first}{' ' * 13}{last}\n" in narrow
+    assert "2 in all, at most 1 in a day" in narrow
+    assert "over time, each mark a day\n" in render_report.report(lore.report(), Page(120, now=clock.now))
+
+
 class Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
@@ -414,6 +515,7 @@ def test_a_file_that_is_there_is_not_overwritten_unasked(run: Run, world: Path) 
     assert (reply.code, target.read_text(encoding="utf-8")) == (2, "mine")
     assert run("report", "--html", "precious.html", "--yes").code == 0
     assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert target.stat().st_mode & 0o777 == 0o600  # lessons are for their reader
 
 
 def test_the_terminal_is_safe_from_what_is_stored(store: Store, opened: Opened) -> None:

@@ -53,7 +53,7 @@ def test_a_memory_tells_its_origin_its_showings_and_what_came_of_them(open_as: O
     assert found.origin == origin
     shown = found.showings
     assert (shown.times, shown.sessions, shown.last_at, shown.cut) == (3, 2, NOW, 0)
-    assert found.outcomes == {"shown": 2, "applied": 1, "succeeded_after": 1, "failed_after": 1}
+    assert found.outcomes == {"shown": 3, "applied": 1, "succeeded_after": 1, "failed_after": 1}
     assert [change.action for change in found.changes] == ["added", "rated helpful"]
     assert {part.name for part in found.parts} >= {"feedback"}
     assert found.factor > 1
@@ -133,7 +133,7 @@ def test_the_command_says_it_in_a_few_lines(run: Run) -> None:
     assert len(lines) <= 15
     told = {line.split()[0]: line for line in lines if line.startswith("  ") and line[2] != " "}
     assert list(told) == ["from", "changed", "did", "ranks", "code", "ends"]
-    assert "cli by manual, trust 2" in told["from"]
+    assert "told by cli, trust 2" in told["from"]
     assert "never shown; rated 1 time, score 0.5" in told["did"]
     assert "feedback ×0.920" in told["ranks"]
     assert "freshness ×0.900" in told["ranks"]

@@ -12,13 +12,16 @@ from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected
 from swarmlore.formats.retractions import Retraction
 from swarmlore.frozen import frozen, replace
 from swarmlore.identity import may_change
-from swarmlore.records import LIVE_STATUSES, Caller, Draft, Memory, Rejection
+from swarmlore.records import LIVE_STATUSES, Caller, Draft, Link, Memory, Rejection
+from swarmlore.remember import Terms, add_link, decided
 from swarmlore.rules.gate import scrub_text
 from swarmlore.rules.life import REASON_CHARS, brought_back, quarantined, said_in_short, state_of
 from swarmlore.sharing.retracting import meant
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
 from swarmlore.text.similarity import normalize
+
+_SAYS = {"NOOP": "the same", "REJECT": "the opposite"}
 
 
 @frozen
@@ -32,11 +35,19 @@ class Retracted:
 class Aside:
     """What one caller puts aside and brings back."""
 
-    def __init__(self, store: Store, caller: Caller, settings: Settings, operation: Callable[[str], Operation]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        caller: Caller,
+        settings: Settings,
+        operation: Callable[[str], Operation],
+        terms: Callable[[], Terms],
+    ) -> None:
         self._store = store
         self._caller = caller
         self._settings = settings
         self._operation = operation
+        self._terms = terms
 
     def quarantine(self, memory: Memory, reason: str = "") -> Memory:
         """Hide a memory from everybody, with the reason; `restore` brings it back."""
@@ -84,12 +95,20 @@ class Aside:
         if why := self._why_not(memory):
             raise Rejected(why, 2, f"it stays where it is: swarmlore get {memory.handle}")
         after = brought_back(memory, former, act.at)
+        return self._store.perform(act, lambda act: self._bring_back(act, memory, after))
 
-        def bring(act: Operation) -> Memory:
-            self._store.accept_again(self._caller, [memory.id])
-            return self._store.revise(act, memory, after, "restored", f"from {memory.status}")
-
-        return self._store.perform(act, bring)
+    def _bring_back(self, act: Operation, memory: Memory, after: Memory) -> Memory:
+        """Restore what neither repeats nor, in profile knowledge, contradicts what was learned meanwhile; elsewhere
+        the two are linked, for somebody to decide."""
+        decision, other = decided(self._store, after, act.at, self._terms())
+        if decision is not None and other is not None and decision.operation in ("NOOP", "REJECT"):
+            hint = f"it stays where it is; forget {other.handle} first if that is the wrong one"
+            raise Rejected(f"{other.handle} says {_SAYS[decision.operation]}: {other.text[:200]}", 3, hint)
+        self._store.accept_again(self._caller, [memory.id])
+        stored = self._store.revise(act, memory, after, "restored", f"from {memory.status}")
+        if decision is not None and other is not None and decision.operation in ("DELETE", "LINK"):
+            add_link(self._store, act, Link(stored.id, other.id, "contradicts", act.at))
+        return stored
 
     def _why_not(self, memory: Memory) -> str:
         """Why the gate would not let a text in today; '' where it would."""

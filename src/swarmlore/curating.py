@@ -213,6 +213,7 @@ class Curating:
     def apply(self, numbers: Sequence[int]) -> Applied:
         """Carry out what was recommended under these numbers, all of them or none."""
         kept = {item.number: item for item in curated.read(self._home, self._whose)}
+        kept = {number: self._unapplied(item) for number, item in kept.items()}
         chosen = _chosen(numbers, kept)
         act = self._operation("curate")
         changed = self._store.perform(act, lambda act: [self._carry_out(act, item) for item in chosen])
@@ -220,6 +221,10 @@ class Curating:
         left = [replace(item, operation=act.id) if item.number in done else item for item in kept.values()]
         curated.write(self._home, self._whose, left)
         return Applied(act.id, tuple(item.number for item in chosen), tuple(changed))
+
+    def _unapplied(self, kept: Kept) -> Kept:
+        """A recommendation whose carrying out was undone waits again; whether its case is the same, its mark tells."""
+        return replace(kept, operation="") if kept.operation and self._store.was_undone(kept.operation) else kept
 
     def _carry_out(self, act: Operation, kept: Kept) -> Memory:
         finding = self._as_it_is(kept)
@@ -290,6 +295,7 @@ class Curating:
 
     def _promote(self, act: Operation, finding: Finding) -> Memory:
         """Carry a lesson to the hive on advice: it begins there as every other, and not as said by hand."""
+        self._promoting.check_allowed()
         carried = self._promoting.carry_all(act, [Promotion(finding.memories[0], "curator's advice")])
         if not carried:
             raise Conflict(

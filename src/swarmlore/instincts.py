@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound
 from swarmlore.formats.folder import Folder
-from swarmlore.formats.instincts import FILE, FOLDER, Sheet, added, changed, day, parse, removed
+from swarmlore.formats.instincts import FILE, FOLDER, Sheet, added, all_changed, changed, day, parse, removed
 from swarmlore.formats.yaml_text import MAX_BYTES, Unreadable
 from swarmlore.frozen import TYPE_CHECKING, fields, frozen, replace
 from swarmlore.records import Caller, Draft
@@ -160,12 +160,11 @@ class Instincts:
                 return Added("reinforced", after)
             fresh = replace(fresh, id=_free_id(fresh, {one.id for one in sheet.instincts}))
             against = [one for one in sheet.instincts if _speak_against(fresh.rule, one.rule)]
-            text = sheet.text
-            for one in against:
-                text = changed(parse(text), one.id, _fields(contradict(one, self._course), one))
-            _write(folder, added(parse(text), _all_fields(fresh)))
-            lowered = tuple(self._held(contradict(one, self._course)) for one in against)
-            return Added("added", self._held(fresh), lowered)
+            lowered = [contradict(one, self._course) for one in against]
+            if lowered:
+                sheet = parse(all_changed(sheet, "confidence", {one.id: one.confidence for one in lowered}))
+            _write(folder, added(sheet, _all_fields(fresh)))
+            return Added("added", self._held(fresh), tuple(map(self._held, lowered)))
 
     def reinforce(self, ref: str) -> Held:
         """Somebody confirmed it."""
@@ -206,6 +205,8 @@ class Instincts:
         if not one.promotable:
             raise InvalidInput(f"{one.instinct.id} is not ready: {self._why_not(one)}", "swarmlore instincts review")
         note = _note(one.instinct, one.confidence)
+        if why := pass_gate(Draft(note.text, source="note", title=note.title), validate=True).quarantine:
+            raise InvalidInput(f"{one.instinct.id} is no note: {why}", "say what to do, in one sentence")
         # First the note, then the mark: after a crash in between, the same note again is the one that is there.
         told = self._remember(
             note.text,
@@ -378,7 +379,8 @@ def _note(one: Instinct, confidence: float) -> NoteProposal:
     """The note for an instinct: its rule as the headline, and where it comes from."""
     category, tags = one.category or "patterns", tuple(dict.fromkeys((*one.tags, "instinct")))
     since = f" since {day(one.created_at)}" if one.created_at is not None else ""
-    told = [f"Confirmed {one.reinforcements} times{since}."] if one.reinforcements > 1 else []
+    seen = one.reinforcements - 1  # the first one made it
+    told = [f"Confirmed {seen} time{'s' if seen > 1 else ''}{since}."] if seen > 0 else []
     told += [f"Learned from: {one.source}."] if one.source else []
     text = "\n".join([one.rule.rstrip(".") + ".", *([""] if told else []), *told])
     return NoteProposal(one, one.rule[:150], category, tags[:20], confidence, text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 
@@ -10,7 +9,7 @@ from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.frozen import TYPE_CHECKING, fields, frozen, replace
 from swarmlore.records import Caller, Memory, Outcome, Session
 from swarmlore.rules.gate import scrub_value
-from swarmlore.rules.outcomes import FAILURE_MODES, NEUTRAL, credited, outcome_score, rated, verdict_of, witnessed
+from swarmlore.rules.outcomes import FAILURE_MODES, NEUTRAL, Part, credited, outcome_score, rated, verdict_of, witnessed
 from swarmlore.rules.patterns import Criterion, criteria_of
 from swarmlore.store.base import Operation
 from swarmlore.store.history import RATED
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 MAX_TEXT = 4_000  # of a summary or an evaluation
 MAX_NAME = 200  # of a task, a strategy, a path
 MAX_ITEMS = 100
+MOST = 10**15  # of milliseconds, errors or retries
 JUDGED = 2_000  # newest tasks that the weights of criteria are made of
 _TEXTS = ("summary", "evaluation")
 _NAMES = ("session", "task", "strategy", "agent")
@@ -81,6 +81,7 @@ class Learning:
                 f"helpful must be true or false, not {type(helpful).__name__}", "rate(ref, helpful=True)"
             )
         after = rated(memory, helpful, (act := self._operation("rate")).at)
+        after = replace(after, access_count=after.access_count + 1, last_accessed_at=act.at)
         return self._store.perform(act, lambda act: self._store.revise(act, memory, after, RATED[helpful]))
 
     def record(self, facts: Mapping[str, Any], resolve: Callable[[str], Memory]) -> Outcome:
@@ -105,15 +106,16 @@ class Learning:
         self, act: Operation, report: Report, named: Mapping[str, list[Memory]], strategy: Memory | None
     ) -> Outcome:
         who = replace(self._caller, agent=report.agent or self._caller.agent)
+        report = replace(report, session=self._store.session_of(who, report.session))
         session = self._store.session(who, report.session) if report.session else None
         report = _filled(report, session, act.at)
         score = outcome_score(report.success, report.duration_ms, report.errors or 0, report.retries or 0)
         verdict = verdict_of(score)
-        shown = self._store.showings(self._caller, report.session)
+        shown = self._store.showings(self._caller, report.session, "" if self._caller.leads else who.agent)
         memories = {id: memory for id in shown if (memory := self._store.get(self._caller, id)) is not None}
         used = _used(report, named, memories.values(), _cited_in(session))
         memories |= {memory.id: memory for listed in named.values() for memory in listed}
-        credited_before = self._store.was_credited(self._caller, report.session, report.task)
+        credited_before = self._store.was_credited(who, report.session, report.task)
         if verdict != NEUTRAL and not credited_before:
             for memory in memories.values():
                 self._credit(act, memory, verdict, shown.get(memory.id, {}), used)
@@ -121,17 +123,29 @@ class Learning:
         outcome = replace(outcome, told_before=credited_before)
         if strategy is not None and not credited_before:
             self._patterns.observe(act, strategy, outcome)
-        self._store.put_outcome(who, outcome)
+        self._store.put_outcome(who, outcome, act)
         return outcome
+
+    def recount(self, operation: str) -> None:
+        """Let the counters follow, where an outcome was undone or an undo of one was: part of that transaction."""
+        undone = self._store.undone(operation)
+        outcome = self._store.outcome(self._caller, undone or operation)
+        if outcome is None or outcome.told_before:
+            return
+        for id in {*outcome.shown, *outcome.cited, *outcome.applied}:
+            memory = self._store.get(self._caller, id)
+            if memory is not None:
+                part = Part(id in outcome.cited, id in outcome.applied, id not in outcome.shown)
+                self._store.count_outcomes(witnessed(memory, outcome.verdict, part, 1 if undone else -1))
 
     def _credit(self, act: Operation, memory: Memory, verdict: str, cues: Mapping[str, str], used: _Used) -> None:
         """Whoever was only shown is counted; whoever was used is rated as well, and that is audited."""
         now = self._store.get(self._caller, memory.id) or memory
-        how = {"cited": memory.id in used.cited - used.counted, "applied": memory.id in used.applied}
+        part = Part(memory.id in used.cited - used.counted, memory.id in used.applied, not cues)
         if memory.id not in used.cited | used.applied:
-            self._store.count_outcomes(witnessed(now, verdict, **how))
+            self._store.count_outcomes(witnessed(now, verdict, part))
             return
-        after = credited(now, verdict, cues, act.at, **how)
+        after = credited(now, verdict, cues, act.at, part)
         self._store.revise(act, now, after, RATED[verdict == "helpful"], "a task that used it")
 
 
@@ -140,8 +154,8 @@ def report_of(facts: Mapping[str, Any]) -> Report:
     report: Report = make(Report, facts, "outcome")
     for name in ("duration_ms", "errors", "retries"):
         value = getattr(report, name)
-        if value is not None and not (math.isfinite(value) and value >= 0):
-            raise InvalidInput(f"{name} {value} is no count", "a number from 0")
+        if value is not None and not 0 <= value <= MOST:
+            raise InvalidInput(f"{name} is no count", f"a number from 0 to {MOST}")
     if report.failure_mode:
         choose("failure mode", [report.failure_mode], FAILURE_MODES)
         if report.success:

@@ -115,8 +115,16 @@ class Life:
             where = "project" if memory.tier == "hive" else "phase"
             return Remembered(memory, "confirmed", "", reason=f"this {where} was counted already")
         reason = f"seen again in {after.confirmed_by[-1].where}"
-        stored = self._store.perform(act, lambda act: self._store.revise(act, memory, after, "confirmed", reason))
+        stored = self._store.perform(act, lambda act: self._count(act, memory.id, reason))
+        if stored is None:
+            return Remembered(memory, "confirmed", "", reason="another one has counted it meanwhile")
         return Remembered(stored, "confirmed", act.id, reason=reason)
+
+    def _count(self, act: Operation, id: str, reason: str) -> Memory | None:
+        """Count a sighting of a memory as it is now: somebody else may have done so since it was looked at."""
+        now = self._store.get(self._caller, id)
+        after = self._sighted(now, act.at) if now is not None and now.live else None
+        return self._store.revise(act, now, after, "confirmed", reason) if now is not None and after else None
 
     def _sighted(self, memory: Memory, at: float) -> Memory | None:
         if memory.tier != "hive":
@@ -128,11 +136,8 @@ class Life:
         return encountered(memory, self._caller.project, self._caller.agent, at, terms)
 
     def _shown(self, session: str) -> frozenset[str]:
-        """What this session was shown; an agent that names none means its newest."""
-        if not session and self._caller.role != "person":
-            open_ones = (item for item in self._store.sessions(self._caller, 50) if item.ended_at is None)
-            session = next((item.id for item in open_ones if item.agent == self._caller.agent), "")
-        return frozenset(self._store.showings(self._caller, session))
+        """What this session was shown."""
+        return frozenset(self._store.showings(self._caller, self._store.session_of(self._caller, session)))
 
     # Phases
 
@@ -141,6 +146,7 @@ class Life:
         act = self._operation("phase")
 
         def begin(act: Operation) -> Begun:
+            self._store.tell(act)
             phase, before = self._phases.start(act, name)
             return Begun(phase, self._finish(act, before) if before else None)
 
@@ -149,7 +155,13 @@ class Life:
     def complete_phase(self) -> Swept:
         """End the phase that goes on, and let its memories rise or leave."""
         act = self._operation("phase")
-        return self._store.perform(act, lambda act: self._finish(act, self._phases.complete(act)))
+
+        def end(act: Operation) -> Swept:
+            phase = self._phases.complete(act)
+            self._store.tell(act)
+            return self._finish(act, phase)
+
+        return self._store.perform(act, end)
 
     def follow(self) -> Swept | None:
         """Follow the plan and the calendar: what they complete by themselves is complete in nobody's name."""
@@ -190,33 +202,48 @@ class Life:
 
     def _try(self, act: Operation) -> Swept:
         scanned, fates = self._fates(act.at, ages=self._knowledge)
-        changes = tuple(Change(memory, fate.action, fate.reason) for memory, fate in fates)
-        refused = _refusal(_count_leaving(fates), scanned)
+        crowded, too_many = self._hive_over_cap(force=False) if self._knowledge else ([], "")
+        changes = tuple(Change(memory, fate.action, fate.reason) for memory, fate in (*fates, *crowded))
+        refused = _refusal(_count_leaving(fates), scanned) or too_many
         return Swept(scanned, changes, tuple(self.promoting.candidates(act.at)), refused, dry_run=True)
 
     def _sweep(self, act: Operation, *, force: bool, ages: bool, whole: bool = False) -> Swept:
         """Carry out what is due. Too much is left out or, where it is all or nothing, raised."""
-        refused = "" if force or not ages else self._foreseen_refusal()
+        refused = "" if force or not ages else self._foreseen_refusal(act.at)
         scanned, fates = self._fates(act.at, ages=ages and not refused)
         refused = refused or ("" if force else _refusal(_count_leaving(fates), scanned))
-        if refused and whole:
-            raise _TooMuch(refused)
+        crowded, too_many = self._hive_over_cap(force=force) if ages else ([], "")
+        if (refused or too_many) and whole:
+            raise _TooMuch(refused or too_many)
         if refused:
             fates = [(memory, fate) for memory, fate in fates if fate.action not in LEAVING]
-        self._store.note_refusal(self._caller, refused)
-        changes = self._carry_out(act, fates)
+        refused = refused or too_many
+        if ages:
+            self._store.note_refusal(self._caller, refused)
+        changes = self._carry_out(act, [*fates, *crowded])
         candidates = self.promoting.candidates(act.at)
         carried = self.promoting.carry_all(act, candidates)
+        if carried and self._knowledge:
+            changes += self._trim(act, "hive", self._settings.knowledge.hive_max_entries)
         changes += [Change(memory, "promoted to the hive", route) for memory, route in carried]
         proposed = tuple(candidate for candidate in candidates if candidate.waits)
         return Swept(scanned, tuple(changes), proposed, refused, operation=act.id if changes else "")
 
-    def _foreseen_refusal(self) -> str:
-        """Why a sweep would be refused, as far as that can be told without loading what would leave."""
+    def _foreseen_refusal(self, now: float) -> str:
+        """Why a sweep would be refused, where that is sure without loading what would leave: those that are not sure
+        enough to stay for ever, less those that rise above it in this very run."""
         mine = self._store.visible(self._caller, ("swarm",))
         sure = self.terms.evergreen_confidence
         leaving = sum(confidence < sure for _, _, confidence in self._outlived(mine))
-        return _refusal(leaving, self._store.count_lessons(mine))
+        scanned = self._store.count_lessons(mine)
+        if not is_too_much(leaving, scanned):
+            return ""
+        rising = sum(fate.action == "promoted" for _, fate in self._rising(mine, now))
+        return _refusal(leaving - rising, scanned)
+
+    def _rising(self, mine: Sequence[int], now: float) -> list[tuple[Memory, Fate]]:
+        looked = self._store.rising(mine, PHASES_TO_RISE, now - self.terms.promote_days * DAY_S)
+        return [(memory, fate) for memory in looked if (fate := next_step(memory, now, self.terms))]
 
     def _outlived(self, mine: Sequence[int]) -> list[tuple[int, int, float]]:
         completed = self._store.completed_phases(self._caller)
@@ -226,9 +253,7 @@ class Life:
         """How many lessons there are, and what becomes of those that something becomes of."""
         mine = self._store.visible(self._caller, ("swarm",))
         scanned = self._store.count_lessons(mine)
-        born_before = now - self.terms.promote_days * DAY_S
-        looked = self._store.rising(mine, PHASES_TO_RISE, born_before)
-        fates = {memory.id: (memory, fate) for memory in looked if (fate := next_step(memory, now, self.terms))}
+        fates = {memory.id: (memory, fate) for memory, fate in self._rising(mine, now)}
         if ages:
             promoted = {id for id, (_, fate) in fates.items() if fate.action == "promoted"}
             fates |= {id: found for id, found in self._aged(mine).items() if id not in promoted}
@@ -285,9 +310,21 @@ class Life:
         total = self._store.count_lessons(places) if places else 0
         if total <= cap or is_too_much(total - cap, total):
             return []
+        return self._store.perform(act, lambda act: self._carry_out(act, self._oldest(places, cap, total)))
+
+    def _hive_over_cap(self, *, force: bool) -> tuple[list[tuple[Memory, Fate]], str]:
+        """The lessons that the hive has too many of, and why they stay where that would be too much at once."""
+        places = self._store.visible(self._caller, ("hive",))
+        total, cap = self._store.count_lessons(places) if places else 0, self._settings.knowledge.hive_max_entries
+        if total <= cap:
+            return [], ""
+        if not force and (refused := _refusal(total - cap, total)):
+            return [], refused.replace("memories", "memories of the hive")
+        return self._oldest(places, cap, total), ""
+
+    def _oldest(self, places: Sequence[int], cap: int, total: int) -> list[tuple[Memory, Fate]]:
         fate = Fate("archived", f"the oldest of more than {cap}")
-        old = over_cap(self._store.oldest(places, total - cap), cap, total)
-        return self._store.perform(act, lambda act: self._carry_out(act, [(memory, fate) for memory in old]))
+        return [(memory, fate) for memory in over_cap(self._store.oldest(places, total - cap), cap, total)]
 
     def checks(self) -> Iterator[Check]:
         """What `doctor` says about sweeps."""

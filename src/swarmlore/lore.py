@@ -78,6 +78,7 @@ class Lore(Living):
         draft = make(Draft, {**facts, "text": text}, "remember")
         with self._changing():
             self._follow_phases()
+            session = self.store.look(lambda: self.store.session_of(self.caller, session))
             told = self.writing.remember(draft, defer=defer, session=session)
             self._let_live(told, session)
             self._keep_names()
@@ -148,7 +149,7 @@ class Lore(Living):
 
     def list(self, **filter: Any) -> tuple[Memory, ...]:
         """Visible memories, newest first; `filter` are the fields of `Filter`. Strategies are no lessons: they come
-        where a source or a kind is asked for."""
+        where a source, a kind or a status is asked for."""
         with self._looking():
             return tuple(self.store.select(self.caller, _checked(make(Filter, filter, "list"))))
 
@@ -309,6 +310,7 @@ class Lore(Living):
             return self.store.perform(act, lambda act: Undone(self._take_back(act, target), act.id))
 
     def _take_back(self, act: Operation, target: str) -> Sequence[Memory]:
+        self.learning.recount(target)
         reverted = self.store.undo(act, target)
         self.store.accept_again(self.caller, [memory.id for memory in reverted if memory.live])
         return reverted
@@ -591,5 +593,5 @@ def _checked(wanted: Filter) -> Filter:
     for name, allowed in known.items():
         if value := getattr(wanted, name):
             choose(name, [value], allowed)
-    asked = wanted.source or wanted.kind or wanted.without
+    asked = wanted.source or wanted.kind or wanted.status or wanted.without
     return wanted if asked else replace(wanted, without=STRATEGY_SOURCE)

@@ -280,7 +280,7 @@ class Parts:
     def _aside(self) -> Aside:
         from swarmlore.aside import Aside
 
-        return Aside(self.store, self.caller, self.settings, self._operation)
+        return Aside(self.store, self.caller, self.settings, self._operation, lambda: self.writing.plain_terms())
 
     @cached_property
     def recaller(self) -> Recaller:

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import Caller, Draft, Hit, Memory, Outcome, Outcomes, Part
-from swarmlore.rules.birth import in_force
+from swarmlore.rules.birth import PATTERN, in_force
 from swarmlore.rules.outcomes import HELPFUL, NEUTRAL, rated
 from swarmlore.rules.patterns import (
     DEPRECATED,
@@ -85,7 +85,7 @@ class Patterns:
         record = observed(before or Record(), outcome.verdict, outcome.success, act.at)
         against = avoid_line((known or fresh).text, record.succeeded, record.failed)
         grown = DEPRECATED if against else maturity(record.helpful, record.harmful)
-        changed = {"extra": {"pattern": carried(record)}, "status": _STATUS.get(grown, "candidate")}
+        changed = {"extra": {PATTERN: carried(record)}, "status": _STATUS.get(grown, "candidate")}
         pattern = self._keep(act, known, fresh, changed, outcome.verdict)
         if pattern.status != "quarantined":
             self._speak_against(act, pattern, against)
@@ -160,7 +160,7 @@ class Patterns:
     def all(self, now: float) -> tuple[Pattern, ...]:
         """The approaches that may be shown, best first, then those to avoid, most often failed first."""
         found = [memory for memory in self._store.about(self._caller, [ENTITY]) if in_force(memory, now)]
-        records = ((memory, record_of(memory.extra)) for memory in found)
+        records = ((memory, _record(memory)) for memory in found)
         patterns = [_pattern(memory, record, now) for memory, record in records if record is not None]
         return tuple(sorted(patterns, key=_order))
 
@@ -240,8 +240,14 @@ def _praised(item: Pattern) -> Memory:
     return replace(item.memory, text=text)
 
 
+def _record(memory: Memory) -> Record | None:
+    """The record of an approach. One that did not come from the ends of tasks is a claim, and counts for nothing."""
+    ours = memory.source == "outcome" and memory.key.startswith(KEY) and ENTITY in memory.entities
+    return record_of(memory.extra) if ours else None
+
+
 def _told(memory: Memory, now: float) -> Memory | None:
-    record = record_of(memory.extra) if ENTITY in memory.entities else None
+    record = _record(memory)
     if record is None or memory.id.startswith(AVOIDED):
         return memory
     item = _pattern(memory, record, now)

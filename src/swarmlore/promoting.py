@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from swarmlore.config import Settings
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import Caller, Draft, Link, Memory, Remembered
+from swarmlore.records import Caller, Draft, Link, Memory, Outcomes, Remembered
 from swarmlore.remember import Terms, add_link, carry_out, decided
+from swarmlore.rules.birth import in_force
 from swarmlore.rules.life import DAY_S, state_of, terms_of
 from swarmlore.rules.promotion import (
     FAST_TRACK,
@@ -36,6 +37,12 @@ ALREADY = "Lesson already exists in hive (near-duplicate)."
 MOST_AT_ONCE = 500  # lessons looked at when a phase ends; the older ones were looked at before
 START_CONFIDENCE = 0.5
 _BY_HAND: dict[str, Any] = {"confidence": 1.0, "status": "promoted"}
+# What opencode-swarm's lessons say beside their text about when and how they act.
+DIRECTIVES = frozenset(
+    "triggers required_actions forbidden_actions applies_to_agents applies_to_tools verification_checks "
+    "verification_predicate source_refs source_knowledge_ids generated_skill_slug generated_skill_path "
+    "directive_priority enforcement_mode escalation_history last_applied_at last_acknowledged_at".split()
+)
 KNOWN = ("NOOP", "UPDATE")  # the hive says it already, in these words or others
 
 
@@ -115,13 +122,13 @@ class Promoting:
 
     def promote(self, draft: Draft) -> Remembered:
         """Write a lesson into the hive because somebody says so."""
-        self._check_allowed()
+        self.check_allowed()
         where = {"tier": "hive", "source": "promotion", "category": draft.category or "process"}
         return self._place(replace(draft, **where, **_BY_HAND), None)
 
     def promote_from_swarm(self, memory: Memory) -> Remembered:
         """Carry a lesson of the project into the hive because somebody says so."""
-        self._check_allowed()
+        self.check_allowed()
         if memory.tier != "swarm" or memory.raw:
             raise InvalidInput(f"{memory.handle} is no lesson of the swarm", "swarmlore list --tier swarm shows them")
         if not memory.live:
@@ -129,6 +136,7 @@ class Promoting:
             if memory.forgotten_at is not None or memory.status not in ("archived", "quarantined"):
                 hint = f"swarmlore history {memory.handle} tells why"
             raise NotAllowed(f"memory {memory.handle} is {state_of(memory)}", hint)
+        self._check_in_force(memory)
         return self._place(replace(self._draft(memory), **_BY_HAND), memory)
 
     def share(self, memory: Memory) -> Remembered:
@@ -137,6 +145,7 @@ class Promoting:
             raise InvalidInput(
                 f"memory {memory.handle} is not private to you", "swarmlore list --tier agent shows yours"
             )
+        self._check_in_force(memory)
         if not memory.live:
             raise NotAllowed(
                 f"memory {memory.handle} is {state_of(memory)}", f"swarmlore history {memory.handle} tells why"
@@ -212,6 +221,7 @@ class Promoting:
             source="promotion",
             source_ref={"derived_from": [memory.id]},
             auto_generated=memory.auto_generated,
+            extra={name: value for name, value in memory.extra.items() if name in DIRECTIVES},
         )
 
     def _link(self, copy: Memory, origin: Memory, at: float) -> None:
@@ -219,10 +229,14 @@ class Promoting:
         add_link(self._store, Operation("", at, self._caller, "promote"), Link(copy.id, origin.id, "related", at))
 
     def _terms(self) -> Terms:
-        knowledge = self._settings.knowledge
-        return Terms(self._settings.recall.profile, knowledge.dedup_threshold)
+        return self._writing().plain_terms()
 
-    def _check_allowed(self) -> None:
+    def _check_in_force(self, memory: Memory) -> None:
+        if memory.live and not in_force(memory, self._operation("promote").at):
+            raise NotAllowed(f"memory {memory.handle} is expired", "remember it again if it still holds")
+
+    def check_allowed(self) -> None:
+        """Raise where the hive is off, or the project keeps its lessons and the caller may not decide otherwise."""
         if not self._settings.knowledge.hive_enabled:
             hint = "turn it on: swarmlore config knowledge.hive_enabled true"
             raise NotAllowed("the hive is switched off here", hint)
@@ -242,7 +256,7 @@ class Promoting:
         if not counted:
             return []
         act = replace(self._operation("remember"), id=operation)
-        reason = "learned in another project too"
+        reason = "learned again"
         return self._store.perform(
             act, lambda act: [self._store.revise(act, other, after, "confirmed", reason) for other, after in counted]
         )
@@ -267,7 +281,21 @@ class Promoting:
 
 def _fresh(at: float) -> dict[str, Any]:
     """What a shared memory begins with: nothing of what was gathered in private, and no end."""
-    return {"handle": "", "situations": (), "confirmed_by": (), "expires_at": None, "updated_at": at, "version": 1}
+    return {
+        "handle": "",
+        "situations": (),
+        "confirmed_by": (),
+        "outcomes": Outcomes(),
+        "feedback_score": 1.0,
+        "feedback_count": 0,
+        "last_validated_at": None,
+        "access_count": 0,
+        "last_accessed_at": None,
+        "expires_at": None,
+        "created_at": at,
+        "updated_at": at,
+        "version": 1,
+    }
 
 
 def _last(project: str) -> str:

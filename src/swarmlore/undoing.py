@@ -27,6 +27,9 @@ def last_undoable(store: Store, caller: Caller) -> str:
     if verb == "erase":
         hint = f"the operation before it: swarmlore undo {target}" if target else "restore a backup if you have one"
         raise Conflict("the last change was an erasure, which cannot be undone", hint)
+    if verb == "phase" and store.last_act(caller)[0] != target:
+        hint = f"the operation before it: swarmlore undo {target}" if target else "begin another: swarmlore phase start"
+        raise Conflict("the last thing you did was to begin or complete a phase, which stays", hint)
     if target:
         return target
     if last := store.last_undo(caller):

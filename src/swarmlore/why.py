@@ -83,7 +83,7 @@ def _change(row: AuditRow) -> Change:
 
 def _links(store: Store, caller: Caller, memory: Memory) -> dict[str, tuple[str, ...]]:
     """Handles of visible memories that it is linked with, by kind; the other direction is said in words."""
-    backwards = {"supersedes": "superseded by", "elaborates": "elaborated by", "promotes": "promoted as"}
+    backwards = {"supersedes": "superseded by", "elaborates": "elaborated by"}
     found: dict[str, tuple[str, ...]] = {}
     for link in store.links_of(caller, [memory.id]):
         ahead = link.source == memory.id

@@ -179,7 +179,7 @@ class Writing:
     def _store_some(
         self, chunk: list[tuple[int, Passed]], operation: Operation
     ) -> tuple[_Tally, list[tuple[int, Passed]]]:
-        tally, terms = _Tally(), self._plain_terms()
+        tally, terms = _Tally(), self.plain_terms()
         deadline = time.monotonic() + CHUNK_S
         rest = iter(chunk)
         for number, passed in rest:
@@ -268,7 +268,7 @@ class Writing:
         rows = self._embedding.rows(list(dict.fromkeys(texts)))
         return {row["text"]: row for row in rows or ()}
 
-    def _plain_terms(self) -> Terms:
+    def plain_terms(self) -> Terms:
         """The limits of [knowledge] act in its own profile only."""
         knowledge = self._settings.knowledge
         if self._profile != "knowledge":
@@ -278,7 +278,7 @@ class Writing:
 
     def _terms(self, memory: Memory, session: str) -> Terms:
         shown = frozenset(self._store.showings(self._caller, session))  # also what a compaction has taken away since
-        terms = replace(self._plain_terms(), shown=shown)
+        terms = replace(self.plain_terms(), shown=shown)
         if memory.tier == "hive":
             from swarmlore.rules.promotion import encounter_terms
 
@@ -339,7 +339,7 @@ class Writing:
     def settle(self) -> int:
         """Compare every fresh vector that still waits; returns how many did."""
         total = 0
-        while count := len(self._settle(self._plain_terms(), {})):
+        while count := len(self._settle(self.plain_terms(), {})):
             total += count
         return total
 

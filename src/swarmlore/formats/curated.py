@@ -30,7 +30,6 @@ class Kept:
     action: str
     ids: tuple[str, ...]
     mark: str
-    reason: str = ""
     text: str = ""
     by: str = ""
     operation: str = ""
@@ -66,5 +65,5 @@ def _name(whose: tuple[str, str]) -> str:
 
 
 def _kept(item: dict[str, Any]) -> Kept:
-    texts = {name: str(item[name]) for name in ("what", "action", "mark", "reason", "text", "by", "operation")}
+    texts = {name: str(item[name]) for name in ("what", "action", "mark", "text", "by", "operation")}
     return Kept(number=int(item["number"]), ids=tuple(map(str, item["ids"])), **texts)

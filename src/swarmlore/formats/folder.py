@@ -166,7 +166,7 @@ class Folder:
         temporary = f".{name}.{os.urandom(6).hex()}{TEMPORARY}"
         try:
             self._sweep(name)
-            self._write(temporary, parts, mode if found is None else stat.S_IMODE(found.st_mode))
+            self._write(temporary, parts, mode, found)
             self._rename(temporary, name)
         except OSError as error:
             self._drop(temporary)
@@ -175,9 +175,11 @@ class Folder:
             self._drop(temporary)
             raise
 
-    def _write(self, name: str, parts: Iterable[bytes], mode: int) -> None:
+    def _write(self, name: str, parts: Iterable[bytes], mode: int, before: os.stat_result | None) -> None:
         fd = os.open(name if self._fd >= 0 else self._full(name), _MAKE, mode & 0o777, **self._here())
         with os.fdopen(fd, "wb", 1 << 20) as file:
+            if before is not None and hasattr(os, "fchmod"):  # what the file had, whatever the umask is
+                os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode) & 0o777)
             for part in parts:
                 file.write(part)
             file.flush()

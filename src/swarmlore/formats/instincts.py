@@ -62,10 +62,15 @@ def parse(text: str) -> Sheet:
     items = _items(found)
     if len(items) > MOST:
         raise Unreadable(f"it has more than {MOST} instincts", "prune it by hand")
-    places, problems = [], []
+    places: list[Place] = []
+    problems, ids = [], set[str]()
     for number, item in enumerate(items):
         try:
-            places.append(Place(_instinct(item), item, number))
+            place = Place(_instinct(item), item, number)
+            if place.instinct.id in ids:  # which of the two is meant by the id, nobody can tell
+                raise ValueError(f"another instinct has the id {place.instinct.id}")
+            ids.add(place.instinct.id)
+            places.append(place)
         except ValueError as problem:
             problems.append((found.line(item.start) + 1, str(problem)))
     return Sheet(found, tuple(places), tuple(problems))
@@ -159,6 +164,18 @@ def changed(sheet: Sheet, id: str, values: Mapping[str, Any]) -> str:
         start, end, fresh = _edit(sheet, place.table, name, value)
         text = text[:start] + fresh + text[end:]
         wanted[LIST][place.number][name] = _bare(value)
+    return _checked(text, wanted)
+
+
+def all_changed(sheet: Sheet, name: str, values: Mapping[str, Any]) -> str:
+    """The text with one field of several instincts set, each by its id."""
+    text, wanted = sheet.text, plain(sheet.found.root)
+    for place in reversed(sheet.places):  # from the end: the places before a change stay where they are
+        if place.instinct.id in values:
+            value = values[place.instinct.id]
+            start, end, fresh = _edit(sheet, place.table, name, value)
+            text = text[:start] + fresh + text[end:]
+            wanted[LIST][place.number][name] = _bare(value)
     return _checked(text, wanted)
 
 

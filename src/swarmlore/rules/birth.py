@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from swarmlore.codec import iso
-from swarmlore.frozen import replace
+from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.records import Caller, Citation, Confirmation, Draft, Memory, Situation
 from swarmlore.rules.confidence import confidence_of
 
+if TYPE_CHECKING:
+    from typing import Any
+
 DAY_S = 86_400.0
+PATTERN = "pattern"  # where the memory of an approach carries its record
 # What was derived from tool output, transcripts, the web or files of others is never worth more than this.
 TRUST_CEILING = {"transcript": 1, "session_summary": 1, "import": 1, "migration": 1}
 
@@ -44,8 +48,13 @@ def birth(draft: Draft, caller: Caller, id: str, now: float, life_days: Mapping[
         auto_generated=draft.auto_generated,
         situations=situation,
         citations=tuple(item for item in draft.citations if isinstance(item, Citation)),
-        extra=dict(draft.extra),
+        extra=without_record(draft.extra),
     )
+
+
+def without_record(extra: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said beside a text, without the record of an approach: only the ends of tasks make one."""
+    return {name: value for name, value in extra.items() if name != PATTERN}
 
 
 def trust_of(draft: Draft, caller: Caller) -> int:

@@ -187,7 +187,7 @@ class _Writer:
         text = neutralise(memory.text[:_READ_CHARS], self.fence).replace("✓", "+").replace("(from:", "(from")
         text = _shorten(text, self.display_chars or KNOWLEDGE_DISPLAY_CHARS)
         foreign = memory.tier == "hive" and memory.project and memory.project != self.project
-        source = f" (from: {self._name(_last(memory.project))})" if foreign else ""
+        source = f" (from: {self._name(_short(memory.project))})" if foreign else ""
         confirmed = len(memory.confirmed_by)
         ticks = " ✓✓" if confirmed >= 3 else " ✓" if confirmed else ""
         changed = f" ({CHANGED})" if is_stale(hit.cited) else ""
@@ -196,7 +196,7 @@ class _Writer:
     def _origin(self, memory: Memory) -> str:
         who = self._name(memory.owner) or ("a person" if memory.trust >= 3 else "an agent")
         via = f" via {self._name(memory.source)}" if memory.trust <= 1 else ""
-        where = f" in {self._name(_last(memory.project))}" if memory.project not in ("", self.project) else ""
+        where = f" in {self._name(_short(memory.project))}" if memory.project not in ("", self.project) else ""
         age = f", {age_days(memory.created_at, self.now):.0f} d" if memory.created_at > 0 else ""
         return f"{who}{via}{where}{age}"
 
@@ -237,9 +237,10 @@ def _shorten(text: str, limit: int | None) -> str:
     return text if limit is None or len(text) <= limit else text[:limit] + "…"
 
 
-def _last(project: str) -> str:
-    """The short name of a project identity such as a normalised URL or a folder."""
-    return project.replace("\\", "/").rstrip("/").rpartition("/")[2]
+def _short(project: str) -> str:
+    from swarmlore.text.names import project_name  # most blocks name no other project
+
+    return project_name(project)
 
 
 def _tier(memory: Memory) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from swarmlore.frozen import replace
+from swarmlore.frozen import frozen, replace
 from swarmlore.records import Memory, Situation
 from swarmlore.text.similarity import content_words
 
@@ -46,29 +46,37 @@ def rated(memory: Memory, helpful: bool, at: float) -> Memory:
     return replace(memory, feedback_score=score, feedback_count=memory.feedback_count + 1, last_validated_at=proven)
 
 
-def witnessed(memory: Memory, verdict: str, *, cited: bool, applied: bool) -> Memory:
-    """The memory with one more task counted in which it was shown; a neutral end says nothing."""
+@frozen
+class Part:
+    """The part that a memory had in a task; `unseen` where it was used though no block is known to have shown it."""
+
+    cited: bool = False
+    applied: bool = False
+    unseen: bool = False
+
+
+def witnessed(memory: Memory, verdict: str, part: Part, times: int = 1) -> Memory:
+    """The memory with one more task counted in which it was shown, or with `times` -1 one less; a neutral end says
+    nothing. That it was shown is counted when a block gives it."""
     if verdict == NEUTRAL:
         return memory
     counted = memory.outcomes
     good = verdict == HELPFUL
-    return replace(
-        memory,
-        outcomes=replace(
-            counted,
-            shown=counted.shown + 1,
-            cited=counted.cited + cited,
-            applied=counted.applied + applied,
-            succeeded_after=counted.succeeded_after + good,
-            failed_after=counted.failed_after + (not good),
-        ),
-    )
+    added = {
+        "shown": part.unseen,
+        "cited": part.cited,
+        "applied": part.applied,
+        "succeeded_after": good,
+        "failed_after": not good,
+    }
+    grown = {name: max(0, getattr(counted, name) + times * more) for name, more in added.items()}
+    return replace(memory, outcomes=replace(counted, **grown))
 
 
-def credited(memory: Memory, verdict: str, cues: Mapping[str, str], at: float, *, cited: bool, applied: bool) -> Memory:
+def credited(memory: Memory, verdict: str, cues: Mapping[str, str], at: float, part: Part) -> Memory:
     """The memory after a task that used it: counted, rated, and with the cue it was shown for where it helped, without
     such cues where it did harm."""
-    counted = witnessed(memory, verdict, cited=cited, applied=applied)
+    counted = witnessed(memory, verdict, part)
     if verdict == NEUTRAL:
         return counted
     helped = verdict == HELPFUL

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.rules.birth import PATTERN
 from swarmlore.rules.outcomes import HARMFUL, HELPFUL
 from swarmlore.rules.ranking import age_days, recency_decay
 
@@ -126,7 +127,7 @@ def criteria_of(events: Iterable[tuple[str, str, float]], now: float) -> tuple[C
 
 def record_of(extra: Mapping[str, Any]) -> Record | None:
     """The record that a memory carries, or None. What is no count in it counts as none: files may hold anything."""
-    told = extra.get("pattern")
+    told = extra.get(PATTERN)
     if not isinstance(told, Mapping):
         return None
     helpful, harmful, at, succeeded, failed = (_count(told.get(name)) for name in _COUNTS)
@@ -141,4 +142,4 @@ def carried(record: Record) -> dict[str, Any]:
 
 def _count(value: Any) -> float:
     number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
-    return float(number) if math.isfinite(number) and 0 <= number < 1e12 else 0.0
+    return float(number) if 0 <= number < 1e12 else 0.0

@@ -10,7 +10,7 @@ import math
 
 from swarmlore.frozen import frozen
 from swarmlore.records import Memory, Part
-from swarmlore.rules.ranking import Scored, age_days, proven_at
+from swarmlore.rules.ranking import Scored, age_days, proven_at, times
 
 TOGETHER = 0.30
 RECENCY_HALF_LIFE_DAYS = 180.0
@@ -94,7 +94,7 @@ def _confidence(memory: Memory, weight: float) -> Part:
 def _feedback(memory: Memory, weight: float) -> Part:
     """One harmful rating (× .5) takes the whole weight; seven helpful ones (× 1.1 each) earn it."""
     direction = math.log2(memory.feedback_score) if memory.feedback_score > 0 else -1.0
-    return _moved("feedback", direction, weight, f"rated {memory.feedback_count} times")
+    return _moved("feedback", direction, weight, f"rated {times(memory.feedback_count)}")
 
 
 def _utility(memory: Memory, weight: float) -> Part:
@@ -112,4 +112,4 @@ def _recency(memory: Memory, now: float, weight: float) -> Part:
 
 def _access(memory: Memory, weight: float) -> Part:
     reads = max(0, memory.access_count)
-    return _moved("access", reads / (reads + ACCESS_HALF_WAY), weight, f"read {reads} times")
+    return _moved("access", reads / (reads + ACCESS_HALF_WAY), weight, f"read {times(reads)}")

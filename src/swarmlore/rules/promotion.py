@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FAST_TRACK = "hive-fast-track"
 POLICIES = ("never", "propose", "auto")
 PROJECTS_TO_RISE = 3
+READ_CHARS = 2_000  # of a lesson: only its first sentence goes to the hive, and the patterns are slow on more
 LEAST_NAME = 3  # characters of a project's name that can be recognised in a text
 _FOREIGN_SOURCES = ("import", "migration")
 
@@ -78,7 +79,7 @@ def why_ask(memory: Memory, project_names: Iterable[str], *, arrived: bool) -> s
 
 def names_project(memory: Memory, project_names: Iterable[str] = ()) -> str:
     """What in a lesson belongs to one project; '' where nothing does."""
-    text = f"{memory.title} {memory.text}"
+    text = f"{memory.title} {memory.text}"[:READ_CHARS]
     if entities := (*memory.entities, *entities_from_text(text)):
         return f"it names {entities[0]}"
     if memory.citations:

@@ -127,6 +127,10 @@ def lane_score(
     return Scored(math.prod(part.value for part in parts), tuple(parts))
 
 
+def times(count: int) -> str:
+    return f"{count} time" if count == 1 else f"{count} times"
+
+
 # --- swarm
 
 
@@ -138,7 +142,7 @@ def swarm_score(memory: Memory, similarity: float, now: float, settings: SwarmRa
     parts = (
         Part("similarity", similarity),
         Part("decay", decay, f"half-life {settings.half_life_days:g} days"),
-        Part("access", boost, f"read {memory.access_count} times"),
+        Part("access", boost, f"read {times(memory.access_count)}"),
     )
     return Scored(similarity * decay * boost, parts)
 

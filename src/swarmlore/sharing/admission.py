@@ -16,6 +16,7 @@ from swarmlore.formats.knowledge import outcomes_of
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.identity import may_change
 from swarmlore.records import Caller, Citation, Confirmation, Draft, Memory, Situation
+from swarmlore.rules.birth import without_record
 from swarmlore.rules.gate import GateRejection, pass_gate, scrub_text
 from swarmlore.rules.merge import QUARANTINE, Version, applied, merge, ordered, published, settled
 from swarmlore.store.base import Operation
@@ -113,7 +114,7 @@ class Admission:
         knowledge = self._settings.knowledge
         passed = pass_gate(_draft(memory), profile=self._settings.recall.profile, validate=knowledge.validation_enabled)
         clean = {name: getattr(passed.draft, name) for name in _FROM_GATE}
-        clean["extra"] = _scrubbed_value(memory.extra)
+        clean["extra"] = without_record(_scrubbed_value(memory.extra))
         if any(getattr(memory, name) != value for name, value in clean.items()):
             memory = ordered(replace(memory, **clean))
         if passed.quarantine and memory.status != "quarantined":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
 from hashlib import blake2b
 
@@ -108,6 +108,7 @@ class _Import:
         self._position, self._line, self._resumed = state.position, state.line, state.line
         self._counts = {**nothing(), **state.counts}
         self._hidden_by: dict[str, int] = {}
+        self._legacy_ids: dict[str, str] = {}
         self._rejected: list[Rejection] = []
         self._revived: set[str] = set()
         self._refusals: list[tuple[int, str]] = []
@@ -195,11 +196,19 @@ class _Import:
 
     def _met(self, chunk: list[tuple[Line, Version]]) -> tuple[list[tuple[Line, Version]], dict[str, Memory]]:
         """A chunk with the rows that have its ids; old rows whose id is taken have one of their own then."""
-        rows, _ = self._door.known([version.memory.id for _, version in chunk])
+        rows, elsewhere = self._door.known([version.memory.id for _, version in chunk])
         if self._legacy:
-            chunk = [(line, _renamed(version) if _is_other(rows, version) else version) for line, version in chunk]
+            chunk = [(line, self._with_own_id(version, rows, elsewhere)) for line, version in chunk]
             rows, _ = self._door.known([version.memory.id for _, version in chunk])
         return chunk, rows
+
+    def _with_own_id(self, version: Version, rows: Mapping[str, Memory], elsewhere: Container[str]) -> Version:
+        """An old row whose id means another lesson, here or further up in the file, gets one of its own."""
+        memory = version.memory
+        before = self._legacy_ids.setdefault(memory.id, memory.text)
+        if before != memory.text or memory.id in elsewhere or _is_other(rows, version):
+            return replace(version, memory=replace(memory, id=derived_id(memory.tier, memory.text)))
+        return version
 
     def _is_known(self, local: Memory | None, version: Version) -> bool:
         if local is None or local.raw:
@@ -335,12 +344,6 @@ def from_legacy(obj: Mapping[str, Any]) -> dict[str, Any]:
 def _is_other(rows: Mapping[str, Memory], version: Version) -> bool:
     local = rows.get(version.memory.id)
     return local is not None and local.text != version.memory.text
-
-
-def _renamed(version: Version) -> Version:
-    """An old row whose id means another lesson here gets one of its own."""
-    memory = version.memory
-    return replace(version, memory=replace(memory, id=derived_id(memory.tier, memory.text)))
 
 
 def _source(file: BinaryIO, kind: str, project: str) -> str:

@@ -190,6 +190,10 @@ class StoreBase:
             before=former,
         )
 
+    def tell(self, operation: Operation) -> None:
+        """Write down that somebody acts, also where no memory changes by it."""
+        self._tell(operation)
+
     def _tell(self, operation: Operation) -> None:
         if operation.id == self._told:
             return

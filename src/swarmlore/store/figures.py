@@ -51,7 +51,8 @@ class Figures:
 
     def moments(self, since: float, start: float, length: float) -> list[Row]:
         """project, period, trigger, reason, given, moments, tokens, last time."""
-        return self._store.ask("moments_by_period", since=since, start=start, length=length, **self._sight)
+        span = {"since": since, "start": start, "length": length, "partitions": self.partitions}
+        return self._store.ask("moments_by_period", **span, **self._sight)
 
     def showings(self, since: float, start: float, length: float) -> list[Row]:
         """memory, project, period, times, tokens, last time."""

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 # Counters go on counting whatever happens to the content; an undo leaves them alone.
 _COUNTERS = (
     *("access_count", "last_accessed_at", "feedback_score", "feedback_count", "last_validated_at", "outcomes"),
-    "encounter_score",
 )
 # How a rating is called in the history. It changes no content: it stands in the way of no other undo.
 RATED = {True: "rated helpful", False: "rated harmful"}
@@ -118,12 +117,22 @@ class History(Memories):
     def undo(self, operation: Operation, target: str) -> list[Memory]:
         """Take back one operation, whole, or refuse and change nothing. An undo can be undone too."""
         undoes = self._check_undoable(operation.caller, target)
+        self._tell(operation)  # also where it changes no memory: it can be undone in its turn
         reverted = [self._revert(operation, *change) for change in self._changes_of(target)]
         self.ask("delete_links_of_operation", operation=target)
         self.ask("mark_undone", id=target, undone_by=operation.id)
         if undoes:  # what had been taken back counts again
             self.ask("mark_undone", id=undoes, undone_by="")
         return reverted
+
+    def undone(self, operation: str) -> str:
+        """What an operation took back, if it is an undo; else ''."""
+        rows = self.ask("get_operation", id=operation)
+        return str(rows[0][6]) if rows else ""
+
+    def was_undone(self, operation: str) -> bool:
+        rows = self.ask("get_operation", id=operation)
+        return bool(rows and rows[0][7])
 
     def _changes_of(self, target: str) -> list[tuple[str, str, int, str | None]]:
         """Each memory an operation touched, once: its last action and audit row there, and what it was before."""

@@ -21,7 +21,7 @@ SEEN_S = 14 * 86_400.0  # how long an event is known; a spool that is older is n
 _OUTCOME = ("id", "at", "session", "task", "score", "verdict")
 _TOLD = (
     *("duration_ms", "errors", "retries", "files", "summary", "evaluation", "strategy", "criteria", "failure_mode"),
-    *("cited", "applied", "shown"),
+    *("cited", "applied", "shown", "told_before"),
 )
 
 
@@ -62,6 +62,14 @@ class Journal(Search):
         rows = self.ask("get_session", project=caller.project, agent=caller.agent, id=id)
         return _session(rows[0]) if rows else None
 
+    def session_of(self, caller: Caller, named: str = "") -> str:
+        """The session that a caller acts in: the named one, or, for an agent that names none, its newest open one."""
+        if named or caller.role == "person" or not caller.agent:
+            return named
+        self.act_for(caller)
+        rows = self.ask("open_session_of", projects=self.names_of(caller.project), agent=caller.agent)
+        return str(rows[0][0]) if rows else ""
+
     def sessions(self, caller: Caller, limit: int = 20) -> list[Session]:
         """The caller's own sessions; a lead or a person sees the project's."""
         found = self.ask("list_sessions", **self._whose(caller), limit=limit)
@@ -98,6 +106,8 @@ class Journal(Search):
         values = {name: getattr(receipt, name) for name in names}
         with self.engine.writing(durable=False):
             seq = self.ask("add_receipt", **values, project=caller.project, agent=caller.agent)[0][0]
+            if receipt.shown:
+                self.ask("count_shown", ids=[item.memory for item in receipt.shown])
             items = [(item, 0) for item in receipt.shown] + [(item, 1) for item in receipt.cut]
             self.ask_many(
                 "add_receipt_item",
@@ -137,16 +147,17 @@ class Journal(Search):
         self.act_for(caller)
         return frozenset(str(row[0]) for row in self.ask("shown_in_session", project=caller.project, session=session))
 
-    def showings(self, caller: Caller, session: str) -> dict[str, dict[str, str]]:
-        """What was shown in a whole session: by memory, the cues it was shown for and their triggers."""
+    def showings(self, caller: Caller, session: str, agent: str = "") -> dict[str, dict[str, str]]:
+        """What was shown in a whole session, or in it to one agent and those it started: by memory, the cues it was
+        shown for and their triggers."""
         if not session:
             return {}
         self.act_for(caller)
         found: dict[str, dict[str, str]] = {}
-        for id, cue, trigger in self.ask(
-            "showings_in_session", projects=self.names_of(caller.project), session=session
-        ):
-            found.setdefault(str(id), {})[str(cue)] = str(trigger)
+        rows = self.ask("showings_in_session", projects=self.names_of(caller.project), session=session)
+        for id, cue, trigger, whose in rows:
+            if not agent or str(whose).partition("/")[0] == agent.partition("/")[0]:
+                found.setdefault(str(id), {})[str(cue)] = str(trigger)
         return found
 
     def showings_of(self, caller: Caller, id: str) -> Showings:
@@ -159,8 +170,9 @@ class Journal(Search):
         self.act_for(caller)
         return {str(row[0]) for row in self.ask("shown_among", ids=list(ids))} if ids else set()
 
-    def put_outcome(self, caller: Caller, outcome: Outcome) -> None:
+    def put_outcome(self, caller: Caller, outcome: Outcome, operation: Operation) -> None:
         """Record how a task ended; part of the transaction that credits memories with it."""
+        self._tell(operation)
         values = {name: getattr(outcome, name) for name in _OUTCOME}
         more = json.dumps({name: getattr(outcome, name) for name in _TOLD}, ensure_ascii=False)
         who = {"project": caller.project, "agent": caller.agent}
@@ -171,6 +183,11 @@ class Journal(Search):
         found = self.ask("list_outcomes", **self._whose(caller), session=session, limit=limit)
         return [_outcome(row) for row in found]
 
+    def outcome(self, caller: Caller, id: str) -> Outcome | None:
+        """How the task ended that an operation told of, as far as the caller may know."""
+        found = self.ask("get_outcome", **self._whose(caller), id=id)
+        return _outcome(found[0]) if found else None
+
     def strategies(self, caller: Caller) -> list[str]:
         """The names of approaches in the outcomes that the caller may see."""
         return [str(row[0]) for row in self.ask("strategies_told", **self._whose(caller)) if row[0]]
@@ -180,9 +197,9 @@ class Journal(Search):
         self.ask("erase_strategy", **self._whose(caller), strategy=strategy)
 
     def was_credited(self, caller: Caller, session: str, task: str) -> bool:
-        """Whether the memories of a session were credited with this task already."""
-        projects = self.names_of(caller.project)
-        return bool(session and self.ask("outcome_credited", projects=projects, session=session, task=task))
+        """Whether the memories of a session were credited with this task already; without names nobody knows."""
+        whose = {"projects": self.names_of(caller.project), "agent": caller.agent}
+        return bool((session or task) and self.ask("outcome_credited", **whose, session=session, task=task))
 
     def count_outcomes(self, memory: Memory) -> None:
         """Store the counters of a memory. Not audited, and no new version of it."""

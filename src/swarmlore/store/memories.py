@@ -31,8 +31,8 @@ SHINGLE_LOOK = 20  # newest rows looked at per shared shingle: a phrase in more 
 
 @frozen
 class Filter:
-    """What `list` keeps. Empty means any; status '' means live, 'any' everything, 'forgotten' the hidden ones. `without`
-    is a source that is left out."""
+    """What `list` keeps. Empty means any; status '' means live, 'any' everything, 'forgotten' the hidden ones;
+    `without` is a source that is left out."""
 
     tier: str = ""
     kind: str = ""

@@ -107,7 +107,7 @@ def amount(value: float) -> str:
 
 
 def many(count: int, one: str, more: str = "") -> str:
-    return f"{count} {one if count == 1 else more or one + 's'}"
+    return f"{count:,} {one if count == 1 else more or one + 's'}"
 
 
 # Lines

@@ -242,8 +242,8 @@ def more(shown: int, total: int | None, offset: int) -> str:
     """What `list` says where it stopped before the end; the total is not always known."""
     last = offset + shown
     which = f"{offset + 1} to {last}" if offset else f"{last}"
-    told = f"{which} of {total:,}" if total is not None else f"{which}, and there are more"
-    return f"{told}. To see them: --offset {last}, or --limit {max(100, 5 * shown)}"
+    told = f"{which} of {total:,}" if total is not None else f"{which} of more"
+    return f"{told}. The rest: --offset {last}, or --limit {max(100, 5 * shown)}"
 
 
 def card(memory: Memory, page: Page, cited: Sequence[Cited] = ()) -> str:
@@ -347,7 +347,7 @@ def undone(reverted: Sequence[Memory], operation: str, page: Page) -> str:
     lines = [f"Took it back: {many(len(reverted), 'memory', 'memories')} changed."]
     for memory in reverted:
         head = f"  {_handle(memory, page)}  {page.paint('dim', clean(_status(memory)))}  "
-        lines.append(hang(head, one_line(memory.text, 80), page, 4))
+        lines.append(hang(head, one_line(memory.text, 80), page, len(memory.handle) + 4))
     lines.append(say(f"To bring it back: swarmlore undo {operation}", page, style="dim"))
     return "\n".join(lines)
 

@@ -23,8 +23,9 @@ _ACTIONS = {
 }
 _COLOURS = {"contradiction": "red", "low utility": "red", "stale": "yellow", "ready for the hive": "green"}
 _REASON_ROOM = 200
+PERSON_TRUST = 3
 _DOORS = {
-    "manual": "typed by",
+    "manual": "told by",
     "knowledge_add": "told by",
     "inject": "injected by",
     "learned_comment": "from a comment of",
@@ -133,7 +134,8 @@ def _origin(found: Why, page: Page) -> str:
         for name in ("session", "task", "bead", "path", "file")
         if name in origin
     )
-    said = f"{_DOORS[memory.source]} {who}" if memory.source in _DOORS else f"{who} by {clean(memory.source)}"
+    door = "typed by" if memory.trust >= PERSON_TRUST and memory.source == "manual" else _DOORS.get(memory.source)
+    said = f"{door} {who}" if door else f"{who} by {clean(memory.source)}"
     told = [said, f"trust {memory.trust}", when(memory.created_at, page.now)]
     return ", ".join([*told, where] if where else told)
 

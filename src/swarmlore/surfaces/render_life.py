@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import Memory, Remembered
 from swarmlore.surfaces.page import Page, ago, clean, hang, many, one_line
+from swarmlore.text.names import place_name
 
 if TYPE_CHECKING:
     from swarmlore.life import Begun, Change, Swept
@@ -41,13 +42,23 @@ def phase(now: Phase, before: Sequence[Phase], page: Page) -> str:
     if now.kind == "day" and now.number:
         words["day"] = "between phases: what is seen now counts for the last one"
     about = [words[now.kind], *([f"began {ago(now.started_at, page.now)}"] if now.started_at else [])]
-    lines = [page.paint("bold", clean(now.name)) + "  " + page.paint("dim", ", ".join(about))]
+    lines = [
+        page.paint("bold", _name(now))
+        + "  "
+        + page.paint("dim", ", ".join(about))
+    ]
     past = [item for item in before if item.completed_at is not None]
     return "\n".join([*lines, *(_past(item, page) for item in past[:PAST])])
 
 
+def _name(item: Phase) -> str:
+    return clean(place_name(item.name) if item.kind == "day" else item.name)
+
+
 def _past(item: Phase, page: Page) -> str:
-    return f"  {clean(item.name)}  " + page.paint("dim", f"complete {ago(item.completed_at or 0.0, page.now)}")
+    return f"  {_name(item)}  " + page.paint(
+        "dim", f"complete {ago(item.completed_at or 0.0, page.now)}"
+    )
 
 
 def swept(done: Swept, page: Page) -> str:

@@ -145,8 +145,10 @@ def _bar(x: float, step: float, scale: _Scale, low: float, high: float, colour: 
 
 def _dates(dates: Sequence[str], step: float) -> str:
     each = max(1, math.ceil(len(dates) / _DATES))
+    # A narrow page shows every other date, and larger.
     return "".join(
-        f'<text class="tick" x="{LEFT + (number + 0.5) * step:.1f}" y="{HEIGHT - 7}" text-anchor="middle">'
+        f'<text class="tick date{" other" if number // each % 2 else ""}" x="{LEFT + (number + 0.5) * step:.1f}" '
+        f'y="{HEIGHT - 7}" text-anchor="middle">'
         f"{escape(dates[number])}</text>"
         for number in range(0, len(dates), each)
         if LEFT + (number + 0.5) * step < WIDTH - 24

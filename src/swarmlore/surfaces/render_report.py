@@ -303,9 +303,9 @@ def _limit(limit: Limit, page: Page) -> str:
 
 
 def _unjudged(names: Sequence[str], note: str, page: Page) -> str:
-    return hang(f"  {page.paint('dim', '–')}      ", f"{', '.join(names)}: {unjudged(note)}", page, 9)
+    return hang(f"  {page.paint('dim', '–')}      ", f"{', '.join(names)}: not judged, {why_unjudged(note)}", page, 9)
 
 
-def unjudged(note: str) -> str:
-    """Why something is not judged."""
-    return f"not judged, {note.removesuffix(' are not judged')}"
+def why_unjudged(note: str) -> str:
+    """The reason in the note of a limit that is not judged."""
+    return note.removesuffix(" are not judged")

@@ -12,7 +12,7 @@ from html import escape
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.page import ago, clean, many
 from swarmlore.surfaces.render_plots import Series, amount, bars, line, share, spark
-from swarmlore.surfaces.render_report import day, groups, names_of, part_of, percent, period_name, unjudged, whose
+from swarmlore.surfaces.render_report import day, groups, names_of, part_of, percent, period_name, whose, why_unjudged
 from swarmlore.surfaces.report_style import STYLE
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ def _tiles(found: Report) -> str:
     tiles = (
         ("lessons live", amount(standing.lessons), f"{counts.added:,} added, {counts.ended:,} ended"),
         ("moments given", given, f"{counts.given:,} of {counts.moments:,}, {last}"),
-        ("shown", amount(counts.shown), f"{standing.never_shown:,} lessons never"),
+        ("shown", amount(counts.shown), f"{many(standing.never_shown, 'lesson')} never"),
         ("cited or applied", amount(counts.used), f"helped {counts.helped:,}, did harm {counts.hurt:,}"),
         ("tokens spent", amount(counts.tokens), f"{part_of(counts.tokens, counts.given):,.0f} a block"),
-        ("junk", junk, f"{standing.junk:,} of {standing.lessons:,} lessons"),
+        ("junk", junk, f"{standing.junk:,} of {many(standing.lessons, 'lesson')}"),
     )
     cells = "".join(
         f'<div class="tile"><span>{name}</span><b>{value}</b><small>{_text(about)}</small></div>'
@@ -73,7 +73,7 @@ def _limits(limits: Sequence[Limit]) -> str:
         f"<tr><td>{_mark(limit)}</td><td>{limit.name}</td>"
         f'<td class="n">{limit.count:,} of {limit.of:,}</td><td class="n">{percent(limit.share)}</td>'
         f'<td class="n">{"≥" if limit.name == "given" else "≤"} {100 * limit.limit:g} %</td>'
-        f'<td class="below"><code>{limit.setting}</code> {_text(unjudged(limit.note) if limit.note else "")}</td></tr>'
+        f'<td class="below"><code>{limit.setting}</code> {_text(why_unjudged(limit.note))}</td></tr>'
         for limit in limits
     )
     head = _head("", "what", "count|n", "share|n", "limit|n", "setting")
@@ -183,7 +183,7 @@ def _all(found: Report) -> str:
     more = len(found.memories) - MOST_ROWS
     note = f"<p class='more'>and {more:,} older ones: swarmlore report --json lists all</p>" if more > 0 else ""
     table = f"<table class='lessons cards'>{_head(*heads)}{rows}</table>{note}"
-    summary = f"<summary>All {len(found.memories):,} memories, newest first</summary>"
+    summary = f"<summary>All of {many(len(found.memories), 'memory', 'memories')}, newest first</summary>"
     return f'<section><details>{summary}<div class="wide">{table}</div></details></section>'
 
 

@@ -58,8 +58,10 @@ footer{margin-top:40px;font-size:13px}
 .none,.kind{color:var(--dim)}
 .kind{font-size:13px}
 @media (max-width:640px){
-.plot{overflow:visible}
+.plot{overflow:visible;margin-bottom:10px}
 .tick{font-size:19px}
+.date{transform:translateY(10px)}
+.other{display:none}
 .text,.about{min-width:0}
 th.drawn,td.drawn{display:none}
 .stacked thead,.cards thead{display:none}

@@ -185,7 +185,8 @@ SELECT id, at, verb, by, project, reason, undoes, undone_by FROM operation WHERE
 
 -- name: last_operation
 SELECT id FROM operation WHERE by = :by AND project IN (:list:projects) AND undone_by = '' AND undoes = ''
-  AND verb NOT IN ('erase', 'settle', 'outcome') AND NOT EXISTS (
+  AND verb NOT IN ('erase', 'settle', 'outcome')
+  AND (verb <> 'phase' OR EXISTS (SELECT 1 FROM audit WHERE audit.operation = operation.id)) AND NOT EXISTS (
     SELECT 1 FROM audit LEFT JOIN memory ON memory.id = audit.memory
     WHERE audit.operation = operation.id AND memory.id IS NULL
   )
@@ -275,6 +276,10 @@ WHERE project = :project AND agent = :agent AND id = :id
 SELECT id, client, project, agent, started_at, ended_at, cwd, extra FROM session
 WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) ORDER BY started_at DESC LIMIT :limit
 
+-- name: open_session_of
+SELECT id FROM session WHERE project IN (:list:projects) AND agent = :agent AND ended_at IS NULL
+ORDER BY started_at DESC LIMIT 1
+
 -- name: clients_seen
 SELECT client, count(*), max(started_at) FROM session WHERE client <> '' GROUP BY client
 
@@ -313,7 +318,7 @@ WHERE receipt.project = :project AND receipt.session = :session AND receipt_item
   ), 0)
 
 -- name: showings_in_session
-SELECT receipt_item.memory, receipt.cue, receipt.trigger
+SELECT receipt_item.memory, receipt.cue, receipt.trigger, receipt.agent
 FROM receipt_item JOIN receipt ON receipt.seq = receipt_item.receipt_seq
 WHERE receipt.project IN (:list:projects) AND receipt.session = :session AND receipt_item.cut = 0
 ORDER BY receipt.seq, receipt_item.place
@@ -340,9 +345,13 @@ SELECT id, at, project, agent, session, task, success, score, verdict, more FROM
 WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) AND (session = :session OR :session = '')
 ORDER BY seq DESC LIMIT :limit
 
+-- name: get_outcome
+SELECT id, at, project, agent, session, task, success, score, verdict, more FROM outcome
+WHERE id = :id AND project IN (:list:projects) AND (agent = :agent OR :every = 1)
+
 -- name: outcome_credited
-SELECT 1 FROM outcome WHERE project IN (:list:projects) AND session = :session AND task = :task
-  AND verdict <> 'neutral'
+SELECT 1 FROM outcome WHERE project IN (:list:projects) AND agent = :agent AND session = :session AND task = :task
+  AND verdict <> 'neutral' AND more NOT LIKE '%"told_before": true%'
   AND NOT EXISTS (SELECT 1 FROM operation WHERE operation.id = outcome.id AND operation.undone_by <> '') LIMIT 1
 
 -- name: erase_receipt_items
@@ -661,12 +670,20 @@ SELECT seq, id, handle, partition, project, tier, kind, source, status, created_
     forgotten_at, expires_at, title, substr(text, 1, 400), more
 FROM memory WHERE partition IN (:list:partitions) AND seq > :after ORDER BY seq LIMIT :limit
 
+-- What was given to another agent from its private memories alone is nobody else's to count.
 -- name: moments_by_period
-SELECT project, floor((at - :start) / :length), trigger, reason,
-    CASE WHEN EXISTS (SELECT 1 FROM receipt_item WHERE receipt_seq = receipt.seq AND cut = 0) THEN 1 ELSE 0 END,
-    count(*), sum(tokens), max(at)
-FROM receipt
+SELECT project, floor((at - :start) / :length), trigger, reason, CASE WHEN seen > 0 THEN 1 ELSE 0 END,
+    count(*), sum(CASE WHEN seen > 0 THEN tokens * 1.0 * seen / given ELSE 0 END), max(at)
+FROM (
+    SELECT receipt.project, receipt.at, receipt.trigger, receipt.reason, receipt.tokens, receipt.agent, (
+        SELECT count(*) FROM receipt_item WHERE receipt_seq = receipt.seq AND cut = 0
+    ) AS given, (
+        SELECT count(*) FROM receipt_item JOIN memory ON memory.id = receipt_item.memory
+        WHERE receipt_seq = receipt.seq AND cut = 0 AND memory.partition IN (:list:partitions)
+    ) AS seen FROM receipt
+) AS moment
 WHERE at >= :since AND (project IN (:list:projects) OR :wide = 1) AND (agent = :agent OR :every = 1)
+  AND (given = 0 OR seen > 0)
 GROUP BY 1, 2, 3, 4, 5
 
 -- name: showings_by_period

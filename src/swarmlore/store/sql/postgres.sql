@@ -209,3 +209,8 @@ WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1)
 -- name: erase_strategy
 UPDATE outcome SET more = jsonb_set(more::JSONB, '{strategy}', '""')::TEXT
 WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) AND more::JSONB ->> 'strategy' = :strategy
+
+-- name: count_shown
+UPDATE memory SET more = jsonb_set(more::JSONB, '{outcomes}', coalesce(more::JSONB -> 'outcomes', '{}') ||
+    jsonb_build_object('shown', coalesce((more::JSONB -> 'outcomes' ->> 'shown')::INTEGER, 0) + 1))::TEXT
+WHERE id IN (:list:ids)

@@ -134,3 +134,7 @@ WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1)
 -- name: erase_strategy
 UPDATE outcome SET more = json_set(more, '$.strategy', '')
 WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) AND json_extract(more, '$.strategy') = :strategy
+
+-- name: count_shown
+UPDATE memory SET more = json_set(more, '$.outcomes.shown', coalesce(json_extract(more, '$.outcomes.shown'), 0) + 1)
+WHERE id IN (:list:ids)

@@ -6,7 +6,7 @@ import argparse
 
 from swarmlore.surfaces.cli.desk import Desk
 
-EXAMPLES = ("swarmlore merge-driver base.jsonl ours.jsonl theirs.jsonl .swarm/knowledge.jsonl",)
+EXAMPLES = ("swarmlore merge-driver base ours theirs .swarm/knowledge.jsonl",)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

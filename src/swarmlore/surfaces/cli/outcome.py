@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "swarmlore outcome --success --duration-ms 180000 --errors 1",
-    'swarmlore outcome --failed --session 0190-abcd --failure-mode timeout --summary "the deploy never came up"',
+    'swarmlore outcome --failed --failure-mode timeout --summary "it never came up"',
     "swarmlore outcome --success --applied 3f9a2c --strategy feature-based",
 )
 

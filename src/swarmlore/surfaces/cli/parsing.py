@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 HELP_WIDTH = 100  # where nobody looks
+LONGEST_NUMBER = 18  # digits that are looked at; no option takes so many
 UNKNOWN = "unrecognized arguments: "  # as argparse says it
 WITH_VALUE = ("--home", "--project")
 _PROJECT: dict[str, Any] = {"metavar": "PATH", "help": "work as if from this folder"}
@@ -24,14 +25,26 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 class Parser(argparse.ArgumentParser):
     """Errors are ours to word; argparse would print and leave."""
 
+    _words: Sequence[str] = ()
+
     def error(self, message: str) -> NoReturn:
         problem, _, choices = message.partition(" (choose from ")
         if choices:
             allowed = choices.rstrip(")").replace("'", "").split(", ")
             raise InvalidInput(problem, choices_hint(problem.rpartition(": ")[2].strip("'"), allowed))
-        strange = problem.partition(UNKNOWN)[2].split()
-        flag = next((word for word in strange if word.startswith("-")), "")
-        raise InvalidInput(problem, flag_meant(flag, self._option_string_actions) or f"see: {self.prog} --help")
+        strange = problem.partition(UNKNOWN)[2].split() or self._words
+        flag = next((word for word in strange if self._is_unknown(word)), "")
+        named = [word for word in problem.split() if word in self._option_string_actions]
+        hint = flag_meant(flag, named) or flag_meant(flag, self._option_string_actions)
+        raise InvalidInput(problem, hint or f"see: {self.prog} --help")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Remembers the words: where something is missing, a mistyped option among them is probably why."""
+        self._words = list(args or ())
+        return super().parse_known_args(args, namespace)
+
+    def _is_unknown(self, word: str) -> bool:
+        return word.startswith("-") and word.partition("=")[0] not in self._option_string_actions
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         """Before Python 3.13 argparse makes an empty list of the value in --tag=--."""
@@ -91,8 +104,10 @@ def _formatter(prog: str, width: int) -> argparse.HelpFormatter:
 
 def count(text: str) -> int:
     """A whole number above 0."""
-    if not text.isascii() or not text.isdigit() or not 0 < int(text[:18]) < 10**9:
+    if not text.isascii() or not text.isdigit() or not int(text[:LONGEST_NUMBER]):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    if len(text) > LONGEST_NUMBER or int(text) >= 10**9:
+        raise argparse.ArgumentTypeError(f"{text[:LONGEST_NUMBER]}… is too large: at most 999999999")
     return int(text)
 
 
@@ -100,10 +115,9 @@ def place(text: str) -> int:
     """A whole number from 0."""
     if text == "0":
         return 0
-    try:
-        return count(text)
-    except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0") from None
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return count(text)
 
 
 def number(text: str) -> float:

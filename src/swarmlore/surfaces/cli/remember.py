@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from swarmlore.lore import Lore
 
 EXAMPLES = (
-    'swarmlore remember "Snapshot tests are recorded with make snap-record, never by hand" --tag testing',
-    'swarmlore remember "Tokens are refreshed before they expire" --cite src/auth.py:40-52',
+    'swarmlore remember "Snapshots are made by make snap-record" --tag testing',
+    'swarmlore remember "Tokens are refreshed in time" --cite src/auth.py:40-52',
     "git log -1 --format=%s | swarmlore remember - --kind decision",
     "swarmlore remember --file lessons.txt --each-line --category tooling",
 )

@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from swarmlore.errors import Ambiguous, InvalidInput, NotFound, Rejected
+from swarmlore.errors import Ambiguous, Conflict, InvalidInput, NotFound, Rejected
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.rules.curation import MEET
 from swarmlore.surfaces import render_swarm
@@ -44,7 +44,7 @@ LISTED = 20
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("area", choices=AREAS, metavar="AREA", help="one of: " + ", ".join(AREAS))
+    parser.add_argument("area", nargs="?", choices=AREAS, metavar="AREA", help="one of: " + ", ".join(AREAS))
     more = "after knowledge: migrate, quarantine ID [REASON] or restore ID; after promote: a text"
     parser.add_argument("words", nargs="*", metavar="WORD", help=more)
     parser.add_argument("--from-swarm", metavar="ID", help="promote: this entry of the project instead of a text")
@@ -54,6 +54,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(desk: Desk) -> int:
     desk.args.profile = PROFILE  # whoever comes through this door means its rules
     words: list[str] = desk.args.words
+    if desk.args.area is None:
+        raise InvalidInput("say which of: " + ", ".join(AREAS), "list entries: swarmlore swarm knowledge")
     if desk.args.area != "promote" and (desk.args.from_swarm or desk.args.category):
         raise InvalidInput("--from-swarm and --category belong to promote", "swarmlore swarm promote --help")
     if desk.args.area == "promote":
@@ -85,7 +87,8 @@ def _quarantine(desk: Desk, words: Sequence[str]) -> int:
     if not words:
         raise _usage("knowledge quarantine <id> [reason]")
     with desk.open() as lore:
-        memory = lore.quarantine(_named(lore, words[0]), " ".join(words[1:]) or WITHOUT_REASON)
+        ref = _named(lore, words[0], otherwise=("quarantined", "is in quarantine already"))
+        memory = lore.quarantine(ref, " ".join(words[1:]) or WITHOUT_REASON)
     return desk.show(lambda: plain(memory), lambda page: render_swarm.hidden(memory, page))
 
 
@@ -93,7 +96,7 @@ def _restore(desk: Desk, words: Sequence[str]) -> int:
     if len(words) != 1:
         raise _usage("knowledge restore <id>")
     with desk.open() as lore:
-        memory = lore.restore(_named(lore, words[0], status="quarantined"))
+        memory = lore.restore(_named(lore, words[0], "quarantined", ("", "is active, not in quarantine")))
     return desk.show(lambda: plain(memory), lambda page: render_swarm.shown_again(memory, page))
 
 
@@ -155,12 +158,14 @@ def _lessons(lore: Lore, tier: str, status: str = "") -> list[Memory]:
     return [memory for memory in lore.list(tier=tier, status=status, limit=MOST) if not memory.raw][::-1]
 
 
-def _named(lore: Lore, ref: str, status: str = "") -> str:
-    """The id of the one entry that an id, a handle or the beginning of one names."""
-    entries = _lessons(lore, "swarm", status)
-    exact = [memory.id for memory in entries if ref in (memory.id, memory.handle)]
-    fits = exact or [memory.id for memory in entries if memory.id.startswith(ref) or memory.handle.startswith(ref)]
+def _named(lore: Lore, ref: str, status: str = "", otherwise: tuple[str, str] = ("", "")) -> str:
+    """The id of the one entry that an id, a handle or the beginning of one names. Where none of this status has it, but
+    one of the status `otherwise`, that is said in its words."""
+    ref = ref.removesuffix("…").removesuffix("...")  # as the table shows the beginning of an id
+    fits = _fitting(lore, ref, status)
     if not fits:
+        if otherwise[1] and len(there := _fitting(lore, ref, otherwise[0])) == 1:
+            raise Conflict(f"Entry {there[0]} {otherwise[1]}.", "list entries: swarmlore swarm knowledge")
         raise NotFound(f"No entry found matching '{ref}'.", "list them: swarmlore swarm knowledge")
     if len(fits) > 1:
         listed = "".join(f"\n  {id}" for id in fits[:LISTED])
@@ -168,6 +173,12 @@ def _named(lore: Lore, ref: str, status: str = "") -> str:
         message = f"Ambiguous prefix '{ref}' matches {len(fits)} entries:{listed}{more}"
         raise Ambiguous(message, "give more characters", tuple(fits[:LISTED]))
     return fits[0]
+
+
+def _fitting(lore: Lore, ref: str, status: str) -> list[str]:
+    entries = _lessons(lore, "swarm", status) if ref else []
+    exact = [memory.id for memory in entries if ref in (memory.id, memory.handle)]
+    return exact or [memory.id for memory in entries if memory.id.startswith(ref) or memory.handle.startswith(ref)]
 
 
 def _usage(form: str) -> InvalidInput:
