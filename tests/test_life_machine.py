@@ -120,7 +120,22 @@ class LifeMachine(RuleBasedStateMachine):
 
     @rule(who=WHO, force=st.booleans())
     def sweep(self, who: int, force: bool) -> None:
-        self.do(who, lambda lore: lore.sweep(force=force))
+        at, lore = self.at, self.lores[who]
+        trial, done = lore.sweep(dry_run=True), []
+        self.at = at
+        self.do(who, lambda lore: done.append(lore.sweep(force=force)))
+        assert bool(done) == (force or not trial.refused)
+        leaving = {(change.memory.id, change.action) for change in trial.changes}
+        for swept in done:
+            carried = {change.memory.id for change in swept.changes if change.action == "promoted to the hive"}
+            came = {(change.memory.id, change.action) for change in swept.changes if change.memory.id not in carried}
+            assert came == leaving or force
+
+    @rule(who=WHO, number=st.integers(1, 3), state=st.sampled_from(["IN PROGRESS", "COMPLETE"]))
+    def plan(self, who: int, number: int, state: str) -> None:
+        folder = self.folder / str(who) / ".swarm"
+        folder.mkdir(exist_ok=True)
+        (folder / "plan.md").write_text(f"## Phase {number}: of the plan [{state}]\n")
 
     @rule(who=WHO, which=WHICH)
     def quarantine(self, who: int, which: int) -> None:
