@@ -132,9 +132,9 @@ def test_any_text_can_be_searched(text: str) -> None:
     "text", ["a" * 65_000 + ":1", "a(" * 32_000 + "1", '"' * 65_000 + ":1", "line 1 of " * 6_500, "[a]" * 20_000 + ":1"]
 )
 def test_no_text_takes_long(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     find_citations(text)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize(

@@ -211,8 +211,8 @@ def test_any_session_can_be_read(session: list[SimpleNamespace]) -> None:
 @pytest.mark.parametrize("piece", ["never x. ", "- x\n", "`", '"', "<a>\n", "maybe ", "...", "a", "\n"])
 def test_scanning_takes_time_in_proportion_to_the_text(piece: str) -> None:
     def seconds(size: int) -> float:
-        text, began = piece * (size // len(piece)), time.perf_counter()
+        text, began = piece * (size // len(piece)), time.process_time()
         scan(text)
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     assert min(seconds(200_000), seconds(200_000)) < max(40 * seconds(20_000), 1.0)

@@ -111,7 +111,7 @@ def _is_held(other: Memory, memory: Memory) -> bool:
 def _refuse_what_is_held(held: Memory) -> None:
     from swarmlore.errors import Rejected
 
-    why = str(held.extra.get("quarantine_reason", "")) or "it tries to override instructions"
+    why = str(held.extra.get("quarantine_reason", "")) or "no reason given"
     raise Rejected(
         f"the same lesson is in quarantine as {held.handle}: {why}", 3, f"if it holds: swarmlore restore {held.handle}"
     )
