@@ -406,7 +406,7 @@ def test_the_commands_say_what_happened(run: Run) -> None:
     assert "helped" in run("rate", handle, "--helpful").out
     assert run("rate", handle, "--harmful", "--json").json["memory"]["feedback_score"] == 0.55
     told = run("outcome", "--success", "--duration-ms", "180000", "--errors", "1", "--json").json
-    assert (told["score"], told["verdict"]) == (0.92, "helpful")
+    assert (told["score"], told["verdict"], told["class"]) == (0.92, "helpful", "helpful")
     ended = run("outcome", "--failed", "--errors", "3", "--retries", "2", "--applied", handle, "--summary", "it broke")
     assert "harmful" in ended.out
     assert re.search(r"undo [0-9a-f-]{36}", ended.out)

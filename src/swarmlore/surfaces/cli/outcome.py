@@ -53,8 +53,9 @@ def run(desk: Desk) -> int:
     with desk.open() as lore:
         outcome = lore.outcome(desk.args.success, **_facts(desk.args))
         criteria = [item for item in lore.criteria() if item.name in outcome.criteria] if outcome.criteria else []
+        weights = {item.name: round(item.weight, 6) for item in criteria}
         return desk.show(
-            lambda: {**plain(outcome), "weights": {item.name: round(item.weight, 6) for item in criteria}},
+            lambda: {**plain(outcome), "class": outcome.verdict, "weights": weights},
             lambda page: render_learning.recorded(outcome, criteria, page),
         )
 
