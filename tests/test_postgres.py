@@ -309,7 +309,7 @@ def test_backends_that_are_terminated_lose_nothing(db: Server, store: Store):
     try:
         for number in range(40):
             text = put(store, a_memory(f"Lesson number {number} under fire")).text
-            texts.append(text)  # noqa: PERF401 - the other thread counts them
+            texts.append(text)  # the other thread counts them
     finally:
         stop.set()
         killer.join()
