@@ -42,11 +42,7 @@ def phase(now: Phase, before: Sequence[Phase], page: Page) -> str:
     if now.kind == "day" and now.number:
         words["day"] = "between phases: what is seen now counts for the last one"
     about = [words[now.kind], *([f"began {ago(now.started_at, page.now)}"] if now.started_at else [])]
-    lines = [
-        page.paint("bold", _name(now))
-        + "  "
-        + page.paint("dim", ", ".join(about))
-    ]
+    lines = [page.paint("bold", _name(now)) + "  " + page.paint("dim", ", ".join(about))]
     past = [item for item in before if item.completed_at is not None]
     return "\n".join([*lines, *(_past(item, page) for item in past[:PAST])])
 
@@ -56,9 +52,7 @@ def _name(item: Phase) -> str:
 
 
 def _past(item: Phase, page: Page) -> str:
-    return f"  {_name(item)}  " + page.paint(
-        "dim", f"complete {ago(item.completed_at or 0.0, page.now)}"
-    )
+    return f"  {_name(item)}  " + page.paint("dim", f"complete {ago(item.completed_at or 0.0, page.now)}")
 
 
 def swept(done: Swept, page: Page) -> str:
