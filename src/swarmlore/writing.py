@@ -138,6 +138,10 @@ class Writing:
         """Store many drafts in short transactions of one operation; vectors come later."""
         if not isinstance(drafts, Iterable):
             raise InvalidInput(f"expected drafts, got {type(drafts).__name__}", "give a list or generator of Draft")
+        with self._store.engine.roomy():
+            return self._remember_all(drafts, progress)
+
+    def _remember_all(self, drafts: Iterable[Draft], progress: Progress | None) -> Imported:
         operation, tally = self._operation("import"), _Tally()
         self._phase = self._store.look(self._find_phase)
         chunks = self._chunks(drafts, operation, tally)

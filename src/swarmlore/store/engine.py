@@ -47,6 +47,10 @@ class Engine(Protocol):
         """Inside, this thread waits for other writers so long at most."""
         ...
 
+    def roomy(self) -> AbstractContextManager[None]:
+        """Inside, more memory may be used: many rows come, and each is compared with what is there."""
+        ...
+
     def reading(self) -> AbstractContextManager[None]:
         """Statements inside see one snapshot."""
         ...

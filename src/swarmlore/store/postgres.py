@@ -13,7 +13,7 @@ import threading
 import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 
@@ -128,6 +128,9 @@ class PostgresEngine:
 
     def hurried(self, seconds: float) -> AbstractContextManager[None]:
         return self._patience.at_most(seconds)
+
+    def roomy(self) -> AbstractContextManager[None]:
+        return nullcontext()  # the server has its own memory
 
     # Statements
 

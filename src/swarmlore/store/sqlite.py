@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from swarmlore.store.engine import Params, Row
 
 WAL_LIMIT_BYTES = 16 * 1024 * 1024
+CACHE_KB = 32_000
+ROOMY_KB = 128_000  # of an import, which looks up twenty keys a text all over the file
 CHECKPOINT_PAGES = 12_000  # an import writes the same pages again and again: copy them less often
 BUSY_TIMEOUT_MS = 10_000
 SAFE_SQLITE = (3, 51, 3)  # the first release without the WAL-reset bug
@@ -65,6 +67,14 @@ class SqliteEngine:
 
     def hurried(self, seconds: float) -> AbstractContextManager[None]:
         return self._lock.patience.at_most(seconds)
+
+    @contextmanager
+    def roomy(self) -> Iterator[None]:
+        self.run(f"PRAGMA cache_size = -{ROOMY_KB}")
+        try:
+            yield
+        finally:
+            self.run(f"PRAGMA cache_size = -{CACHE_KB}")
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
         if ":list:" in sql:
@@ -327,7 +337,7 @@ def _set_up(db: apsw.Connection, wait_s: float) -> None:
         "PRAGMA secure_delete = ON",
         f"PRAGMA journal_size_limit = {WAL_LIMIT_BYTES}",
         f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}",
-        "PRAGMA cache_size = -32000",
+        f"PRAGMA cache_size = -{CACHE_KB}",
         "PRAGMA temp_store = MEMORY",
     ):
         db.execute(pragma).fetchall()
