@@ -317,6 +317,13 @@ def test_backends_that_are_terminated_lose_nothing(db: Server, store: Store):
     assert db.admin("SELECT count(*), count(DISTINCT memory) FROM audit") == [(40, 40)]
 
 
+def test_a_transaction_that_a_dead_server_never_wrote_down_was_not_committed(db: Server, store: Store):
+    put(store, a_memory("A lesson that is there"))
+    assert isinstance(store.engine, PostgresEngine)
+    (newest,) = db.admin("SELECT pg_current_xact_id()::TEXT")[0]
+    assert store.engine._was_committed(str(int(newest) + 1_000)) is False
+
+
 def test_a_server_that_is_restarted_is_waited_for(db: Server, store: Store):
     before = put(store, a_memory("A lesson from before the restart"))
     restarting = threading.Timer(0.1, db.restart, ("immediate",))

@@ -56,7 +56,8 @@ def write(home: str, writer: int, count: int) -> None:
             try:
                 told = lore.remember(lesson(writer, number, rng), category="testing", tags=["torture"])
             except Exception as error:  # every error counts, whatever its class
-                acks.write(json.dumps({"error": f"{type(error).__name__}: {error}"}) + "\n")
+                why = f" ({error.__cause__})" if error.__cause__ else ""
+                acks.write(json.dumps({"error": f"{type(error).__name__}: {error}{why}"}) + "\n")
                 acks.flush()
                 continue
             acks.write(json.dumps({"id": told.memory.id, "waited_s": round(time.monotonic() - began, 4)}) + "\n")

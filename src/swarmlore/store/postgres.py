@@ -273,6 +273,8 @@ class PostgresEngine:
                     row = db.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()
             except psycopg.OperationalError:
                 row = None
+            except psycopg.DataError:  # "in the future": the server died before it ever wrote that number down
+                return False
             if row is not None and row[0] != "in progress":
                 return bool(row[0] == "committed")
             time.sleep(0.1)
