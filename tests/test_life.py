@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conftest import ALICE, BOB, LEAD, NOW, OTHER, PERSON, quick_env
+from conftest import ALICE, BOB, LEAD, NOW, OTHER, PERSON, engine_env
 from swarmlore import Lore
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected
 from swarmlore.frozen import replace
@@ -44,12 +44,7 @@ def clock() -> Clock:
 def opening(engine_name: str, tmp_path: Path, clock: Clock) -> Iterator[OPENING]:
     """Opens the same memory for one caller after another."""
     opened: list[Lore] = []
-    env = quick_env()
-    if engine_name == "postgres":
-        from databases import server
-
-        server().empty()
-        env["SWARMLORE_STORE_URL"] = server().url
+    env = engine_env(engine_name)
 
     def once_more(caller: Caller = ALICE, profile: str = "knowledge", **more: str) -> Lore:
         root = tmp_path / caller.project.rpartition("/")[2]
@@ -893,3 +888,17 @@ def test_directives_of_a_lesson_go_with_it_to_the_hive(opening: OPENING) -> None
     lore = opening()
     memory = lore.remember(LESSON, extra={"required_actions": ["pin"], "phases_alive": 3}).memory
     assert lore.promote(memory.id, from_swarm=True).memory.extra == {"required_actions": ["pin"]}
+
+
+def test_what_the_hive_has_in_quarantine_is_not_promoted_again(opening: OPENING) -> None:
+    person = opening(PERSON, "default")
+    hive = person.promote(LESSON).memory
+    person.quarantine(hive.id, "wrong everywhere")
+    with pytest.raises(Rejected, match="wrong everywhere"):
+        person.promote(LESSON)
+    swarm = person.remember(LESSON, tags=("hive-fast-track",)).memory
+    person.start_phase("Phase 1")
+    person.complete_phase()
+    assert person.list(tier="hive") == ()
+    assert person.get(swarm.id).live
+    assert person.restore(hive.id).live

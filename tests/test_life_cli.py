@@ -226,6 +226,10 @@ def test_curation_takes_in_the_lessons_of_an_agreed_plan_once_and_takes_back_its
         (record,) = lines(repository / ".swarm" / "knowledge-retractions.jsonl")
         assert record["normalized_lesson"] == "use npm for installing packages"
         assert (record["matched_swarm_ids"], record["matched_hive_ids"]) == ([bad.id], [])
+        (repository / ".swarm" / "plan.md").write_text(
+            PLAN.replace("* Pin", "* Use npm for installing packages\n* Pin")
+        )
+        assert lore.curate().learned == ()  # what is in quarantine does not come back through the plan either
         lore.restore(bad.id)
         lore.forget(learned[0].id)
         again = lore.curate()

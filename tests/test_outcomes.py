@@ -264,6 +264,10 @@ def test_a_mention_that_was_counted_before_is_rated_and_not_counted_again(learne
     assert told.cited == (memory.id,)
     now = learner.get(memory.id)
     assert (now.feedback_score, now.outcomes.cited, now.outcomes.shown) == (1.1, 0, 1)
+    with learner.store.engine.writing():
+        learner.store.count_outcomes(replace(now, outcomes=replace(now.outcomes, cited=1)))  # as hooks had done
+    learner.undo(told.id)
+    assert learner.get(memory.id).outcomes == Outcomes(shown=1, cited=1)
 
 
 def test_outcomes_go_with_a_store_that_is_copied(learner: Lore, memory_of: list[Lore], tmp_path: Path) -> None:

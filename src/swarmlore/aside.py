@@ -14,7 +14,7 @@ from swarmlore.frozen import frozen, replace
 from swarmlore.identity import may_change
 from swarmlore.records import LIVE_STATUSES, Caller, Draft, Link, Memory, Rejection
 from swarmlore.remember import Terms, add_link, decided
-from swarmlore.rules.gate import scrub_text
+from swarmlore.rules.gate import pass_gate, scrub_text
 from swarmlore.rules.life import REASON_CHARS, brought_back, quarantined, said_in_short, state_of
 from swarmlore.sharing.retracting import meant
 from swarmlore.store.base import Operation
@@ -101,6 +101,8 @@ class Aside:
         """Restore what neither repeats nor, in profile knowledge, contradicts what was learned meanwhile; elsewhere
         the two are linked, for somebody to decide."""
         decision, other = decided(self._store, after, act.at, self._terms())
+        if other is not None and not other.live:  # a twin in quarantine: which of them comes back is said by name
+            decision = other = None
         if decision is not None and other is not None and decision.operation in ("NOOP", "REJECT"):
             hint = f"it stays where it is; forget {other.handle} first if that is the wrong one"
             raise Rejected(f"{other.handle} says {_SAYS[decision.operation]}: {other.text[:200]}", 3, hint)
@@ -112,8 +114,6 @@ class Aside:
 
     def _why_not(self, memory: Memory) -> str:
         """Why the gate would not let a text in today; '' where it would."""
-        from swarmlore.rules.gate import pass_gate
-
         draft = Draft(memory.text, title=memory.title, tags=memory.tags, source=memory.source)
         try:
             return pass_gate(draft, profile=self._settings.recall.profile, validate=True).quarantine

@@ -132,10 +132,12 @@ class Learning:
         outcome = self._store.outcome(self._caller, undone or operation)
         if outcome is None or outcome.told_before:
             return
+        mentioned = _cited_in(self._store.session(replace(self._caller, agent=outcome.agent), outcome.session))
         for id in {*outcome.shown, *outcome.cited, *outcome.applied}:
             memory = self._store.get(self._caller, id)
             if memory is not None:
-                part = Part(id in outcome.cited, id in outcome.applied, id not in outcome.shown)
+                cited = id in outcome.cited and memory.handle not in mentioned  # those count since they were made
+                part = Part(cited, id in outcome.applied, id not in outcome.shown)
                 self._store.count_outcomes(witnessed(memory, outcome.verdict, part, 1 if undone else -1))
 
     def _credit(self, act: Operation, memory: Memory, verdict: str, cues: Mapping[str, str], used: _Used) -> None:

@@ -1,8 +1,9 @@
 """From files of opencode-swarm: `.swarm/context.md`, where it kept lessons first, its first hive file, and the lessons
 that a plan names.
 
-Each is taken over once: all of its lessons in one transaction, then a sentinel beside it. After a kill in between the
-next run finds every lesson known and writes the sentinel only.
+The two old files are taken over once: all of their lessons in one transaction, then a sentinel beside each. After a
+kill in between the next run finds every lesson known and writes the sentinel only. A plan goes on being written, so it
+is read again and again, and each of its lessons is known by its words.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def store_new(store: Store, operation: Operation, memory: Memory, passed: Passed
         stored = Stored("quarantined", store.put(operation, hidden, "quarantined", passed.quarantine))
         return _told(operation, stored, passed, passed.quarantine)
     near = neighbours_of(store, memory, operation.at, thorough=terms.profile == "knowledge")
-    if held := next((other for other in near if other.status == "quarantined"), None):
+    if held := next((other for other in near if not other.live), None):
         _refuse_what_is_held(held)
     if not near:
         return _told(operation, Stored("added", store.put(operation, memory)), passed, "nothing like it is known")
@@ -86,6 +86,10 @@ def decided(store: Store, memory: Memory, now: float, terms: Terms) -> tuple[Dec
     place = dict(zip(("tier", "project", "owner"), place_of(memory.tier, memory.project, memory.owner), strict=True))
     known = neighbours_of(store, memory, now) if store.ask("find_partition", **place) else []
     near = [other for other in known if other.live]
+    if held := next((other for other in known if not other.live and other.id != memory.id), None):
+        from swarmlore.rules.upsert import Decision
+
+        return Decision("REJECT", held.id, memory.text, _why_held(held)), held
     if not near:
         return None, None
     decision = _decide(memory, near, terms)
@@ -111,10 +115,12 @@ def _is_held(other: Memory, memory: Memory) -> bool:
 def _refuse_what_is_held(held: Memory) -> None:
     from swarmlore.errors import Rejected
 
+    raise Rejected(_why_held(held), 3, f"if it holds: swarmlore restore {held.handle}")
+
+
+def _why_held(held: Memory) -> str:
     why = str(held.extra.get("quarantine_reason", "")) or "no reason given"
-    raise Rejected(
-        f"the same lesson is in quarantine as {held.handle}: {why}", 3, f"if it holds: swarmlore restore {held.handle}"
-    )
+    return f"the same lesson is in quarantine as {held.handle}: {why}"
 
 
 def _decide(memory: Memory, near: Sequence[Memory], terms: Terms) -> Decision:
