@@ -138,12 +138,12 @@ def large(rows: int) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as home:
         clock = Clock()
         began = time.perf_counter()
-        write(home, clock, rows // 10, seed=11)
+        write(home, clock, rows // 5, seed=11)
         pass_phases(home, clock)
-        write(home, clock, rows - rows // 10, seed=12)
+        write(home, clock, rows - rows // 5, seed=12)
         plain = plain_update(home)
         yield {"rows": rows, "written_s": round(time.perf_counter() - began, 1), "plain_update_s": round(plain, 3)}
-        yield {"due": "one of ten", **sweep(home, clock, plain)}
+        yield {"due": "one of five", **sweep(home, clock, plain)}
         yield {"due": "none", **sweep(home, clock, plain)}
         acts = {"curate": lambda lore: lore.curate(), "report": lambda lore: lore.report()}
         yield {f"{name}_s": round(timed(home, clock, act), 2) for name, act in acts.items()}

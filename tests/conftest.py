@@ -27,6 +27,7 @@ NOBODY = Caller("git.example/alpha", "", "worker", 2)
 PERSON = Caller("git.example/alpha", "person", "person", 3)
 
 _numbers = itertools.count(1)
+Open = Callable[[Caller], Lore]
 os.environ.pop("COLUMNS", None)  # what commands print stays whole, also where pytest runs in several processes
 
 
@@ -105,3 +106,29 @@ settings.register_profile("suite", deadline=None, suppress_health_check=[HealthC
 for name in ("torture", "torture-long"):
     settings.register_profile(name, deadline=None, max_examples=500, stateful_step_count=50)
 settings.load_profile("suite")
+
+
+def engine_env(engine_name: str) -> dict[str, str]:
+    """A quick environment over an empty store of an engine."""
+    env = quick_env()
+    if engine_name == "postgres":
+        from databases import server
+
+        server().empty()
+        env["SWARMLORE_STORE_URL"] = server().url
+    return env
+
+
+@pytest.fixture
+def open_as(engine_name: str, tmp_path: Path) -> Iterator[Open]:
+    """Opens the same memory for a caller, at a time that stands still."""
+    opened: list[Lore] = []
+    env = engine_env(engine_name)
+
+    def open_(caller: Caller) -> Lore:
+        opened.append(Lore.open(tmp_path / "home", cwd=tmp_path, caller=caller, env=env, clock=lambda: NOW))
+        return opened[-1]
+
+    yield open_
+    for lore in opened:
+        lore.close()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import servers
 from command_line import Run
-from conftest import ALICE, BOB, LEAD, NOW, PERSON, a_memory, an_operation, quick_env
+from conftest import ALICE, BOB, LEAD, NOW, PERSON, a_memory, an_operation, engine_env, quick_env
 from swarmlore import Lore
 from swarmlore.curating import Curated, Recommendation
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, NotFound
@@ -166,12 +166,7 @@ Open = Callable[..., Lore]
 def open_as(engine_name: str, tmp_path: Path) -> Iterator[Open]:
     """Opens the same memory for a caller at a time."""
     opened: list[Lore] = []
-    env = quick_env()
-    if engine_name == "postgres":
-        from databases import server
-
-        server().empty()
-        env["SWARMLORE_STORE_URL"] = server().url
+    env = engine_env(engine_name)
     (tmp_path / "project").mkdir()
 
     def open_(caller: Caller = PERSON, at: float = NOW, **more: str) -> Lore:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import Run
-from conftest import ALICE, BOB, LEAD, NOW, PERSON, quick_env
+from conftest import ALICE, BOB, LEAD, NOW, PERSON, Open, quick_env
 from swarmlore import Lore
 from swarmlore.errors import NotAllowed
 from swarmlore.records import Caller
@@ -167,29 +166,6 @@ def test_criteria_by_decayed_sums() -> None:
 
 
 # In a store, on both engines
-
-
-Open = Callable[[Caller], Lore]
-
-
-@pytest.fixture
-def open_as(engine_name: str, tmp_path: Path) -> Iterator[Open]:
-    """Opens the same memory for a caller, at a time that stands still."""
-    opened: list[Lore] = []
-    env = quick_env()
-    if engine_name == "postgres":
-        from databases import server
-
-        server().empty()
-        env["SWARMLORE_STORE_URL"] = server().url
-
-    def open_(caller: Caller) -> Lore:
-        opened.append(Lore.open(tmp_path / "home", cwd=tmp_path, caller=caller, env=env, clock=lambda: NOW))
-        return opened[-1]
-
-    yield open_
-    for lore in opened:
-        lore.close()
 
 
 def tell(lore: Lore, strategy: str, *ends: dict[str, Any]) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from command_line import Run
-from conftest import ALICE, BOB, NOW, PERSON, a_memory, quick_env
-from swarmlore import Lore
+from conftest import ALICE, BOB, NOW, PERSON, Open, a_memory
 from swarmlore.errors import NotFound
-from swarmlore.records import Caller, Memory, Outcomes
+from swarmlore.records import Memory, Outcomes
 from swarmlore.rules.endings import endings
 from swarmlore.rules.life import LifeTerms
 
@@ -19,26 +17,6 @@ DAY = 86_400.0
 SNAP = "Snapshot tests are recorded with make snap-record"
 CUE = "record the snapshot tests again"
 TERMS = LifeTerms()
-Open = Callable[[Caller], Lore]
-
-
-@pytest.fixture
-def open_as(engine_name: str, tmp_path: Path) -> Iterator[Open]:
-    opened: list[Lore] = []
-    env = quick_env()
-    if engine_name == "postgres":
-        from databases import server
-
-        server().empty()
-        env["SWARMLORE_STORE_URL"] = server().url
-
-    def open_(caller: Caller) -> Lore:
-        opened.append(Lore.open(tmp_path / "home", cwd=tmp_path, caller=caller, env=env, clock=lambda: NOW))
-        return opened[-1]
-
-    yield open_
-    for lore in opened:
-        lore.close()
 
 
 def test_a_memory_tells_its_origin_its_showings_and_what_came_of_them(open_as: Open) -> None:
