@@ -312,6 +312,7 @@ def test_a_lesson_that_misleads_is_archived_on_advice_unless_it_did_better_since
     with pytest.raises(Conflict):
         lore.apply([1])
     lore.curate()
+    assert SNAP in lore.block("record the snapshot tests with make snap-record").text  # another showing says nothing
     done = lore.apply([1])
     assert [item.status for item in done.memories] == ["archived"]
     assert lore.list() == ()

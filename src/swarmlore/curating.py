@@ -1,7 +1,8 @@
 """One look over all that a caller may see: what should be decided, by number, and deciding it.
 
-The look changes nothing. What it recommends is kept with a mark of what every memory was like, and `apply` does exactly
-that or refuses: somebody may have changed one of them meanwhile.
+The look applies none of its recommendations; only what the project sends to the hive by itself goes there. They are
+kept with a mark of what every memory was like, and `apply` does exactly that or refuses: somebody may have changed one
+of them meanwhile.
 """
 
 from __future__ import annotations
@@ -200,8 +201,8 @@ class Curating:
     def _mark(self, finding: Finding) -> str:
         """What the finding stands on; another mark means that this is not the case that somebody decided."""
         facts: list[object] = [(m.id, m.version, m.status, m.forgotten_at) for m in finding.memories]
-        if finding.what in (curation.LOW_UTILITY, curation.UNUSED):
-            facts += [repr(memory.outcomes) for memory in finding.memories]
+        if finding.what in (curation.LOW_UTILITY, curation.UNUSED):  # how often it was shown alone changes no verdict
+            facts += [repr(replace(memory.outcomes, shown=0)) for memory in finding.memories]
         if finding.what == curation.UNUSED:
             facts.append(sorted(self._shown([memory.id for memory in finding.memories])))
         if finding.what == curation.OUTDATED:
