@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: setup demo test test-clients check bench bench-large torture torture-long clean
+.PHONY: setup demo test test-clients check bench bench-large torture torture-queue torture-long clean
 
 setup: $(STAMP)
 
@@ -35,12 +35,14 @@ bench: setup
 	$(BIN)/python bench/retrieval.py
 	$(BIN)/python bench/speed.py
 	$(BIN)/python bench/hooks.py
+	$(BIN)/python bench/lines.py
 	$(BIN)/python bench/mcp_start.py
 	$(BIN)/python bench/doors.py
 	$(BIN)/python bench/team.py
 	$(BIN)/python bench/freshness.py
 	$(BIN)/python bench/freshness.py --cost 1000
 	$(BIN)/python bench/learns.py --seeds 3
+	$(BIN)/python bench/extraction.py
 	$(BIN)/python bench/year.py
 
 bench-large: setup
@@ -50,12 +52,19 @@ torture: setup
 	$(BIN)/python torture/kill.py --writers 8 --kills 200
 	$(BIN)/python torture/kill.py --writers 8 --kills 60 --postgres
 	$(BIN)/python torture/sessions.py --sessions 40 --kills 10
+	$(BIN)/python torture/catching.py --stride 5
 	$(BIN)/python -m pytest -q -n 2 tests/test_store_machine.py --hypothesis-profile=torture
+
+# Workers killed every 100 ms, poison among their jobs.
+torture-queue: setup
+	$(BIN)/python torture/jobs.py
+	$(BIN)/python torture/jobs.py --postgres
 
 torture-long: setup
 	$(BIN)/python torture/kill.py --writers 8 --kills 400 --postgres
 	$(BIN)/python torture/sessions.py
-	$(BIN)/python -m pytest -q tests/test_store_machine.py tests/test_life_machine.py --hypothesis-profile=torture-long
+	$(BIN)/python torture/catching.py
+	$(BIN)/python -m pytest -q tests/test_store_machine.py tests/test_life_machine.py tests/test_queue_machine.py --hypothesis-profile=torture-long
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -1,7 +1,7 @@
 """What a hook costs an agent, as ratios to a bare interpreter, interleaved in one run.
 
     python bench/hooks.py                  # 10,000 memories in the store
-    python bench/hooks.py --rows 1000 --rounds 9
+    python bench/hooks.py --rows 1000 --rounds 9 --clients gemini copilot
 
 Capture and injection with a warm process, without one, and with one that is dead or hangs.
 """
@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,6 +27,7 @@ import corpus
 from speed import fill_vectors
 from swarmlore import Lore
 from swarmlore.hooks import spool, wire
+from swarmlore.hooks.event import BEGUN_BY_PROMPT
 from swarmlore.hooks.places import socket_path, spool_dir
 from swarmlore.records import Draft
 from timing import SCRIPT, Command, environment, interleaved, ratios
@@ -34,20 +35,46 @@ from timing import SCRIPT, Command, environment, interleaved, ratios
 CUES = corpus.questions(200)
 
 
-def hook(home: str, event: str, payload: Callable[[int], dict[str, object]]) -> Command:
+# What each client calls the three moments that are measured.
+EVENTS = {
+    "claude": ("PostToolUse", "UserPromptSubmit", "SessionStart"),
+    "codex": ("PostToolUse", "UserPromptSubmit", "SessionStart"),
+    "gemini": ("AfterTool", "BeforeAgent", "SessionStart"),
+    "copilot": ("postToolUse", "userPromptSubmitted", "sessionStart"),
+}
+
+
+def hook(home: str, event: str, payload: Callable[[int], dict[str, object]], client: str = "claude") -> Command:
     places = ["--home", home, "--socket", socket_path(home), "--spool", spool_dir(home)]
 
     def make(number: int) -> tuple[list[str], bytes]:
-        data = {"session_id": f"s{number}", "cwd": home, "hook_event_name": event, **payload(number)}
-        return [SCRIPT, "hook", "claude", event, *places], json.dumps(data).encode()
+        base = {"session_id": f"s{number}", "sessionId": f"s{number}", "cwd": home, "hook_event_name": event}
+        now = {"timestamp": time.time_ns() // 1_000_000} if client in ("gemini", "copilot") else {}
+        return [SCRIPT, "hook", client, event, *places], json.dumps({**base, **now, **payload(number)}).encode()
 
     return make
 
 
+def of_clients(home: str, names: Sequence[str]) -> tuple[dict[str, Command], dict[str, Command]]:
+    """The hooks that only capture, and those that are answered."""
+    captured, asked = {}, {}
+    for name in names:
+        after, said, begun = EVENTS[name]
+        captured[f"{name} capture"] = hook(home, after, capture, name)
+        asked[f"{name} prompt"] = hook(home, said, prompt, name)
+        answered = asked if name not in BEGUN_BY_PROMPT else captured  # nobody digests after what is only captured
+        answered[f"{name} session start"] = hook(home, begun, start, name)
+    return captured, asked
+
+
 def capture(number: int) -> dict[str, object]:
-    unique = f"t{number}-{time.time_ns()}"
-    given = {"tool_name": "Bash", "tool_input": {"command": "ls -l"}, "tool_use_id": unique}
-    return {**given, "tool_response": {"stdout": "total 0\n" * 20, "stderr": ""}}
+    """A command that worked, as each client reports it."""
+    given, printed = {"command": "ls -l"}, "total 0\n" * 20
+    return {
+        **{"tool_name": "Bash", "tool_input": given, "tool_use_id": f"t{number}-{time.time_ns()}"},
+        **{"toolName": "bash", "toolArgs": given, "toolResult": {"textResultForLlm": printed}},
+        "tool_response": {"stdout": printed, "stderr": "", "llmContent": f"Output: {printed}"},
+    }
 
 
 def prompt(number: int) -> dict[str, object]:
@@ -55,7 +82,8 @@ def prompt(number: int) -> dict[str, object]:
 
 
 def start(number: int) -> dict[str, object]:
-    return {"source": "startup", "session_id": f"s{number}-{time.time_ns()}"}
+    session = f"s{number}-{time.time_ns()}"
+    return {"source": "startup", "session_id": session, "sessionId": session}
 
 
 def fill(home: str, rows: int) -> None:
@@ -122,13 +150,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=25)
+    parser.add_argument("--clients", nargs="+", choices=EVENTS, default=list(EVENTS))
     args = parser.parse_args()
     env = environment()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # hooks may still digest
         home = str(Path(folder).resolve())
         fill(home, args.rows)
-        captured = {"capture": hook(home, "PostToolUse", capture)}
-        asked = {"prompt": hook(home, "UserPromptSubmit", prompt), "session start": hook(home, "SessionStart", start)}
+        captured, asked = of_clients(home, args.clients)
         results = {
             "rows": args.rows,
             "spool": ratios(interleaved(captured, env, args.rounds)),

@@ -20,6 +20,7 @@ from swarmlore.hooks.clients import client
 from swarmlore.hooks.making import make_event
 from swarmlore.hooks.places import spool_dir
 from swarmlore.records import Memory, Receipt
+from waiting_jobs import do_jobs
 
 
 class Work:
@@ -44,6 +45,7 @@ class Work:
         with self.open() as lore:
             siblings = Siblings(lore)
             assert Digester(lore, siblings).drain().bad == 0
+            do_jobs(lore)
             return answer(siblings.of_actor(made), made, "keyword")
 
     def prompt(self, text: str, **facts: Any) -> str:
@@ -298,7 +300,7 @@ def test_a_session_that_says_it_again_on_another_day_confirms_nothing(work: Work
         work.now += 86_400
     assert {memory.text[:14] for memory in work.memories()} == {"Use pnpm here,", "The root cause"}
     assert [memory.confirmed_by for memory in work.memories()] == [(), ()]
-    assert work.state()["lessons"] == 2
+    assert work.state()["lessons"] == 1  # by its prompt; the other one was extracted later
 
 
 def test_another_session_on_another_day_confirms(work: Work) -> None:
@@ -371,3 +373,16 @@ def test_a_sub_agent_acts_under_its_own_name_and_its_parent_keeps_the_session(wo
     with work.open() as lore:
         assert {session.agent for session in lore.sessions()} == {"claude"}
     assert work.state()["tool_calls"] == 1
+
+
+def test_what_to_know_comes_before_what_happened(work: Work) -> None:
+    happened = (
+        "Session: run pytest for the basket module; pytest was run for the basket module, and the basket module is fine"
+    )
+    with work.open() as lore:
+        lore.remember(happened, source="session_summary")
+        lore.remember("Never run pytest in the basket module directly: make check sets the fixtures up")
+        for trigger, first in (("prompt", "Never run"), ("task", "Session:")):
+            block = lore.block("run pytest for the basket module", trigger=trigger, session=trigger)
+            shown = [lore.get(item.handle).text for item in block.receipt.shown]
+            assert [len(shown), shown[0].startswith(first)] == [2, True]

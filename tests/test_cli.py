@@ -18,7 +18,7 @@ import pytest
 from command_line import Reply, Run, command, process
 from swarmlore import Lore, __version__, errors
 from swarmlore.surfaces.cli import commands, completion, progress
-from swarmlore.surfaces.cli.parsing import duration, items, parser_of, share, split_command
+from swarmlore.surfaces.cli.parsing import duration, items, parse, parser_of, share, split_command
 
 LESSON = "Snapshot tests are recorded with make snap-record, never by hand"
 OTHER = "The billing service reads its port from BILLING_PORT in config/env.py"
@@ -65,7 +65,7 @@ def test_the_examples_of_a_command_parse() -> None:
         for example in commands.module_of(name).EXAMPLES:
             words = shlex.split(example.split("|")[-1].split(">")[0].removeprefix('eval "$(').removesuffix(')"'))
             assert split_command(words[1:])[0] == name, example
-            parser_of(name).parse_args(split_command(words[1:])[1])
+            parse(name, split_command(words[1:])[1])
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,9 @@ INTERNAL = {
     "learning",
     "indexing",
     "exchange",
+    "mail",
+    "spending",
+    "capped_writer",
 }  # parts of Lore that other parts of the product use
 pages = pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md", "docs/configuration.md", "docs/python.md"])
 
@@ -296,6 +299,13 @@ def test_the_documents_of_the_commands_have_the_keys_that_are_listed(tmp_path: P
         "swarm curate": "swarm curate",
         "merge-driver": "merge-driver lessons.jsonl lessons.jsonl lessons.jsonl",
         "stats": "stats",
+        "prime --task": "prime --task text",
+        "mail register": "mail register",
+        "mail agents": "mail agents",
+        "mail send": "mail send --to bob --subject hello text",
+        "mail inbox": "mail inbox",
+        "mail dead": "mail dead",
+        "worker": "worker --until-empty",
         "install": "install claude --project --yes",
         "uninstall": "uninstall --project --yes",
         "status": "status",

@@ -28,7 +28,7 @@ def person(world: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / ".claude").mkdir(parents=True)
     (folder / ".codex").mkdir()
     monkeypatch.setenv("HOME", str(folder))
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME"):
         monkeypatch.delenv(name, raising=False)
     return folder
 
@@ -218,7 +218,8 @@ def test_status_says_what_was_last_given_and_why_nothing_was(
     run("install", "--yes")
     report(world, "codex")
     report(world, "claude", text="Snapshot tests are recorded with make snap-record, never by hand")
-    claude, codex = run("status", "--json").json["clients"]
+    claude, codex, *others = run("status", "--json").json["clients"]
+    assert not any(other["found"] or other["to_do"] for other in others)
     assert (claude["client"], claude["activity"]["sessions"], claude["activity"]["all_sessions"]) == ("claude", 1, 1)
     assert claude["activity"]["last_event_at"]
     assert len(claude["activity"]["last_injection"]["handles"]) == 1

@@ -32,6 +32,7 @@ from swarmlore.installing.difference import difference
 from swarmlore.installing.json_text import JsonSheet
 from swarmlore.installing.planning import Plan, plan_install, plan_uninstall
 from swarmlore.installing.sheet import undone
+from swarmlore.installing.standing import is_installed
 from swarmlore.installing.toml_text import TomlSheet, Unwritable, statements
 from swarmlore.installing.where import Where, find_program, for_person, for_project
 
@@ -199,17 +200,24 @@ def test_uninstalling_gives_back_the_same_bytes(own: bytes, servers: bytes, hook
         machine.write(".claude.json", servers)
         machine.write(".codex/hooks.json", hooks)
         machine.write(".codex/config.toml", config)
+        machine.write(".gemini/settings.json", own)
+        machine.write(".copilot/mcp-config.json", servers)
+        machine.write(".copilot/hooks/swarmlore.json", servers)  # a file of this name may be somebody else's
         before = tree(machine.user)
-        assert len(machine.install().changes) == 6
-        assert machine.plan().changes == ()
-        again = machine.install(where=machine.where(home="/another home"))
+        assert len(machine.install(*FOUR).changes) == 10
+        assert machine.plan(*FOUR).changes == ()
+        again = machine.install(*FOUR, where=machine.where(home="/another home"))
         assert {change.path for change in again.changes} == {str(machine.user / name) for name in FILES}
-        machine.uninstall()
+        machine.uninstall(*FOUR)
         assert tree(machine.user) == before
         assert tree(machine.home) == {}
 
 
-FILES = (".claude/settings.json", ".claude.json", ".codex/hooks.json", ".codex/config.toml")
+FOUR = ("claude", "codex", "gemini", "copilot")
+FILES = (
+    *(".claude/settings.json", ".claude.json", ".codex/hooks.json", ".codex/config.toml", ".gemini/settings.json"),
+    *(".copilot/hooks/swarmlore.json", ".copilot/mcp-config.json"),
+)
 
 
 @settings(max_examples=60)
@@ -518,12 +526,85 @@ def test_codex_is_called_at_its_events_and_waits_for_the_server(machine: Machine
     assert "trust" not in json.dumps(hooks) + (machine.user / ".codex/config.toml").read_text()
 
 
+def test_gemini_is_called_at_few_events_and_its_limits_are_milliseconds(machine: Machine) -> None:
+    machine.install("gemini")
+    own = machine.read(".gemini/settings.json")
+    assert {event: groups[0]["hooks"][0]["timeout"] for event, groups in own["hooks"].items()} == {
+        **dict.fromkeys(("BeforeAgent", "AfterTool", "AfterAgent", "PreCompress", "SessionEnd"), 5_000),
+        "SessionStart": 10_000,
+    }
+    matched = {event: group["matcher"] for event, groups in own["hooks"].items() if "matcher" in (group := groups[0])}
+    assert matched == {"PreCompress": "manual"}
+    server = {"command": "/opt/bin/swarmlore", "args": ["mcp", "--client", "gemini", "--home", str(machine.home)]}
+    assert own["mcpServers"] == {"swarmlore": server}
+
+
+def test_copilot_is_called_at_its_events_from_a_file_of_our_own(machine: Machine) -> None:
+    machine.write(".copilot/hooks/mine.json", '{"version": 1, "hooks": {}}')
+    machine.install("copilot")
+    own = machine.read(".copilot/hooks/swarmlore.json")
+    assert own["version"] == 1
+    assert {event: handlers[0]["timeoutSec"] for event, handlers in own["hooks"].items()} == {
+        **dict.fromkeys(("userPromptSubmitted", "preToolUse", "postToolUse", "postToolUseFailure"), 5),
+        **dict.fromkeys(("subagentStart", "subagentStop", "agentStop", "preCompact", "sessionEnd"), 5),
+        "sessionStart": 10,
+    }
+    assert "task" in own["hooks"]["preToolUse"][0]["matcher"].split("|")
+    assert machine.read(".copilot/mcp-config.json")["mcpServers"]["swarmlore"] == {
+        "type": "local",
+        "command": "/opt/bin/swarmlore",
+        "args": ["mcp", "--client", "copilot", "--home", str(machine.home)],
+        "tools": ["*"],
+    }
+    assert machine.read(".copilot/hooks/mine.json") == {"version": 1, "hooks": {}}
+
+
+def test_hooks_that_somebody_put_into_our_file_stay(machine: Machine) -> None:
+    machine.install("copilot")
+    path = machine.user / ".copilot/hooks/swarmlore.json"
+    own = json.loads(path.read_text())
+    theirs = {"type": "command", "bash": "mine"}
+    own["hooks"]["agentStop"].append(theirs)
+    own["hooks"]["preCompact"].append(dict(own["hooks"]["preCompact"][0]))  # ours, twice
+    path.write_text(json.dumps(own))
+    machine.install("copilot", where=machine.where(home="/else"))
+    again = machine.read(".copilot/hooks/swarmlore.json")["hooks"]
+    assert "--home /else" in again["agentStop"][0]["bash"] and again["agentStop"][1] == theirs
+    assert len(again["preCompact"]) == 1
+    machine.uninstall("copilot")
+    assert machine.read(".copilot/hooks/swarmlore.json") == {"version": 1, "hooks": {"agentStop": [theirs]}}
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["at once", "one after the other"])
+def test_a_skill_that_two_clients_read_stays_until_the_last_of_them_goes(machine: Machine, together: bool) -> None:
+    skill = machine.user / ".agents/skills/recall/SKILL.md"
+    if together:
+        machine.install("codex", "gemini")
+    else:
+        machine.install("codex")
+        machine.install("gemini")
+    machine.uninstall("codex")
+    assert skill.is_file()
+    machine.uninstall("gemini")
+    assert tree(machine.user) == {}
+
+
+def test_a_skill_of_another_client_does_not_make_one_installed(machine: Machine) -> None:
+    machine.install("codex")
+    where = machine.where()
+    assert not is_installed(client_called("gemini"), where, ledger.read(str(machine.home)))
+    assert is_installed(client_called("codex"), where, ())
+
+
 def test_clients_that_live_elsewhere_are_found_there(machine: Machine) -> None:
     machine.env |= {"CLAUDE_CONFIG_DIR": str(machine.user / "c"), "CODEX_HOME": str(machine.user / "x")}
-    machine.install()
+    machine.env |= {"GEMINI_CLI_HOME": str(machine.user / "g"), "COPILOT_HOME": str(machine.user / "p")}
+    machine.install(*FOUR)
     assert {name for name, (_, content) in tree(machine.user).items() if content} == {
         *("c/settings.json", "c/.claude.json", "c/skills/recall/SKILL.md"),
         *("x/hooks.json", "x/config.toml", ".agents/skills/recall/SKILL.md"),
+        *("g/.gemini/settings.json", "g/.agents/skills/recall/SKILL.md"),
+        *("p/hooks/swarmlore.json", "p/mcp-config.json", "p/skills/recall/SKILL.md"),
     }
 
 
@@ -538,7 +619,7 @@ def test_clients_are_found_by_their_folder_or_their_program(machine: Machine) ->
 
 def test_the_skill_names_the_folders_of_its_client(machine: Machine) -> None:
     machine.install()
-    for name, folder in ((".claude/skills", ".claude"), (".agents/skills", ".codex")):
+    for name, folder in ((".claude/skills", ".claude"), (".agents/skills", ".agents"), (".copilot/skills", ".copilot")):
         text = (machine.user / name / "recall/SKILL.md").read_text()
         assert text.startswith("---\nname: recall\ndescription: ")
         assert f"{folder} and ~/{folder};" in text
@@ -550,7 +631,7 @@ def commands_in(value: Any) -> Iterator[str]:
     """Every shell line in a file of a client."""
     if isinstance(value, dict):
         if value.get("type") == "command":
-            yield value["command"]
+            yield value["bash"] if "bash" in value else value["command"]
         if value.get("command") == "sh":
             yield value["args"][1]
         for inner in value.values():
@@ -564,7 +645,8 @@ def test_in_a_project_nothing_names_this_machine_and_nothing_happens_without_the
     machine: Machine, tmp_path: Path
 ) -> None:
     machine.install(where=machine.where(project=True))
-    names = [".claude/settings.json", ".mcp.json", ".codex/hooks.json", ".codex/config.toml"]
+    names = [".claude/settings.json", ".mcp.json", ".codex/hooks.json", ".codex/config.toml", ".gemini/settings.json"]
+    names += [".github/hooks/swarmlore.json", ".github/mcp.json"]
     contents = [(machine.project / name).read_text() for name in names]
     assert not any(str(tmp_path) in text or "/opt" in text for text in contents)
     data = [
@@ -573,7 +655,7 @@ def test_in_a_project_nothing_names_this_machine_and_nothing_happens_without_the
     ]
     assert "required" not in data[3]["mcp_servers"]["swarmlore"]  # Codex would not start without it
     lines = [line for value in data for line in commands_in(value)]
-    assert len(lines) == 10 + 1 + 9 + 1
+    assert len(lines) == 10 + 1 + 9 + 1 + 6 + 1 + 10 + 1
     for line in set(lines):
         done = subprocess.run(
             ["/bin/sh", "-c", line], capture_output=True, text=True, env={"PATH": "/nowhere"}, check=False
@@ -590,7 +672,8 @@ def test_in_a_project_nothing_names_this_machine_and_nothing_happens_without_the
         for line in lines
     ]
     assert said[0] == "hook claude SessionStart\n"
-    assert said[10] == "mcp --client claude\n" and said[-1] == "mcp --client codex\n"
+    assert said[10] == "mcp --client claude\n" and said[20] == "mcp --client codex\n"
+    assert said[26] == "hook gemini SessionEnd\n" and said[28] == "hook copilot sessionStart\n"
     before = ["project", *tree(machine.user)]
     machine.uninstall(where=machine.where(project=True))
     assert tree(machine.project) == {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +14,8 @@ from swarmlore import Lore
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "torture"))
 import kill
+
+TORTURE = Path(kill.__file__).parent
 
 
 def test_acknowledged_memories_survive_kills(tmp_path: Path) -> None:
@@ -39,3 +43,15 @@ def test_a_process_with_warm_caches_finds_what_another_writes(tmp_path: Path, ki
         one.remember("Database migrations run with alembic upgrade head before the tests")
         hits = two.recall("how do I run the database migrations?", limit=1)
         assert "alembic" in hits[0].memory.text
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are looked up in /proc")
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_every_job_has_its_effect_once_whoever_is_killed(engine: str) -> None:
+    words = ["--messages", "200", "--workers", "4", "--every", "0.4", "--limit", "150"]
+    words += ["--postgres"] if engine == "postgres" else []
+    done = subprocess.run(
+        [sys.executable, str(TORTURE / "jobs.py"), *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["kills"] > 5

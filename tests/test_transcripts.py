@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import SHARED
-from swarmlore.formats.transcripts import CLIENTS, Tally, Turn, context_used, find_transcript, read_transcript
+from swarmlore.formats.transcripts import CLIENTS, Tally, Turn, context_used, cut_at, find_transcript, read_transcript
 from swarmlore.text.wrapping import unwrap, without_elements
 
 AT = "2026-11-15T06:37:03.558Z"
@@ -598,7 +598,7 @@ def test_the_tools_of_a_real_session_are_read_with_their_results(tmp_path: Path)
 @needs_samples
 def test_the_figures_of_real_sessions_are_read(tmp_path: Path) -> None:
     found = {context_used(client, copied(client, path, tmp_path)) for client, path in samples()}
-    assert found == {(120, None), (2602, None), (120, 258_400), None}
+    assert found >= {(120, None), (2602, None), (120, 258_400), (120, 128_000), None}
 
 
 def seeds() -> list[tuple[str, list[dict[str, Any]]]]:
@@ -674,6 +674,7 @@ def test_no_file_makes_reading_fail(tmp_path_factory: pytest.TempPathFactory, br
         repr(turn).encode()
         assert turn.failed in (True, False, None)
     context_used(client, str(path))
+    assert cut_at(client, str(path)) >= 0
 
 
 @settings(max_examples=200)

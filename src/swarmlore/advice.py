@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from swarmlore.config import WriterSettings
 from swarmlore.errors import Rejected, SwarmloreError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.rules.curation import Finding
+    from swarmlore.store.store import Store
 
 SYSTEM = (
     "You keep a memory of short engineering lessons free of duplicates. You get one new lesson and the known lessons "
@@ -38,10 +39,10 @@ MOST_ADVICE = 5
 REASON_CHARS = 160
 
 
-def advise(settings: WriterSettings, text: str, trust: int, known: Sequence[Neighbour]) -> Decision | None:
-    """The model's decision, or None: then the rule decides."""
+def advise(writing: Callable[[], Writer | None], text: str, trust: int, known: Sequence[Neighbour]) -> Decision | None:
+    """The model's decision, or None: then the rule decides. `writing` opens the model, or says why it cannot."""
     try:
-        writer = writer_of(settings)
+        writer = writing()
         return None if writer is None else ask(writer, text, trust, known)
     except SwarmloreError:
         return None
@@ -53,6 +54,14 @@ def writer_of(settings: WriterSettings) -> Writer | None:
 
     names = ("model", "base_url", "api_key_env", "timeout_s")
     return open_writer(settings.kind, {name: value for name in names if (value := getattr(settings, name))})
+
+
+def capped_writer(store: Store, settings: WriterSettings, now: float) -> Writer | None:
+    """The same, within what it may cost a day."""
+    from swarmlore.spending import Capped, Spending
+
+    writer = writer_of(settings)
+    return None if writer is None else Capped(writer, Spending(store, settings, lambda: now))
 
 
 def ask(writer: Writer, text: str, trust: int, known: Sequence[Neighbour]) -> Decision | None:
@@ -69,11 +78,10 @@ def ask(writer: Writer, text: str, trust: int, known: Sequence[Neighbour]) -> De
     return decision
 
 
-def recommend(settings: WriterSettings, lessons: Sequence[Memory]) -> list[Finding]:
+def recommend(writer: Writer | None, lessons: Sequence[Memory]) -> list[Finding]:
     """What a language model would tidy up: a few findings, each marked with its name. Raises where it fails."""
     from swarmlore.providers.base import ask_json
 
-    writer = writer_of(settings)
     shown = {memory.handle: memory for memory in lessons[-SHOWN_LESSONS:]}
     if writer is None or not shown:
         return []

@@ -154,11 +154,25 @@ class EmbedderSettings:
 
 @frozen
 class WriterSettings:
-    kind: str = _setting("none", "language model for duplicate decisions: openai, anthropic or none")
+    kind: str = _setting("none", "language model for lessons, summaries and duplicates: openai, anthropic or none")
     model: str = _setting("", "model name")
     base_url: str = _setting("", "address of the server")
     api_key_env: str = _setting("", "NAME of the environment variable that holds the key")
     timeout_s: float = _setting(20.0, "seconds to wait for an answer", low=0.1, high=600.0)
+    calls_per_day: int = _setting(200, "questions to it a day, over all processes; 0: none", low=0, high=10_000_000)
+    tokens_per_day: int = _setting(500_000, "tokens a day, estimated; then rules alone decide", low=0,
+                                   high=10_000_000_000)  # fmt: skip
+
+
+@frozen
+class WorkerSettings:
+    lease_s: float = _setting(30.0, "seconds a job belongs to who took it; renewed meanwhile", low=0.2, high=3600.0)
+    job_s: float = _setting(300.0, "seconds after which a job is given up for this time", low=0.1, high=86400.0)
+    memory_mb: int = _setting(1024, "megabytes that a job may take", low=64, high=1_000_000)
+    attempts: int = _setting(5, "times a job is tried before it is put aside", low=1, high=100)
+    backoff_s: float = _setting(2.0, "pause after the first failure; doubled after each", low=0.0, high=600.0)
+    poll_s: float = _setting(5.0, "seconds between two looks, if nobody wakes the worker", low=0.05, high=5.0)
+    queue_limit: int = _setting(10_000, "jobs from which on hooks only spool", low=1, high=10_000_000)
 
 
 @frozen
@@ -182,6 +196,7 @@ class Settings:
     instincts: InstinctSettings = field(default_factory=InstinctSettings)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
     writer: WriterSettings = field(default_factory=WriterSettings)
+    worker: WorkerSettings = field(default_factory=WorkerSettings)
     origins: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -217,6 +232,7 @@ _SECTIONS: dict[str, Any] = {
     "instincts": InstinctSettings,
     "embedder": EmbedderSettings,
     "writer": WriterSettings,
+    "worker": WorkerSettings,
 }
 
 

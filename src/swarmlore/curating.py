@@ -168,12 +168,13 @@ class Curating:
         """What a language model adds, if there is one; it sees what is recommended already only as taken."""
         if self._settings.writer.kind == "none":
             return [], ""
-        from swarmlore.advice import recommend
+        from swarmlore.advice import capped_writer, recommend
 
         taken = {memory.id for finding in known for memory in finding.memories}
         free = [memory for memory in lessons if memory.id not in taken]
         try:
-            return recommend(self._settings.writer, free), ""
+            writer = capped_writer(self._store, self._settings.writer, self._operation("curate").at)
+            return recommend(writer, free), ""
         except SwarmloreError as error:
             return [], f"the language model added nothing: {error.message}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 from swarmlore.config import Settings
@@ -10,7 +11,7 @@ from swarmlore.errors import InvalidInput, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.recall import Recaller
 from swarmlore.records import PROFILES, Block, Caller, Hit, Query, Receipt, Shown
-from swarmlore.rules.block import Composed, compose, estimate_tokens, quote, strip_blocks
+from swarmlore.rules.block import TASK_HEADER, Composed, compose, estimate_tokens, quote, strip_blocks
 from swarmlore.rules.budget import Allowance, allowance
 from swarmlore.rules.gate import scrub_text
 from swarmlore.store.store import Store
@@ -31,6 +32,8 @@ SAID_HERE = "learned in this session"
 TASK = "task"
 WITH_APPROACHES = ("default", "lane")  # the blocks of the other systems hold lessons only
 APPROACHES = 1  # proven, and as many to avoid: before a task they are told unasked
+# What happened rather than what to know. It has many words and so fits much; lessons come first, unless a task begins.
+HAPPENED = ("task_completion", "session_summary", "transcript")
 SPARE = 3  # hits per place in the block: trust, authors and what was shown before cut some
 
 
@@ -39,7 +42,7 @@ class BlockRequest:
     """When and for whom a block is asked. `trigger` names the moment: prompt, error, file, session-start, …
 
     `files` are paths in the project: what cites them comes first. `standing` adds what a session should begin with;
-    `skip` is a reason to give nothing.
+    `skip` is a reason to give nothing. `until` is when nobody waits for it any more, by the monotonic clock.
     """
 
     cue: str
@@ -53,6 +56,11 @@ class BlockRequest:
     standing: bool = False
     skip: str = ""
     mode: str = ""
+    until: float | None = None
+
+
+class TooLate(Exception):
+    """Whoever asked has stopped waiting: nothing was given, and so nothing is recorded."""
 
 
 class Injector:
@@ -116,7 +124,10 @@ class Injector:
         once: dict[str, Hit] = {}
         for hit in hits:
             once.setdefault(hit.memory.id, hit)
-        return list(once.values()), silence
+        told = list(once.values())
+        if request.trigger != TASK:
+            told.sort(key=lambda hit: hit.memory.source in HAPPENED)
+        return told, silence
 
     def _allowance(self, request: BlockRequest) -> Allowance:
         knowledge, own = self._settings.knowledge, self._settings.inject
@@ -155,6 +166,7 @@ class Injector:
             project=self._caller.project,
             profile=profile,
             display_chars=display,
+            heading=TASK_HEADER if request.trigger == TASK else "",
         )
 
     def _profile(self, request: BlockRequest) -> str:
@@ -168,6 +180,8 @@ class Injector:
         return "everything relevant is in the context already, or did not fit"
 
     def _recorded(self, request: BlockRequest, composed: Composed, reason: str, now: float) -> Block:
+        if request.until is not None and time.monotonic() > request.until:
+            raise TooLate
         receipt = Receipt(
             id=self._new_id(),
             at=now,

@@ -84,14 +84,23 @@ class Learning:
         after = replace(after, access_count=after.access_count + 1, last_accessed_at=act.at)
         return self._store.perform(act, lambda act: self._store.revise(act, memory, after, RATED[helpful]))
 
-    def record(self, facts: Mapping[str, Any], resolve: Callable[[str], Memory]) -> Outcome:
-        """Record how a task ended and credit the memories shown for it, in one transaction."""
+    def record(
+        self, facts: Mapping[str, Any], resolve: Callable[[str], Memory], after: Callable[[Outcome], None] | None = None
+    ) -> Outcome:
+        """Record how a task ended and credit the memories shown for it, in one transaction; `after` is part of that."""
         report = report_of(facts)
         self._check_agent(report.agent)
         named = {name: [resolve(ref) for ref in getattr(report, name)] for name in ("cited", "applied")}
         act = self._operation("outcome")
         strategy = self._patterns.draft(report.strategy, act) if report.strategy else None
-        return self._store.perform(act, lambda act: self._record(act, report, named, strategy))
+
+        def work(act: Operation) -> Outcome:
+            outcome = self._record(act, report, named, strategy)
+            if after is not None:
+                after(outcome)
+            return outcome
+
+        return self._store.perform(act, work)
 
     def criteria(self, now: float) -> tuple[Criterion, ...]:
         """What the criteria are worth by which tasks were judged, from the outcomes that the caller may see."""

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from swarmlore import config
+from swarmlore.errands import Errands
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.identity import may_change
@@ -68,7 +69,7 @@ COUNTER_S = 2.0  # for other writers, before a read goes on without having been 
 MOST_DAYS = 36_500
 
 
-class Lore(Living):
+class Lore(Living, Errands):
     """The service API over one store, for one caller."""
 
     # Remember
@@ -82,6 +83,8 @@ class Lore(Living):
             told = self.writing.remember(draft, defer=defer, session=session)
             self._let_live(told, session)
             self._keep_names()
+            if defer:
+                self.embed_later()
             return told
 
     def remember_many(self, drafts: Iterable[Draft], progress: Progress | None = None) -> Imported:
@@ -90,6 +93,7 @@ class Lore(Living):
             self._follow_phases()
             imported = self.writing.remember_many(drafts, progress)
             self._keep_names()
+            self.embed_later()
             return imported
 
     def rejected(self, limit: int = 20) -> tuple[Rejection, ...]:
@@ -123,6 +127,10 @@ class Lore(Living):
         with self._guard:
             facts = {"trigger": trigger, "session": session}
             return self.injector.quote(hits, cue, facts, self.now())
+
+    def before_task(self, task: str, *, session: str = "", headroom: float | None = None) -> Block:
+        """What is known from the past about a task that is about to begin, as a block "Relevant Past Knowledge"."""
+        return self.block(task, trigger="task", session=session, headroom=headroom)
 
     def prime(self, topic: str = "") -> Primed:
         """What to know before beginning: the stack, what fits the topic or has earned it, what was learned lately."""
@@ -208,9 +216,10 @@ class Lore(Living):
             return self.learning.rate(self._resolve(ref), helpful)
 
     def outcome(self, success: bool, **facts: Any) -> Outcome:
-        """Record how a task ended and credit the memories shown for it. `facts` are the fields of `Report`."""
+        """Record how a task ended and credit the memories shown for it; what it teaches is extracted later, by the
+        worker. `facts` are the fields of `Report`."""
         with self._changing():
-            return self.learning.record({**facts, "success": success}, self._resolve)
+            return self.learning.record({**facts, "success": success}, self._resolve, self._extract_later)
 
     def outcomes(self, session: str = "", limit: int = 20) -> tuple[Outcome, ...]:
         """How tasks ended, newest first."""
@@ -468,16 +477,18 @@ class Lore(Living):
         from swarmlore.stats import count
 
         with self._guard:
-            return count(self.store, self.caller)
+            return count(self.store, self.caller) | self._spent()
 
     def doctor(self) -> tuple[Check, ...]:
         """Check the store, its indexes, the embedder, settings, permissions, and whether hooks close the loop."""
         from swarmlore.loop import Loop
+        from swarmlore.waiting import checks as queue_checks
 
         with self._guard:
             loop = Loop(self.home, self.store, self.caller)
             life = self._life.checks()
-            return (*self._doctor.checks(), *self.exchange.checks(), *life, *loop.checks(self.now()))
+            queue = queue_checks(self.store, self.mail, self.settings.worker.queue_limit)
+            return (*self._doctor.checks(), *self.exchange.checks(), *life, *loop.checks(self.now()), *queue)
 
     def reindex(self, progress: Progress | None = None) -> dict[str, int]:
         """Build every derived index anew from the rows, and embed what has no vector of the current embedder."""
@@ -548,6 +559,25 @@ class Lore(Living):
             return chosen
         return (*chosen, *(f"stack:{name}" for name in stacks(self.project.root)))
 
+    def _spent(self) -> dict[str, Any]:
+        """What the language model was asked today, and what it may be."""
+        own, spent = self.settings.writer, self.spending.today()
+        if own.kind == "none" and not spent.calls:
+            return {}
+        calls, tokens = f"{spent.calls} of {own.calls_per_day}", f"{spent.tokens} of {own.tokens_per_day}"
+        return {"writer_calls_today": calls, "writer_tokens_today": tokens}
+
+    def _extract_later(self, outcome: Outcome) -> None:
+        """Leave the extraction of what a task taught to the worker, in the same transaction as its outcome."""
+        if not self.settings.knowledge.enabled:
+            return
+        names = ("success", "task", "summary", "evaluation", "errors", "retries", "duration_ms", "strategy")
+        told = {name: getattr(outcome, name) for name in (*names, "failure_mode", "agent")}
+        told |= {"files": list(outcome.files), "criteria": list(outcome.criteria)}
+        body = {"outcome": told, "recorded": outcome.id, "session": outcome.session}
+        if outcome.summary or outcome.evaluation:
+            self.mail.enqueue("extract", body, f"outcome:{outcome.id}")
+
     def _check_change(self, memory: Memory) -> None:
         if not may_change(self.caller, memory):
             raise NotAllowed(
@@ -580,6 +610,7 @@ class Lore(Living):
                 if self.store.get(self.caller, memory.id) is not None:  # else it went with another
                     self._patterns.erase(operation, memory)
                     self.store.erase(operation, memory)
+                self.store.erase_words(self.caller, memory.text)
         self.store.engine.scrub()
         drop_recommendations(self.home)
         if self._shares:

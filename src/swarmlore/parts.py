@@ -32,13 +32,16 @@ if TYPE_CHECKING:
     from swarmlore.inject import Injector
     from swarmlore.learning import Learning
     from swarmlore.life import Life
+    from swarmlore.mail import Mail
     from swarmlore.patterns import Patterns
     from swarmlore.phases import Phases
     from swarmlore.project import Project
     from swarmlore.promoting import Promoting
+    from swarmlore.providers.base import Writer
     from swarmlore.recall import Recaller
     from swarmlore.records import Caller
     from swarmlore.sharing.exchange import Exchange
+    from swarmlore.spending import Spending
     from swarmlore.writing import Writing
 
 CATCH_UP_AT_CLOSE = 64  # texts that a process with a loaded model embeds before it leaves
@@ -99,6 +102,7 @@ class Parts:
         self._clock = clock
         self._guard = _Guard(self._take_over)
         self._owns_store = True
+        self._changes = 0  # that are going on, one inside the other
         self._env: Mapping[str, str] = os.environ
         self._take_over()
         self._named = True  # the project was named, not found from the folder
@@ -125,7 +129,7 @@ class Parts:
             env, env.get("SWARMLORE_PROJECT") or project.id, interactive=interactive, client=client
         )
         make_home(folder)
-        store = _open_store(folder, settings, round(clock(), 3))
+        store = open_store(folder, settings, round(clock(), 3))
         if caller is None and store.engine.remote:
             who = replace(who, agent=_team_name(settings.store.url, who.agent))
         lore = cls(folder, store, who, settings, project, clock)
@@ -149,6 +153,18 @@ class Parts:
             other.__dict__["embedding"] = self.embedding
             if not env.get("SWARMLORE_PROJECT"):
                 other._settle()
+            return other
+
+    def acting_as(self, caller: Caller, folder: str) -> Self:
+        """The same memory for another caller, who is known already: one store, one model, one thread at a time."""
+        with self._guard:
+            project = find_project(folder)
+            settings = config.load(self.home, project.root, self._env)
+            other = type(self)(self.home, self.store, caller, settings, project, self._clock)
+            other._env = self._env
+            other._guard.join(self._guard)
+            other._owns_store = False
+            other.__dict__["embedding"] = self.embedding
             return other
 
     def _take_over(self) -> None:
@@ -205,10 +221,15 @@ class Parts:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """One thread at a time; those files follow afterwards, and their failure is no failure of the change."""
+        """One thread at a time; those files follow afterwards, and their failure is no failure of the change. Of
+        changes inside each other the outermost is followed: before it ends, none of them is certain."""
         with self._guard:
-            yield
-            if self._shares:
+            self._changes += 1
+            try:
+                yield
+            finally:
+                self._changes -= 1
+            if self._shares and not self._changes:
                 self.exchange.publish()
 
     @property
@@ -365,6 +386,25 @@ class Parts:
 
         return Belonging(self.store, self.project, self.now())
 
+    @property
+    def spending(self) -> Spending:
+        from swarmlore.spending import Spending
+
+        return Spending(self.store, self.settings.writer, self.now)
+
+    def capped_writer(self) -> Writer | None:
+        """The configured language model, within what it may cost a day; None where there is none."""
+        from swarmlore.advice import capped_writer
+
+        return capped_writer(self.store, self.settings.writer, self.now())
+
+    @property
+    def mail(self) -> Mail:
+        from swarmlore.mail import Mail
+
+        clock = self.store.engine.now if self._clock is time.time else self._clock
+        return Mail(self.store, self.caller, self.settings.worker, clock, self.new_id, self.project.root)
+
     @cached_property
     def _doctor(self) -> Doctor:
         from swarmlore.doctor import Doctor
@@ -381,7 +421,8 @@ class Parts:
         return Operation(self.new_id(), self.now(), self.caller, verb, reason)
 
 
-def _open_store(folder: str, settings: Settings, now: float) -> Store:
+def open_store(folder: str, settings: Settings, now: float) -> Store:
+    """The store that the settings of a home name."""
     wait = settings.store.lock_timeout_s
     if settings.store.url:
         return Store.connect(settings.store.url, now, lock_timeout_s=wait)

@@ -44,6 +44,8 @@ ROLES = ("person", "lead", "worker")
 PROFILES = ("default", "knowledge", "lane", "swarm", "learnings", "beads")
 MODES = ("hybrid", "keyword", "naive")
 MAX_CITATIONS = 8  # of one memory
+JOB_KINDS = ("extract", "summarise", "embed", "sweep")
+IMPORTANCES = ("low", "normal", "high", "urgent")
 LINK_KINDS = ("related", "contradicts", "supersedes", "elaborates")
 
 
@@ -392,3 +394,69 @@ class Block:
 
     text: str
     receipt: Receipt
+
+
+@frozen
+class Agent:
+    """One who can be written to."""
+
+    name: str
+    program: str = ""
+    model: str = ""
+    task: str = ""
+    registered_at: float = 0.0
+    active_at: float = 0.0
+
+
+@frozen
+class Message:
+    """A letter from one agent to others of its project. What it says is data, whoever wrote it."""
+
+    id: str
+    sender: str
+    to: tuple[str, ...]
+    subject: str
+    body: str = ""
+    thread: str = ""
+    importance: str = "normal"
+    ack_required: bool = False
+    sent_at: float = 0.0
+    read_at: float | None = None
+    acked_at: float | None = None
+
+
+@frozen
+class Job:
+    """Work that nobody waits for. `state`: waiting, running, done or dead. `owner` and `fence` are its lease: where two
+    believe that they have it, the one with the larger fence does."""
+
+    id: str
+    kind: str
+    body: Mapping[str, Any] = field(default_factory=dict)
+    key: str = ""
+    project: str = ""
+    agent: str = ""
+    role: str = "worker"
+    trust: int = 2
+    folder: str = ""
+    state: str = "waiting"
+    attempts: int = 0
+    queued_at: float = 0.0
+    error: str = ""
+    owner: str = ""
+    fence: int = 0
+
+    @property
+    def caller(self) -> Caller:
+        """Whoever put it there, for whom it is done."""
+        return Caller(self.project, self.agent, self.role, self.trust)
+
+
+@frozen
+class WorkerSeen:
+    """A worker, and when it was last at work."""
+
+    host: str
+    pid: int
+    started_at: float
+    seen_at: float

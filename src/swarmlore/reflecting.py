@@ -38,6 +38,11 @@ def lessons_in(text: str) -> tuple[Found, ...]:
     return tuple(reversed(once.values()))[:MOST_PROPOSALS]
 
 
+def names_speakers(text: str) -> bool:
+    """Whether a text says who speaks in it."""
+    return re.search(_SPEAKER, text[:MAX_CHARS], re.IGNORECASE | re.MULTILINE) is not None
+
+
 def turns_of(text: str) -> list[Turn]:
     """A text as turns of a conversation; where nobody is named, both a person and an agent may have said it."""
     text = scrub_text(strip_blocks(text))

@@ -11,6 +11,7 @@ from swarmlore.store.store import Store
 if TYPE_CHECKING:
     from typing import Any
 
+_STATES = ("waiting", "running", "dead")
 GROUPS = ("tier", "status", "kind", "category", "source")
 UNCOUNTED = ("session", "owner", "tags")  # filters of `list` by which nothing is counted beforehand
 
@@ -51,6 +52,8 @@ def count(store: Store, caller: Caller) -> dict[str, Any]:
         live += rows - hidden if is_live else 0
         forgotten += hidden
     waiting = store.count_waiting(caller)
+    jobs = {state: sum(many for found, _, many, _ in store.job_counts() if found == state) for state in _STATES}
+    mail, unread = store.count_mail(caller)
     facts = store.engine.facts()
     return {
         "live": live,
@@ -58,6 +61,9 @@ def count(store: Store, caller: Caller) -> dict[str, Any]:
         **{f"by_{name}": dict(sorted(values.items())) for name, values in groups.items()},
         "waiting_for_vector": waiting.get("embed", 0),
         "waiting_to_settle": waiting.get("settle", 0),
+        **{f"jobs_{state}": many for state, many in jobs.items()},
+        "mail": mail,
+        "mail_unread": unread,
         "embedder": store.meta(EMBEDDER_META) or "not used yet",
         "store": facts["path"],
         "bytes": facts["bytes"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from swarmlore.config import Settings
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected, StoreError
@@ -289,6 +290,8 @@ class Writing:
             terms = replace(terms, encounters=encounter_terms(self._settings.knowledge))
         if self._settings.writer.kind == "none" or self._profile == "knowledge" or memory.raw:
             return terms
+        if memory.auto_generated:  # nobody waits for these and many come at once: questions are for what was said
+            return terms
         return self._advised(memory, terms)
 
     def _advised(self, memory: Memory, terms: Terms) -> Terms:
@@ -299,9 +302,10 @@ class Writing:
         alike = [as_neighbour(memory, other, jaccard_bigram(memory.text, other.text)) for other in near]
         if not alike:
             return terms
-        from swarmlore.advice import advise
+        from swarmlore.advice import advise, capped_writer
 
-        advice: Decision | None = advise(self._settings.writer, memory.text, memory.trust, alike)
+        writer = partial(capped_writer, self._store, self._settings.writer, memory.created_at)
+        advice: Decision | None = advise(writer, memory.text, memory.trust, alike)
         return replace(terms, advice=advice, advised_on=frozenset((other.id, other.version) for other in near))
 
     def _list_rejected(self, draft: Draft, refusal: Rejected, at: float) -> None:

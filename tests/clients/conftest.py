@@ -1,4 +1,4 @@
-"""Fixtures: one machine with both clients, the product installed in it, and the first sessions of each client."""
+"""Fixtures: one machine with all clients, the product installed in it, and the first sessions of each client."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from clients.runners import CLIENTS, Client, Session
 from clients.stories import OTHER_LESSONS, STORIES
 from clients.world import World
 
-INSTALL = ("install", "claude", "codex", "--yes")
-UNINSTALL = ("uninstall", "claude", "codex", "--yes")
+NAMES = tuple(kind.name for kind in CLIENTS)
+INSTALL = ("install", *NAMES, "--yes")
+UNINSTALL = ("uninstall", *NAMES, "--yes")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

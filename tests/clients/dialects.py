@@ -1,4 +1,4 @@
-"""The two languages that the clients speak with a model: what they ask, and how they are answered."""
+"""The languages that the clients speak with a model: what they ask, and how they are answered."""
 
 from __future__ import annotations
 
@@ -55,7 +55,11 @@ Events = list[dict[str, Any]]
 class Anthropic:
     """Anthropic Messages."""
 
-    path = "/messages"
+    def speaks(self, path: str) -> bool:
+        return path.endswith("/messages")
+
+    def streams(self, path: str, body: dict[str, Any]) -> bool:
+        return bool(body.get("stream"))
 
     def texts(self, body: dict[str, Any]) -> Iterator[Said]:
         yield from _said("system", body.get("system"))
@@ -111,7 +115,11 @@ def _block_events(index: int, block: dict[str, Any]) -> Events:
 class Responses:
     """OpenAI Responses."""
 
-    path = "/responses"
+    def speaks(self, path: str) -> bool:
+        return path.endswith("/responses")
+
+    def streams(self, path: str, body: dict[str, Any]) -> bool:
+        return bool(body.get("stream"))
 
     def texts(self, body: dict[str, Any]) -> Iterator[Said]:
         yield from _said("system", body.get("instructions"))
@@ -184,6 +192,112 @@ def _empty(item: dict[str, Any]) -> dict[str, Any]:
         "custom_tool_call": {"input": ""},
     }
     return {**item, **nothing[item["type"]]}
+
+
+class Chat:
+    """OpenAI chat completions."""
+
+    def speaks(self, path: str) -> bool:
+        return path.endswith("/chat/completions")
+
+    def streams(self, path: str, body: dict[str, Any]) -> bool:
+        return bool(body.get("stream"))
+
+    def texts(self, body: dict[str, Any]) -> Iterator[Said]:
+        for message in body.get("messages", ()):
+            yield from _said(message["role"], message.get("content"))
+            for call in message.get("tool_calls") or ():
+                yield Said("assistant", call["function"]["arguments"])
+
+    def offers(self, body: dict[str, Any]) -> Iterator[Offer]:
+        for tool in body.get("tools") or ():
+            if "function" in tool:
+                yield Offer(tool["function"]["name"])
+
+    def whole(self, body: dict[str, Any], answer: Answer) -> dict[str, Any]:
+        message: dict[str, Any] = {"role": "assistant", "content": answer.text or None}
+        if answer.calls:
+            message["tool_calls"] = _chat_calls(answer)
+        choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if answer.calls else "stop"}
+        return {**_chat(body, "chat.completion"), "choices": [choice], "usage": _chat_usage(answer)}
+
+    def stream(self, body: dict[str, Any], answer: Answer) -> Events:
+        said: dict[str, Any] = {"role": "assistant", "content": answer.text}
+        if answer.calls:
+            said["tool_calls"] = [{"index": place, **call} for place, call in enumerate(_chat_calls(answer))]
+        ended = "tool_calls" if answer.calls else "stop"
+        base = _chat(body, "chat.completion.chunk")
+        return [
+            {**base, "choices": [{"index": 0, "delta": said, "finish_reason": None}]},
+            {**base, "choices": [{"index": 0, "delta": {}, "finish_reason": ended}]},
+            {**base, "choices": [], "usage": _chat_usage(answer)},
+        ]
+
+
+def _chat(body: dict[str, Any], kind: str) -> dict[str, Any]:
+    return {"id": f"chatcmpl-{uuid4().hex}", "object": kind, "created": 0, "model": body.get("model")}
+
+
+def _chat_calls(answer: Answer) -> Events:
+    return [
+        {
+            "id": f"call_{call.id}",
+            "type": "function",
+            "function": {"name": call.offer.name, "arguments": json.dumps(call.args)},
+        }
+        for call in answer.calls
+    ]
+
+
+def _chat_usage(answer: Answer) -> dict[str, int]:
+    return {"prompt_tokens": answer.tokens, "completion_tokens": 20, "total_tokens": answer.tokens + 20}
+
+
+class Gemini:
+    """Gemini's generateContent; whether it streams stands in the path."""
+
+    def speaks(self, path: str) -> bool:
+        return path.endswith((":generateContent", ":streamGenerateContent"))
+
+    def streams(self, path: str, body: dict[str, Any]) -> bool:
+        return path.endswith(":streamGenerateContent")
+
+    def texts(self, body: dict[str, Any]) -> Iterator[Said]:
+        yield from self._parts("system", body.get("systemInstruction") or {})
+        for content in body.get("contents", ()):
+            yield from self._parts("assistant" if content.get("role") == "model" else "user", content)
+
+    def _parts(self, role: str, content: dict[str, Any]) -> Iterator[Said]:
+        for part in content.get("parts", ()):
+            if "text" in part:
+                yield Said(role, part["text"])
+            elif "functionCall" in part:
+                yield Said(role, json.dumps(part["functionCall"].get("args"), ensure_ascii=False))
+            elif "functionResponse" in part:
+                yield from (Said("tool", text) for text in _strings(part["functionResponse"].get("response")))
+
+    def offers(self, body: dict[str, Any]) -> Iterator[Offer]:
+        for tool in body.get("tools") or ():
+            yield from (Offer(function["name"]) for function in tool.get("functionDeclarations", ()))
+
+    def whole(self, body: dict[str, Any], answer: Answer) -> dict[str, Any]:
+        calls = [{"functionCall": {"name": call.offer.name, "args": call.args}} for call in answer.calls]
+        parts = [*([{"text": answer.text}] if answer.text else []), *calls]
+        used = {"promptTokenCount": answer.tokens, "candidatesTokenCount": 20, "totalTokenCount": answer.tokens + 20}
+        said = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
+        return {"candidates": [said], "usageMetadata": used, "modelVersion": "scripted", "responseId": uuid4().hex}
+
+    def stream(self, body: dict[str, Any], answer: Answer) -> Events:
+        return [self.whole(body, answer)]
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Every text in an object, whatever its form."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)
 
 
 def _said(role: str, content: object) -> Iterator[Said]:

@@ -35,6 +35,9 @@ class Package:
 CLIENTS = (
     Package("claude", "@anthropic-ai/claude-code", "2.1.325"),
     Package("codex", "@openai/codex", "0.166.0"),
+    Package("gemini", "@google/gemini-cli", "0.61.0"),
+    Package("copilot", "@github/copilot", "1.0.102"),
+    Package("opencode", "opencode-ai", "1.18.33"),
 )
 
 
@@ -42,8 +45,12 @@ def cache() -> Path:
     return Path(os.environ.get(PLACE) or ROOT / ".cache" / "test-clients").absolute()
 
 
+def package(client: str) -> Package:
+    return next(package for package in CLIENTS if package.client == client)
+
+
 def program(client: str) -> Path:
-    return next(package.program for package in CLIENTS if package.client == client)
+    return package(client).program
 
 
 def is_there(package: Package) -> bool:
@@ -54,7 +61,7 @@ def is_there(package: Package) -> bool:
         said = subprocess.run(ask, env=env, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return said.returncode == 0 and package.version in said.stdout.split()
+    return said.returncode == 0 and package.version in [word.rstrip(".") for word in said.stdout.split()]
 
 
 def fetch(package: Package) -> None:

@@ -1,4 +1,4 @@
-"""A model that follows a script, on loopback: it answers both clients and writes down every request."""
+"""A model that follows a script, on loopback: it answers every client and writes down every request."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any
 
-from clients.dialects import Answer, Anthropic, Call, Offer, Responses, Said
+from clients.dialects import Answer, Anthropic, Call, Chat, Gemini, Offer, Responses, Said
 
-DIALECTS = (Anthropic(), Responses())
+DIALECTS = (Anthropic(), Responses(), Chat(), Gemini())
 SMALL_TALK = "Fine."
 
 
@@ -35,6 +35,11 @@ class Step:
     when: str = ""
     tokens: int = 100
     hold: bool = False
+
+
+def never(words: str) -> Step:
+    """An agent that is asked this waits for ever; a request for a title, which has the same words in it, does not."""
+    return Step(when=rf"(?s)\A(?!.*Generate a title).*{words}", hold=True)
 
 
 @dataclass(frozen=True)
@@ -140,9 +145,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self._content())
         path = self.path.partition("?")[0]
-        dialect = next((dialect for dialect in DIALECTS if path.endswith(dialect.path)), None)
+        dialect = next((dialect for dialect in DIALECTS if dialect.speaks(path)), None)
         if dialect is None:
-            return self._send(json.dumps({"input_tokens": 1000}).encode(), "application/json")
+            return self._send(json.dumps({"input_tokens": 1000, "totalTokens": 1000}).encode(), "application/json")
         said, offers = tuple(dialect.texts(body)), tuple(dialect.offers(body))
         model: Model = self.server.model  # type: ignore[attr-defined]
         answer = model.answer(Request(time.time(), path, body, said, offers))
@@ -150,11 +155,11 @@ class Handler(BaseHTTPRequestHandler):
             model.closed.wait()
             self.close_connection = True
             return None
-        if not body.get("stream"):
+        if not dialect.streams(path, body):
             return self._send(json.dumps(dialect.whole(body, answer)).encode(), "application/json")
-        events = dialect.stream(body, answer)
-        told = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
-        return self._send(told.encode(), "text/event-stream")
+        told = "".join(map(_line, dialect.stream(body, answer)))
+        ending = "data: [DONE]\n\n" if isinstance(dialect, Chat) else ""
+        return self._send((told + ending).encode(), "text/event-stream")
 
     def do_GET(self) -> None:
         self._send(json.dumps({"object": "list", "data": [], "models": []}).encode(), "application/json")
@@ -184,6 +189,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         pass
+
+
+def _line(event: dict[str, Any]) -> str:
+    name = f"event: {event['type']}\n" if "type" in event else ""
+    return f"{name}data: {json.dumps(event)}\n\n"
 
 
 @contextmanager

@@ -1,7 +1,8 @@
-"""Claude Code and Codex as a user runs them without a screen: a prompt in, a session out."""
+"""The clients as a user runs them without a screen: a prompt in, a session out."""
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -11,12 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clients.fetch import program
+from clients.fetch import package, program
 from clients.model import Request, Step
 from clients.world import World
 
 PATIENCE_S = 90
 AGENT_ID = r'"agent_id":"([^"]+)"'
+RECALL = r"swarmlore[_-]{1,2}recall$"  # every client puts its own words before the name of a tool
+SUMMARY = "<analysis>short</analysis><summary>The form was talked about.</summary>"
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,9 @@ class Client:
     """One client in one world. `run` fails where the script was not followed to its end."""
 
     name = ""
+    has_sub_agents = True  # and tells their hooks of them
+    wrapped = True  # npm installs a script that starts the program, and may not pass on a signal
+    compacts = True  # where nobody sits before a screen
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -78,7 +84,8 @@ class Client:
 
     def pids(self, running: subprocess.Popen[str]) -> list[int]:
         """The processes that are the client itself, without what it started."""
-        return [running.pid]
+        own = f"/proc/{running.pid}/task/{running.pid}/children"
+        return [running.pid, *(map(int, Path(own).read_text().split()) if self.wrapped else ())]
 
     def words(self, prompt: str, resume: str, options: Sequence[str]) -> list[str]:
         raise NotImplementedError
@@ -97,9 +104,14 @@ class Client:
         """The model gives a task to an agent of its own and lets it finish."""
         raise NotImplementedError
 
+    def compact(self, begun: Session, about: str) -> Session:
+        """The next run of a session about something, whose context is cut to a summary before its first request."""
+        raise NotImplementedError
+
 
 class Claude(Client):
     name = "claude"
+    wrapped = False
 
     def words(self, prompt: str, resume: str, options: Sequence[str]) -> list[str]:
         again = ["--resume", resume] if resume else []
@@ -127,14 +139,13 @@ class Claude(Client):
         args = {"description": "a task", "prompt": task, "subagent_type": "general-purpose"}
         return [Step(tool="^(Task|Agent)$", args=args)]
 
+    def compact(self, begun: Session, about: str) -> Session:
+        self.run("/compact", Step(SUMMARY, when="Do NOT call any tools"), resume=begun.id)
+        return self.run("Go on", Step("Going on."), resume=begun.id)
+
 
 class Codex(Client):
     name = "codex"
-
-    def pids(self, running: subprocess.Popen[str]) -> list[int]:
-        """What npm installs is a script that starts the program and passes on every signal but SIGKILL."""
-        own = f"/proc/{running.pid}/task/{running.pid}/children"
-        return [running.pid, *map(int, Path(own).read_text().split())]
 
     def words(self, prompt: str, resume: str, options: Sequence[str]) -> list[str]:
         # A person trusts the hooks once, on the client's screen; there is no screen here. With plugins each run would
@@ -158,8 +169,112 @@ class Codex(Client):
             Step(tool="__wait_agent$", args=lambda request: {"targets": [_first(AGENT_ID, request.text)]}),
         ]
 
+    def compact(self, begun: Session, about: str) -> Session:
+        limit = ("-c", "model_auto_compact_token_limit=1000")
+        summary = Step(SUMMARY, when="(?i)summary")
+        return self.run("Go on", summary, Step("Going on."), resume=begun.id, options=limit)
 
-CLIENTS = (Claude, Codex)
+
+class Gemini(Client):
+    name = "gemini"
+    has_sub_agents = False  # its own are called as tools, of which the hooks of a session are told
+
+    def words(self, prompt: str, resume: str, options: Sequence[str]) -> list[str]:
+        again = ["--resume", resume] if resume else []
+        form = ["--output-format", "stream-json", "--approval-mode", "yolo", "--skip-trust", "-m", "gemini-2.5-pro"]
+        return [*form, *again, *options, "-p", prompt]
+
+    def env(self) -> dict[str, str]:
+        return {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": self.world.model.url, "NO_BROWSER": "1"}
+
+    def session_of(self, out: str) -> str:
+        return _first(r'"session_id":"([^"]+)"', out)
+
+    def shell(self, command: str, **more: Any) -> Step:
+        return Step(tool="^run_shell_command$", args={"command": command, "description": "run it"}, **more)
+
+    def compact(self, begun: Session, about: str) -> Session:
+        """It sums up the older part of what is long enough, between two requests, when the model says it is full."""
+        long = [" ".join(f"word{number}" for number in range(start, start + 2000)) for start in (0, 5000)]
+        self.run(f"Think about {long[0]}", Step(f"I thought about {long[1]}"), resume=begun.id)
+        snapshot = "<state_snapshot>The form was talked about.</state_snapshot>"
+        summary = (Step(snapshot, when="generate the updated <state_snap"), Step(snapshot, when="Critically evaluate"))
+        full = self.shell("echo ok", tokens=900_000)
+        self.run(about, full, *summary, Step("Done."), resume=begun.id)
+        return self.run("Go on", Step("Going on."), resume=begun.id)
+
+
+class Copilot(Client):
+    name = "copilot"
+
+    def words(self, prompt: str, resume: str, options: Sequence[str]) -> list[str]:
+        again = ["--resume", resume] if resume else []
+        return [*again, *options, "--allow-all-tools", "--output-format", "json", "-p", prompt]
+
+    def env(self) -> dict[str, str]:
+        return {
+            "COPILOT_HOME": str(self.world.home / ".copilot"),
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_AUTO_UPDATE": "false",
+            "COPILOT_PROVIDER_BASE_URL": f"{self.world.model.url}/v1",
+            "COPILOT_PROVIDER_TYPE": "openai",
+            "COPILOT_PROVIDER_API_KEY": "none",
+            "COPILOT_MODEL": "scripted",
+            "XDG_CACHE_HOME": str(package("copilot").folder / ".cache"),  # it unpacks itself there, 235 MB
+        }
+
+    def session_of(self, out: str) -> str:
+        return _first(r'"sessionId":"([^"]+)"', out)
+
+    def shell(self, command: str, **more: Any) -> Step:
+        return Step(tool="^bash$", args={"command": command, "description": "run it"}, **more)
+
+    def delegate(self, task: str) -> list[Step]:
+        args = {"description": "a task", "prompt": task, "agent_type": "general-purpose", "name": "helper"}
+        return [Step(tool="^task$", args=args)]
+
+    def compact(self, begun: Session, about: str) -> Session:
+        self.run("/compact", resume=begun.id)
+        return self.run("Go on", Step("Going on."), resume=begun.id)
+
+
+class OpenCode(Client):
+    name = "opencode"
+    wrapped = False
+    fits = 0  # tokens in the context, where another number than in its settings
+
+    def words(self, prompt: str, resume: str, options: Sequence[str]) -> list[str]:
+        return ["run", "--format", "json", *(["--session", resume] if resume else []), *options, prompt]
+
+    def env(self) -> dict[str, str]:
+        quiet = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
+        model = {"tool_call": True, "limit": {"context": self.fits, "output": 500}}
+        changed = {"provider": {"scripted": {"models": {"scripted": model}}}} if self.fits else {}
+        return {
+            **{f"OPENCODE_DISABLE_{what}": "1" for what in quiet},
+            **({"OPENCODE_CONFIG_CONTENT": json.dumps(changed)} if changed else {}),
+        }
+
+    def session_of(self, out: str) -> str:
+        return _first(r'"sessionID":"([^"]+)"', out)
+
+    def shell(self, command: str, **more: Any) -> Step:
+        return Step(tool="^bash$", args={"command": command, "description": "run it"}, **more)
+
+    def delegate(self, task: str) -> list[Step]:
+        return [Step(tool="^task$", args={"description": "a task", "prompt": task, "subagent_type": "general"})]
+
+    def compact(self, begun: Session, about: str) -> Session:
+        """It compacts by itself where the last answer did not fit any more."""
+        self.fits = 4000
+        try:
+            summary = Step(SUMMARY, when="(?i)summary")
+            return self.run("Go on", summary, Step("Going on."), resume=begun.id)
+        finally:
+            self.fits = 0
+
+
+CLIENTS: tuple[type[Client], ...] = (Claude, Codex, Gemini, Copilot, OpenCode)
 
 
 def _first(pattern: str, text: str) -> str:

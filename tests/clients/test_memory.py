@@ -1,4 +1,4 @@
-"""What one session learned, the next one knows: in the same client, in the other, after a compaction, in a sub-agent."""
+"""What one session learned, the next one knows: in the same client, in every other, after a compaction, in a sub-agent."""
 
 from __future__ import annotations
 
@@ -10,42 +10,47 @@ from typing import Any
 import pytest
 
 from clients.blocks import blocks, fenced, fences, handles, outside
-from clients.model import Step
-from clients.runners import Client, Session
-from clients.stories import STORIES, Lesson
+from clients.model import Step, never
+from clients.runners import CLIENTS, RECALL, Client, Session
+from clients.stories import STORIES
 from clients.world import World, soon
 
-SUMMARY = "<analysis>short</analysis><summary>The form was talked about.</summary>"
 NEUTRAL = "Go ahead with the next step"
 UNRELATED = "Write a haiku about the sea in autumn"
-both = pytest.mark.parametrize("name", ["claude", "codex"])
-directions = pytest.mark.parametrize(
-    ("learner", "reader"), [("claude", "claude"), ("claude", "codex"), ("codex", "codex"), ("codex", "claude")]
+NAMES = [kind.name for kind in CLIENTS]
+every = pytest.mark.parametrize("name", NAMES)
+with_agents = pytest.mark.parametrize("name", [kind.name for kind in CLIENTS if kind.has_sub_agents])
+with_compaction = pytest.mark.parametrize("name", [kind.name for kind in CLIENTS if kind.compacts])
+crossing = pytest.mark.parametrize(("learner", "reader"), [(learner, reader) for learner in NAMES for reader in NAMES])
+# One way round is enough where it is the same for all: each client reads what it learned itself, and what the next did.
+ring = pytest.mark.parametrize(
+    ("learner", "reader"), [*zip(NAMES, NAMES, strict=True), *zip(NAMES, [*NAMES[1:], NAMES[0]], strict=True)]
 )
 Told = dict[str, tuple[Session, Session]]
 
 
-def receipts(world: World, session: str) -> list[dict[str, Any]]:
-    said = world.swarmlore("receipts", "--session", session, "--limit", "1000", "--json").stdout
+def receipts(world: World, session: Session, agent: str) -> list[dict[str, Any]]:
+    said = world.swarmlore("receipts", "--session", session.id, "--limit", "1000", "--json", agent=agent).stdout
     return list(json.loads(said)["receipts"])
 
 
 def recall(query: str) -> Step:
-    return Step(tool="^mcp__swarmlore__recall$", args={"query": query})
+    return Step(tool=RECALL, args={"query": query})
 
 
-@directions
+@crossing
 def test_the_first_request_of_the_next_session_holds_the_correction_inside_a_fence(
     learner: str, reader: str, clients: dict[str, Client], told: Told
 ) -> None:
     client, lesson = clients[reader], STORIES[learner].corrected
-    assert soon(lambda: not client.world.processes() + client.world.sockets())  # as after a boot: nothing is warm
+    left = client.world.processes  # as after a boot: nothing is warm
+    assert soon(lambda: not left(), 15), left()
     session = client.run(lesson.cue, Step("I see."))
     assert lesson.is_in(fenced(session.first.text))
     assert not lesson.is_in(outside(session.first.text))
 
 
-@directions
+@ring
 def test_the_recall_tool_finds_what_the_agent_noted_down(
     learner: str, reader: str, clients: dict[str, Client], told: Told
 ) -> None:
@@ -54,7 +59,7 @@ def test_the_recall_tool_finds_what_the_agent_noted_down(
     assert lesson.is_in(session.requests[-1].of("tool"))
 
 
-@directions
+@ring
 def test_a_failure_that_was_fixed_once_comes_with_its_fix(
     learner: str, reader: str, clients: dict[str, Client], told: Told
 ) -> None:
@@ -64,7 +69,7 @@ def test_a_failure_that_was_fixed_once_comes_with_its_fix(
     assert story.fixed.is_in(fenced(session.requests[-1].text))
 
 
-@both
+@with_agents
 def test_a_sub_agent_is_given_what_its_task_needs(name: str, clients: dict[str, Client], told: Told) -> None:
     client, lesson = clients[name], STORIES[name].corrected
     answer = Step("Sub-agent done.", when="SUBTASK:")
@@ -75,7 +80,7 @@ def test_a_sub_agent_is_given_what_its_task_needs(name: str, clients: dict[str, 
     assert lesson.is_in(fenced(inner.text))
 
 
-@both
+@with_agents
 def test_a_sub_agent_is_given_what_its_session_was_given(name: str, clients: dict[str, Client], told: Told) -> None:
     client, lesson = clients[name], STORIES[name].corrected
     answer = Step("Sub-agent done.", when="SUBTASK:")
@@ -85,25 +90,15 @@ def test_a_sub_agent_is_given_what_its_session_was_given(name: str, clients: dic
     assert lesson.is_in(fenced(inner.text))
 
 
-@both
+@with_compaction
 def test_after_a_compaction_it_is_brought_back(name: str, clients: dict[str, Client], told: Told) -> None:
     client, lesson = clients[name], STORIES[name].corrected
-    before, after = compact(client, lesson)
+    begun = client.run(lesson.cue, Step("I see.", tokens=5000))
+    before, after = begun.requests[-1], client.compact(begun, lesson.cue).first
     assert lesson.is_in(fenced(before.text))
     assert not fences(before.text) & fences(after.text)  # what was given before is gone
     assert lesson.is_in(fenced(after.text))
     assert not handles_twice(after.text)
-
-
-def compact(client: Client, lesson: Lesson) -> tuple[Any, Any]:
-    """The last request before a compaction and the first one after it."""
-    begun = client.run(lesson.cue, Step("I see.", tokens=5000))
-    if client.name == "claude":
-        client.run("/compact", Step(SUMMARY, when="Do NOT call any tools"), resume=begun.id)
-        return begun.requests[-1], client.run("Go on", Step("Going on."), resume=begun.id).first
-    limit = ("-c", "model_auto_compact_token_limit=1000")
-    summary = Step(SUMMARY, when="(?i)summary")
-    return begun.requests[-1], client.run("Go on", summary, Step("Going on."), resume=begun.id, options=limit).first
 
 
 def handles_twice(text: str) -> set[str]:
@@ -111,13 +106,13 @@ def handles_twice(text: str) -> set[str]:
     return {handle for handle in found if found.count(handle) > 1}
 
 
-@both
+@every
 def test_an_unrelated_prompt_gets_nothing_and_a_receipt_says_so(
     name: str, clients: dict[str, Client], told: Told, world: World
 ) -> None:
     client = clients[name]
     session = client.run(UNRELATED, Step("Waves."))
-    given = receipts(world, session.id)
+    given = receipts(world, session, name)
     for_prompt = [receipt for receipt in given if receipt["trigger"] == "prompt"]
     assert [receipt["shown"] for receipt in for_prompt] == [[]]
     assert for_prompt[0]["reason"]
@@ -125,13 +120,13 @@ def test_an_unrelated_prompt_gets_nothing_and_a_receipt_says_so(
     assert handles(session.first.text) == at_start
 
 
-@directions
+@ring
 def test_a_client_goes_on_when_the_one_that_was_there_first_is_killed(
     learner: str, reader: str, clients: dict[str, Client], told: Told, world: World
 ) -> None:
     """The first one's server holds the memory of both until then."""
     first, second, lesson = clients[learner], clients[reader], STORIES[learner].noted
-    world.model.play([Step(when="Think it over", hold=True)])
+    world.model.play([never("Think it over")])
     running = first.start("Think it over")
     assert soon(lambda: world.model.held == 1, 30)
     kill = second.shell(f"kill -9 {' '.join(map(str, first.pids(running)))}")
@@ -141,7 +136,7 @@ def test_a_client_goes_on_when_the_one_that_was_there_first_is_killed(
     assert [lesson.is_in(text) for text in (said[0], said[-1])] == [True, True]
 
 
-@both
+@every
 def test_a_secret_that_a_client_saw_is_nowhere_in_the_memory(
     name: str, clients: dict[str, Client], told: Told, world: World
 ) -> None:
@@ -154,13 +149,13 @@ def test_a_secret_that_a_client_saw_is_nowhere_in_the_memory(
     assert [path for path in files if secret.encode() in path.read_bytes()] == []
 
 
-@both
+@every
 def test_every_block_that_reached_a_model_has_its_receipt(
     name: str, clients: dict[str, Client], told: Told, world: World
 ) -> None:
     client = clients[name]
     session = client.run(STORIES[name].corrected.cue, client.shell("echo ok"), Step("I see."))
-    shown = {item["handle"] for receipt in receipts(world, session.id) for item in receipt["shown"]}
+    shown = {item["handle"] for receipt in receipts(world, session, name) for item in receipt["shown"]}
     assert handles(session.requests[-1].text) == shown != set()
 
 

@@ -11,41 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from clients.furniture import FILES
 from clients.model import Model
 from repositories import a_repository
 
 PROGRAM = Path(sys.executable).with_name("swarmlore")
 TOOL = "#!/bin/sh\nexit 0\n"  # stands for the issue tracker, which takes whatever comment it is given
-# Written as people write: the installer has to leave what is not its own as it is.
-CLAUDE_SETTINGS = """{
-    "model": "sonnet", "cleanupPeriodDays": 30,
-    "permissions": {"allow": ["Bash(git status:*)"]},
-    "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}
-}
-"""
-CODEX_CONFIG = """# my own settings
-model = "scripted"
-model_provider = "scripted"
-approval_policy = "never"
-sandbox_mode    = "danger-full-access"   # a throw-away machine
-check_for_update_on_startup = false
-
-[analytics]
-enabled = false
-
-[model_providers.scripted]
-name = "Scripted"
-base_url = "{url}/v1"
-wire_api = "responses"
-env_key = "SCRIPTED_KEY"
-request_max_retries = 1
-stream_max_retries = 1
-
-[projects."{project}"]
-trust_level = "trusted"
-"""
 CLAUDE_SOCKETS = "/cc-socks/"  # its own; one that is killed leaves it
-CLAUDE_STATE = '{{"hasCompletedOnboarding": true, "projects": {{"{project}": {{"hasTrustDialogAccepted": true}}}}}}\n'
 
 
 class World:
@@ -57,15 +29,15 @@ class World:
         self.home = root / "home"
         self.lore = root / "lore"
         self.project = a_repository(root / "project", "https://git.example/shop.git", commit=True)
-        for folder in (self.home / ".claude", self.home / ".codex", root / "tmp", root / "run"):
+        for folder in (self.home, root / "tmp", root / "run"):
             folder.mkdir(parents=True, mode=0o700)
         self._furnish()
 
     def _furnish(self) -> None:
-        facts = {"url": self.model.url, "project": self.project}
-        (self.home / ".claude.json").write_text(CLAUDE_STATE.format(**facts))
-        (self.home / ".claude" / "settings.json").write_text(CLAUDE_SETTINGS)
-        (self.home / ".codex" / "config.toml").write_text(CODEX_CONFIG.format(**facts))
+        for name, text in FILES.items():
+            place = self.home / name
+            place.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+            place.write_text(text.replace("@URL@", self.model.url).replace("@PROJECT@", str(self.project)))
         # A login shell forgets the PATH that it was given, and Codex runs every command in one.
         (self.home / ".profile").write_text(f'PATH="{self.project}/bin:$PATH"\n')
         tools = self.project / "bin"
@@ -85,12 +57,13 @@ class World:
             "TERM": "dumb",
         }
 
-    def swarmlore(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """The product's own command in the project, with the rights that a person has at a terminal."""
+    def swarmlore(self, *words: str, agent: str = "") -> subprocess.CompletedProcess[str]:
+        """The product's own command in the project, with the rights that a person has at a terminal; as an agent it
+        sees what is private to that one, too."""
         done = subprocess.run(
             [PROGRAM, *words, "--home", self.lore],
             cwd=self.project,
-            env={**self.env, "SWARMLORE_ROLE": "lead"},
+            env={**self.env, "SWARMLORE_ROLE": "lead", "SWARMLORE_AGENT": agent},
             capture_output=True,
             text=True,
             timeout=120,

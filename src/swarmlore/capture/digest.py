@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 AGAIN_AFTER_S = 10.0  # two hook files report the same within this; the same prompt after it is another prompt
 LOCK = "digest.lock"
+LOOK_EVERY = 50  # events between two looks at how much waits for the worker
 
 
 @frozen
@@ -57,14 +58,18 @@ class Digester:
         is looked for once the lock is free again: whoever wanted to digest it meanwhile found us and went away.
         """
         tally, deadline = Digested(), time.monotonic() + budget_s
-        more = spool.waits(self._spool)
+        more = spool.waits(self._spool) and not self._is_full()
         while more and (lock := _lock(os.path.join(self._spool, LOCK))) is not None:
             try:
                 tally = tally.plus(self._drain(deadline, hurry))
             finally:
                 os.close(lock)
-            more = spool.came(self._spool) and time.monotonic() < deadline
+            more = spool.came(self._spool) and time.monotonic() < deadline and not self._is_full()
         return tally
+
+    def _is_full(self) -> bool:
+        """Whether the worker is so far behind that events had better wait where they are; nothing is lost by that."""
+        return self._lore.queue_full()
 
     def _drain(self, deadline: float, hurry: bool) -> Digested:
         tally = Digested()
@@ -84,7 +89,7 @@ class Digester:
         """Digest the events of a file; returns also where the next one has to begin, None if it is done."""
         left: int | None = None
         for at, record in spool.numbered(path, spool.read_until(path)):
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or (not sum(tally.counts) % LOOK_EVERY and self._is_full()):
                 return tally, at if left is None else left
             event = from_plain(record)
             if hurry and event is not None and lessons.takes_long(event):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from zlib import crc32
 
 from swarmlore.capture.state import attempts_of, session_of
@@ -51,6 +51,8 @@ def takes_long(event: Event) -> bool:
         return True
     if _transcript not in _WAYS.get(event.moment, ()):
         return False
+    if "#" in event.transcript:
+        return True  # one session in a database of many: nobody knows how long it is
     try:
         return os.path.getsize(event.transcript) > QUICK_BYTES
     except (OSError, ValueError):
@@ -132,12 +134,44 @@ def _transcript(lore: Lore, event: Event, session: Session) -> Changes:
     if not path:
         return {}
     from swarmlore.formats.transcripts import read_transcript
-    from swarmlore.rules.session_lessons import lessons_of
 
     root = lore.project.root
     turns = [_inside(turn, root) for turn in read_transcript(event.client, path, TRANSCRIPT_BYTES)]
-    cited = _cited_in(lore, event, session, "\n".join(turn.text for turn in turns if turn.role == "assistant"))
-    return cited | _keep(lore, event, session, lessons_of(turns))
+    if turns:
+        _leave(lore, event, session, turns)
+    return _cited_in(lore, event, session, "\n".join(turn.text for turn in turns if turn.role == "assistant"))
+
+
+def _leave(lore: Lore, event: Event, session: Session, turns: Sequence[Turn]) -> None:
+    """Leave a session to the memory-catcher, before its event is done with: the queue keeps it from here on.
+
+    The same event again is the same job; a session that is resumed ends at another time.
+    """
+    from swarmlore.catching import session_body
+
+    extra = session.extra
+    figures = {name: extra[name] for name in ("errors", "retries") if isinstance(extra.get(name), int)}
+    figures["duration_ms"] = round(1000 * max(0.0, event.at - (session.started_at or event.at)))
+    facts = {"client": event.client, "session": event.session, "event": event.name, "figures": figures}
+    body, key = session_body(turns, **facts), f"{event.id}:{event.at:.3f}"
+    lore.enqueue("extract", body, f"session:{key}")
+    if event.moment == e.SESSION_END and not _is_unsummed(event):
+        lore.enqueue("summarise", body, f"summary:{key}")
+
+
+def _is_unsummed(event: Event) -> bool:
+    """Whether the session itself only sums up another one: a summary of that would never end."""
+    env = event.extra.get("env")
+    return isinstance(env, Mapping) and bool(env.get("SKIP_SESSION_SUMMARY"))
+
+
+def _outcome(lore: Lore, event: Event, session: Session) -> Changes:
+    """How a task of a swarm ended, as its worker reported it: recorded and learned from later, nobody waits."""
+    told = event.extra.get("outcome")
+    if isinstance(told, Mapping) and told:
+        facts = {"client": event.client, "session": session_of(event), "event": event.name}
+        lore.enqueue("extract", {**facts, "outcome": dict(told)}, f"outcome:{event.id}")
+    return {}
 
 
 def _inside(turn: Turn, root: str) -> Turn:
@@ -176,7 +210,7 @@ def _receipts(lore: Lore, event: Event, session: Session) -> list[Receipt]:
 _WAYS: Mapping[str, tuple[Callable[[Lore, Event, Session], Changes], ...]] = {
     e.SESSION_START: (_changed_files,),
     e.PROMPT: (_corrections,),
-    e.AFTER_TOOL: (_comments, _fixes, _files),
+    e.AFTER_TOOL: (_comments, _fixes, _files, _outcome),
     e.TOOL_FAILED: (_comments,),
     e.TURN_END: (_cited,),
     e.AGENT_STOP: (_cited,),
@@ -191,7 +225,8 @@ def _keep(lore: Lore, event: Event, session: Session, found: Iterable[Found]) ->
     A session tells each once: its transcript holds what its prompts said, and is read again when it is resumed, maybe
     on another day. That is nobody's confirmation.
     """
-    kept = int(session.extra.get("lessons", 0))
+    found = list(found)
+    kept = max(int(session.extra.get("lessons", 0)), _kept_so_far(lore, event) if found else 0)
     before = [str(mark) for mark in session.extra.get("told", ())]
     told = list(before)
     for item in found:
@@ -215,6 +250,13 @@ def _keep(lore: Lore, event: Event, session: Session, found: Iterable[Found]) ->
             situation_via=item.situation_via,
         )
     return {"lessons": kept, "told": told[-TOLD_KEPT:]} if told != before else {}
+
+
+def _kept_so_far(lore: Lore, event: Event) -> int:
+    """Lessons that came of the session so far, those of the memory-catcher too."""
+    from swarmlore.catching import count_lessons
+
+    return count_lessons(lore, event.session)
 
 
 def _remember(lore: Lore, event: Event, text: str, **facts: Any) -> bool:

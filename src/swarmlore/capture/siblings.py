@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from swarmlore.lore import Lore
 
 MOST = 64
-TOLD = ("SWARMLORE_AGENT", "SWARMLORE_ROLE", "SWARMLORE_PROJECT", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
+TOLD = (
+    "SWARMLORE_AGENT",
+    "SWARMLORE_ROLE",
+    "SWARMLORE_PROJECT",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "COPILOT_HOME",
+    "GEMINI_CLI_HOME",
+)
 
 
 class Siblings:

@@ -48,6 +48,8 @@ def _note_talk(extra: dict[str, Any], event: Event) -> None:
     if event.transcript:
         extra["transcript"] = event.transcript
     if event.prompt:
+        if extra.get("last_prompt"):
+            extra["prompt_before"] = extra["last_prompt"]
         extra["last_prompt"] = event.prompt[:PROMPT_CHARS]
     if event.said:
         extra["last_said"] = event.said[-SAID_CHARS:]

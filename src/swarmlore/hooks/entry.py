@@ -13,12 +13,13 @@ import time
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks import event as e
 from swarmlore.hooks import spool, wire
-from swarmlore.hooks.clients import CLIENTS, client
+from swarmlore.hooks.clients import CLIENTS, client, sender
 from swarmlore.hooks.making import make_event
 from swarmlore.hooks.payload import BadPayload, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from swarmlore.hooks.event import Event
 
@@ -29,7 +30,9 @@ CAPTURE_WAIT_S = 0.4
 ANSWER_WAIT_S = 1.5
 LIMIT_S = 4.0  # for everything; clients are told 5
 LAST_WORDS_S = 0.3
+DEAF_S = 10.0
 OPTIONS = ("--home", "--socket", "--spool")
+LINES = "--lines"  # in place of an event: they come as lines, until the input ends
 
 
 class Places:
@@ -39,7 +42,8 @@ class Places:
         self.home = options.get("--home") or _usual_home()
         self.socket = options.get("--socket") or _socket_of(self.home)
         self.spool = options.get("--spool") or os.path.join(self.home, "spool")
-        self.left_waiting = False  # an event that this process answered by itself
+        self.left_waiting = False  # an event that should be digested soon
+        self.deaf_until = 0.0  # the warm process did not answer in time; who serves many events does not ask each time
 
 
 def run(words: Sequence[str], alone: Alone, afterwards: Afterwards) -> int:
@@ -48,6 +52,11 @@ def run(words: Sequence[str], alone: Alone, afterwards: Afterwards) -> int:
     places = None
     try:
         places = Places(options)
+        if named[1:] == [LINES]:
+            from swarmlore.hooks.lines import serve_lines
+
+            serve_lines(named[0], places, alone, afterwards)
+            return 0
         _limit_time(places, named)
         _watch()
         answer = _serve(named, places, alone)
@@ -57,17 +66,19 @@ def run(words: Sequence[str], alone: Alone, afterwards: Afterwards) -> int:
         if places.left_waiting:
             afterwards(places)
     except BaseException as error:  # noqa: BLE001 - the last door: nothing may reach the client
-        _note(places, named, error)
+        note(places, named, error)
     return 0
 
 
 def _serve(named: list[str], places: Places, alone: Alone) -> str:
     if len(named) != 2 or named[0] not in CLIENTS:
         raise BadPayload(f"unknown: hook {' '.join(named)[:80]}")
-    module = client(named[0])
+    payload = read(sys.stdin.buffer)
+    name = sender(named[0], payload)
+    module = client(name)
     assert module is not None
-    event = make_event(module, named[0], named[1], read(sys.stdin.buffer), round(time.time(), 3))
-    text = _hand_over(event, places, alone)
+    event = make_event(module, name, named[1], payload, round(time.time(), 3))
+    text = hand_over(event, places, alone)
     notice = _notice(places) if event.moment == e.SESSION_START else ""
     return module.encode(named[1], text, notice) if text or notice else ""
 
@@ -82,12 +93,12 @@ def _notice(places: Places) -> str:
     return "swarmlore: hooks had problems since the last session; swarmlore doctor tells more"
 
 
-def _hand_over(event: Event, places: Places, alone: Alone) -> str:
+def hand_over(event: Event, places: Places, alone: Alone) -> str:
     """Give the event to the warm process, or keep it; returns the context that answers it."""
-    answered = event.moment in e.ANSWERED
+    answered = e.is_answered(event) and _may_answer(event, places)
     record = e.to_plain(event)
-    request = {"op": "event", "event": record}
-    told = wire.ask(places.socket, request, ANSWER_WAIT_S if answered else CAPTURE_WAIT_S)
+    request = {"op": "event", "event": record, "quiet": not answered}
+    told = _ask(places, request, ANSWER_WAIT_S if answered else CAPTURE_WAIT_S)
     if told is not None and told.get("ok"):
         return str(told.get("text", ""))
     try:
@@ -95,9 +106,29 @@ def _hand_over(event: Event, places: Places, alone: Alone) -> str:
     except OSError as error:
         if not answered:
             raise
-        _note(places, [event.client, event.name], error)  # what is known can still be read from a full disk
-    places.left_waiting = answered
+        note(places, [event.client, event.name], error)  # what is known can still be read from a full disk
+    # The next session should begin with what this one or a task of it taught: nobody may come by in between.
+    places.left_waiting = answered or event.moment == e.SESSION_END or "outcome" in event.extra
     return alone(event, places) if answered else ""
+
+
+def _ask(places: Places, request: dict[str, Any], wait_s: float) -> dict[str, Any] | None:
+    """What the warm process says, unless it let somebody wait just before."""
+    began = time.monotonic()
+    if began < places.deaf_until:
+        return None
+    told = wire.ask(places.socket, request, wait_s)
+    if told is None and time.monotonic() - began >= wait_s:
+        places.deaf_until = time.monotonic() + DEAF_S
+    return told
+
+
+def _may_answer(event: Event, places: Places) -> bool:
+    """Whether no other hook answers the same event. On a full disk nobody can tell: better twice than never."""
+    try:
+        return spool.claim(places.spool, event.id, event.at)
+    except OSError:
+        return True
 
 
 def _split(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
@@ -112,7 +143,7 @@ def _split(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     return options, named
 
 
-def _note(places: Places | None, named: list[str], error: BaseException) -> None:
+def note(places: Places | None, named: list[str], error: BaseException) -> None:
     """Leave word for `doctor`. Not the message of an unknown error: it may hold a piece of the payload."""
     what = str(error) if isinstance(error, BadPayload) else type(error).__name__
     if isinstance(error, OSError) and error.strerror:
@@ -137,7 +168,7 @@ def _limit_time(places: Places, named: list[str]) -> None:
     def stop(*_: object) -> None:
         signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
         signal.setitimer(signal.ITIMER_REAL, LAST_WORDS_S)
-        _note(places, named, BadPayload(f"it took longer than {LIMIT_S:g} s"))
+        note(places, named, BadPayload(f"it took longer than {LIMIT_S:g} s"))
         os._exit(0)
 
     signal.signal(signal.SIGALRM, stop)

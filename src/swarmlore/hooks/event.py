@@ -29,6 +29,14 @@ MOMENTS = (
 # Moments at which context helps. After a tool that worked there is nothing to say.
 ANSWERED = (SESSION_START, COMPACTED, PROMPT, BEFORE_TOOL, TOOL_FAILED, AGENT_START)
 
+# Clients that take context with the result of a tool, but not before it runs.
+TOLD_AFTER = ("gemini",)
+# Clients in which a session begins with its first prompt: what they are given before, they lose when it is resumed
+# (Gemini with the prompt that it was put into).
+BEGUN_BY_PROMPT = ("gemini", "copilot")
+# Clients that do not say when the context was cut; their transcripts do.
+CUT_SILENTLY = ("gemini", "copilot")
+
 # What a tool does, whatever a client calls it.
 SHELL = "shell"
 READ = "read"
@@ -68,6 +76,27 @@ class Event:
     error: str = ""
     said: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def is_answered(event: Event) -> bool:
+    """Whether the client takes context now, and context may help."""
+    if event.moment in (BEFORE_TOOL, AFTER_TOOL):
+        return is_about_files(event)
+    if event.moment == SESSION_START:
+        return event.client not in BEGUN_BY_PROMPT
+    return event.moment in ANSWERED
+
+
+def may_begin(event: Event) -> bool:
+    """Whether a session may begin with this event, as far as its agent is concerned."""
+    return event.moment == (PROMPT if event.client in BEGUN_BY_PROMPT else SESSION_START)
+
+
+def is_about_files(event: Event) -> bool:
+    """Whether now is the time for what is known about the files of a tool."""
+    if event.moment == BEFORE_TOOL:
+        return event.client not in TOLD_AFTER
+    return event.moment == AFTER_TOOL and event.client in TOLD_AFTER and bool(event.files)
 
 
 def actor(event: Event) -> str:

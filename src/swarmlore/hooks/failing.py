@@ -1,4 +1,4 @@
-"""Whether a command failed, for clients whose hooks pass on what it printed but not how it ended."""
+"""What a client's own record says, where its hooks do not: how a command ended, and what the agent said last."""
 
 from __future__ import annotations
 
@@ -41,6 +41,14 @@ def exit_code(transcript: str, call: str) -> int | None:
     # Inside of an output the quotes are escaped: it cannot name a code of its own.
     found = [match for line in lines if (match := re.search(rb'(?<!\\)"exit_code":\s{0,4}(-?\d{1,5})', line))]
     return int(found[-1][1]) if found else None
+
+
+def last_line(transcript: str, beginning: bytes) -> bytes:
+    """The last whole line of a client's record that begins so; nothing where there is none near its end."""
+    if not transcript:
+        return b""
+    lines = _end_of(transcript).split(b"\n")[:0:-1]
+    return next((line for line in lines if line.startswith(beginning)), b"")
 
 
 def _end_of(path: str) -> bytes:

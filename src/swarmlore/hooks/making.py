@@ -29,7 +29,16 @@ _SHORT = 400
 _PATH = 4_096
 _MOST_FILES = 20
 # Who acts, and where its client keeps its files.
-_WHO = ("SWARMLORE_AGENT", "SWARMLORE_ROLE", "SWARMLORE_PROJECT", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
+_WHO = (
+    "SWARMLORE_AGENT",
+    "SWARMLORE_ROLE",
+    "SWARMLORE_PROJECT",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "COPILOT_HOME",
+    "GEMINI_CLI_HOME",
+    "SKIP_SESSION_SUMMARY",  # whoever sums up sessions with a client of its own sets it there
+)
 
 
 def make_event(client: ModuleType, client_name: str, name: str, payload: Mapping[str, Any], at: float) -> Event:
@@ -46,7 +55,7 @@ def make_event(client: ModuleType, client_name: str, name: str, payload: Mapping
         "transcript": _path(facts["transcript"]),
         "tool": facts["tool"],
     }
-    extra: dict[str, Any] = {}
+    extra: dict[str, Any] = dict(facts.pop("extra", ()))  # what a client alone says, checked and redacted by its module
     if payload.get("payload_too_long"):
         extra["payload_too_long"] = True
     if env := {name: _path(os.environ[name]) for name in _WHO if os.environ.get(name)}:

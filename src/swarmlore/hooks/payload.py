@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 MOST_PARSED = 4_000_000  # bytes; what is longer is a tool's output, and of that a hook keeps a few lines
 MOST_READ = 256_000_000
-_SALVAGED = ("session_id", "cwd", "hook_event_name", "tool_use_id", "prompt_id", "turn_id", "tool_name")
+_SALVAGED = (
+    *("session_id", "cwd", "hook_event_name", "tool_use_id", "prompt_id", "turn_id", "tool_name"),
+    *("sessionId", "toolName", "timestamp"),
+)
 _SALVAGE_CHARS = 65_536
 
 
@@ -66,6 +69,33 @@ def text(payload: Any, *names: str) -> str:
 def inner(payload: dict[str, Any], name: str) -> dict[str, Any]:
     value = payload.get(name)
     return value if isinstance(value, dict) else {}
+
+
+def stamp(payload: dict[str, Any], *more: Any) -> str:
+    """What tells an event from others where a client gives no id: its time, to the millisecond, and what it is about.
+
+    The same time may come as a number or as a text; '' where there is none.
+    """
+    when = payload.get("timestamp")
+    if isinstance(when, str):
+        when = _milliseconds(when)
+    if not isinstance(when, (int, float)) or isinstance(when, bool) or not 0 < when < 1e15:
+        return ""
+    from zlib import crc32
+
+    about = json.dumps(more, sort_keys=True, default=str).encode()
+    return f"{int(when)}-{crc32(about):08x}"
+
+
+def _milliseconds(text: str) -> int:
+    """A time in UTC as milliseconds since 1970; 0 where it is none. (`datetime` costs a hook more than this.)"""
+    found = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?Z", text, re.ASCII)
+    if not found:
+        return 0
+    year, month, day, hour, minute, second = (int(part) for part in found.groups()[:6])
+    year -= month <= 2  # a year that begins in March has its odd day at its end
+    days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * ((month + 9) % 12) + 2) // 5 + day - 719_469
+    return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + int((found[7] or "0").ljust(3, "0")[:3])
 
 
 def words_of(value: Any, most: int = 200_000) -> str:

@@ -29,6 +29,9 @@ PROBLEMS = "problems.jsonl"
 TOLD = "problems.told"
 MOST_PROBLEM_BYTES = 100_000
 MOST_LINE = 1_000_000
+ANSWERED = "answered"
+ONCE_S = 5.0  # within this two hook files report the same event
+MOST_ANSWERED = 64
 
 
 def append(folder: str, record: dict[str, Any]) -> None:
@@ -125,6 +128,34 @@ def untold(folder: str) -> bool:
     os.close(os.open(told, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
     os.utime(told)
     return True
+
+
+def claim(folder: str, id: str, now: float) -> bool:
+    """Whether this process may answer an event: where two hook files have the same line, only one of them does."""
+    path = os.path.join(folder, ANSWERED, id)
+    try:
+        _make_new(path)
+    except FileExistsError:
+        if abs(now - os.stat(path).st_mtime) < ONCE_S:
+            return False
+        os.utime(path)
+    names = os.listdir(os.path.dirname(path))
+    for name in names if len(names) > MOST_ANSWERED else ():
+        other = os.path.join(folder, ANSWERED, name)
+        if os.path.exists(other) and now - os.stat(other).st_mtime > ONCE_S:
+            os.unlink(other)
+    return True
+
+
+def _make_new(path: str) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    try:
+        os.close(os.open(path, flags, 0o600))
+    except FileNotFoundError:
+        place = os.path.dirname(path)
+        for name in (os.path.dirname(os.path.dirname(place)), os.path.dirname(place), place):
+            os.makedirs(name, mode=0o700, exist_ok=True)
+        os.close(os.open(path, flags, 0o600))
 
 
 # For those who digest

@@ -52,6 +52,14 @@ def server(client: str, target: Target) -> dict[str, Any]:
     return {"command": target.program, "args": ["mcp", "--client", client, "--home", target.home]}
 
 
+def lines_command(client: str, target: Target) -> list[str]:
+    """The words that start one process for all hooks of a client that runs."""
+    if not target.program:
+        return [PROGRAM, "hook", client, "--lines"]
+    places = ["--home", target.home, "--socket", target.socket, "--spool", target.spool]
+    return [target.program, "hook", client, "--lines", *places]
+
+
 def hook_call(line: object, client: str) -> Call | None:
     """What a hook's line starts, if that is our hook for this client."""
     words = _words(line)
@@ -69,8 +77,9 @@ def server_call(entry: object) -> Call | None:
 
 
 def _server_call(entry: Mapping[str, Any]) -> Call | None:
-    args = entry.get("args")
-    words = [str(entry.get("command", "")), *(str(word) for word in (args if isinstance(args, list) else ()))]
+    args, command = entry.get("args"), entry.get("command", "")
+    begun = command if isinstance(command, list) else [command]  # of some clients one list with everything in it
+    words = [str(word) for word in (*begun, *(args if isinstance(args, list) else ()))]
     if words[1:2] == ["-c"] and len(words) == 3:
         words = _words(words[2])
     for at in range(len(words) - 1):

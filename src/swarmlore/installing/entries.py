@@ -41,6 +41,9 @@ class File:
     entries: tuple[Entry, ...] = ()
     text: str = ""
     mode: int = 0o644
+    comments: bool = False  # whether the client reads JSON with comments there
+    about: str = ""  # what a text of ours is for; a person is asked to agree to it
+    wanted: bool = True  # else it is only taken away
 
     @property
     def form(self) -> str:
@@ -49,7 +52,7 @@ class File:
     def says(self, *, going: bool = False) -> tuple[str, ...]:
         """What of ours it holds, a sentence each, for a person who is asked to agree; of what goes, no programs."""
         if self.text:
-            return ("a text for the agent to read; it starts nothing",)
+            return (self.about or "a text for the agent to read; it starts nothing",)
         return tuple(entry.says(going) for entry in self.entries)
 
 
@@ -70,19 +73,22 @@ class Hooks:
     client: str
     target: Target
     hooks: tuple[Hook, ...]
+    per_second: int = 1  # in what a client counts: a thousand where it takes milliseconds
+    name: str = ""  # under which a client lists it, where it does
 
     def put(self, sheet: JsonSheet) -> None:
         sheet.ensure(HOOKS, {})
-        _need(sheet, HOOKS, dict)
+        need(sheet, HOOKS, dict)
         for hook in self.hooks:
             path = (*HOOKS, hook.event)
             sheet.ensure(path, [])
-            _need(sheet, path, list)
+            need(sheet, path, list)
             self._put(sheet, path, hook)
 
     def _put(self, sheet: JsonSheet, path: Path, hook: Hook) -> None:
-        handler = {"type": "command", "command": hook_line(self.client, hook.event, self.target)}
-        values = {**handler, "timeout": hook.timeout_s}
+        called = {"name": self.name} if self.name else {}
+        handler = {"type": "command", **called, "command": hook_line(self.client, hook.event, self.target)}
+        values = {**handler, "timeout": hook.timeout_s * self.per_second}
         own = list(self._own(sheet, hook.event))
         if not own:
             narrowed = {"matcher": hook.matcher} if hook.matcher else {}
@@ -91,9 +97,9 @@ class Hooks:
         for place in reversed(own[1:]):
             self._drop(sheet, place)
         for key, value in values.items():
-            _set(sheet, (*own[0], key), value)
+            set_to(sheet, (*own[0], key), value)
         if hook.matcher and len(sheet.at(own[0][:-1])) == 1:  # where others moved in, it is theirs too
-            _set(sheet, (*own[0][:-2], "matcher"), hook.matcher)
+            set_to(sheet, (*own[0][:-2], "matcher"), hook.matcher)
 
     def take(self, sheet: JsonSheet, made: Collection[Path] | None) -> None:
         events = sheet.at(HOOKS)
@@ -102,8 +108,8 @@ class Hooks:
             for place in reversed(own):
                 self._drop(sheet, place)
             if own:
-                _prune(sheet, (*HOOKS, event), made)
-        _prune(sheet, HOOKS, made)
+                prune(sheet, (*HOOKS, event), made)
+        prune(sheet, HOOKS, made)
 
     def found(self, sheet: JsonSheet) -> tuple[int, int]:
         return sum(any(True for _ in self._own(sheet, hook.event)) for hook in self.hooks), len(self.hooks)
@@ -147,7 +153,7 @@ class JsonServer:
 
     def put(self, sheet: JsonSheet) -> None:
         sheet.ensure(self.path[:-1], {})
-        _need(sheet, self.path[:-1], dict)
+        need(sheet, self.path[:-1], dict)
         present = sheet.at(self.path)
         if present is None:
             sheet.put(self.path, dict(self.values))
@@ -155,14 +161,14 @@ class JsonServer:
             raise ConfigError(FOREIGN, "rename or remove it, then run this again")
         else:
             for key, value in self.values.items():
-                _set(sheet, (*self.path, key), value)
+                set_to(sheet, (*self.path, key), value)
 
     def take(self, sheet: JsonSheet, made: Collection[Path] | None) -> None:
         if server_call(sheet.at(self.path)):
             sheet.remove(self.path)
-            _prune(sheet, self.path[:-1], made)
+            prune(sheet, self.path[:-1], made)
         elif made:
-            _prune(sheet, self.path[:-1], made)
+            prune(sheet, self.path[:-1], made)
 
     def found(self, sheet: JsonSheet) -> tuple[int, int]:
         return int(server_call(sheet.at(self.path)) is not None), 1
@@ -186,7 +192,7 @@ class Allowed:
         for depth in range(1, len(self.path) + 1):
             kind = list if depth == len(self.path) else dict
             sheet.ensure(self.path[:depth], kind())
-            _need(sheet, self.path[:depth], kind)
+            need(sheet, self.path[:depth], kind)
         for word in self.words:
             if word not in sheet.at(self.path):
                 sheet.append(self.path, word)
@@ -197,7 +203,7 @@ class Allowed:
             if listed[place] in self.words:
                 sheet.remove((*self.path, place))
         for depth in range(len(self.path), 0, -1):
-            _prune(sheet, self.path[:depth], made)
+            prune(sheet, self.path[:depth], made)
 
     def found(self, sheet: JsonSheet) -> tuple[int, int]:
         listed = sheet.at(self.path)
@@ -239,23 +245,25 @@ class TomlServer:
 
 
 def _server_says(name: object, values: Mapping[str, Any], going: bool) -> str:
-    runs = f", which runs: {shlex.join([values['command'], *values['args']])}"
+    command = values["command"]  # of some clients one list with everything in it
+    words = command if isinstance(command, list) else [command, *values["args"]]
+    runs = f", which runs: {shlex.join(words)}"
     return f"MCP server {name}" + ("" if going else runs)
 
 
-def _need(sheet: JsonSheet, path: Path, kind: type) -> None:
+def need(sheet: JsonSheet, path: Path, kind: type) -> None:
     if not isinstance(sheet.at(path), kind):
         wanted = "an object" if kind is dict else "a list"
         raise ConfigError(f"{'.'.join(map(str, path))} is not {wanted}", "mend it, then run this again")
 
 
-def _set(sheet: JsonSheet, path: Path, value: Any) -> None:
+def set_to(sheet: JsonSheet, path: Path, value: Any) -> None:
     present = sheet.at(path)
     if present != value or type(present) is not type(value):
         sheet.put(path, value)
 
 
-def _prune(sheet: JsonSheet, path: Path, made: Collection[Path] | None) -> None:
+def prune(sheet: JsonSheet, path: Path, made: Collection[Path] | None) -> None:
     """Take out a container that nothing is left in, if it may go."""
     if sheet.at(path) in ({}, []) and (made is None or path in made):
         sheet.remove(path)

@@ -10,6 +10,7 @@ import re
 from functools import cache
 
 from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.installing.comments import blanked, uncommented
 from swarmlore.installing.sheet import Sheet
 
 if TYPE_CHECKING:
@@ -42,12 +43,18 @@ def _refuse(name: str) -> Any:
 class JsonSheet(Sheet):
     """A document under change. Its `data` follow every change of the text; `made` are containers that were put in."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, comments: bool = False) -> None:
         super().__init__(text)
-        self.data: Any = read(text) if text.strip() else {}
+        self._comments = comments  # for clients that read JSON with comments: theirs stay where they are
+        self.data: Any = read(self._plain) if text.strip() else {}
         self.made: list[Path] = []
         if not text.strip():
             self.splice(0, len(text), "{}\n")
+
+    @property
+    def _plain(self) -> str:
+        """The text without comments, every place where it was."""
+        return blanked(self.text) if self._comments else self.text
 
     def at(self, path: Path) -> Any:
         """The value at a path, or None."""
@@ -87,7 +94,9 @@ class JsonSheet(Sheet):
         """Take out a member or an element, with its comma."""
         opening, items, closing = self._container(path[:-1])
         for place in reversed([n for n, item in enumerate(items) if item.key == path[-1]]):
-            if len(items) == 1:
+            if self._comments and self.text != self._plain:
+                self._cut_out(items, place)
+            elif len(items) == 1:
                 self.splice(opening + 1, closing, "")
             elif place == len(items) - 1:
                 self.splice(items[place - 1].end, items[place].end, "")
@@ -96,19 +105,35 @@ class JsonSheet(Sheet):
             del items[place]
         del self.at(path[:-1])[path[-1]]
 
+    def _cut_out(self, items: list[Item], place: int) -> None:
+        """Take out an item and one comma, and leave every comment where it is."""
+        item, plain = items[place], uncommented(self.text)
+        after = _past_space(plain, item.end)
+        if plain[after] == ",":
+            self.splice(after, after + 1, "")
+        start, end = item.start - len(_indent_at(self.text, item.start)), item.end
+        alone = start == 0 or self.text[start - 1] == "\n"
+        rest = self.text.find("\n", end) + 1
+        whole_line = alone and rest and not self.text[end:rest].strip()
+        self.splice(start if whole_line else item.start, rest if whole_line else end, "")
+        if plain[after] != "," and place:
+            comma = plain.index(",", items[place - 1].end)
+            self.splice(comma, comma + 1, "")
+
     def checked(self) -> str:
         """The text, if it says what it should."""
-        if read(self.text) != self.data:
+        if read(self._plain) != self.data:
             raise AssertionError("the text does not hold the data")
         return self.text
 
     def _container(self, path: Path) -> tuple[int, list[Item], int]:
         """Where the object or array at a path opens, what is in it, and where it closes."""
-        start = _past_space(self.text, 0)
+        plain = self._plain
+        start = _past_space(plain, 0)
         for step in path:
-            items, _ = _items(self.text, start)
+            items, _ = _items(plain, start)
             start = next(item.value for item in reversed(items) if item.key == step)
-        items, closing = _items(self.text, start)
+        items, closing = _items(plain, start)
         return start, items, closing
 
     def _add(self, opening: int, items: list[Item], closing: int, key: str | int, value: Any) -> None:
@@ -120,23 +145,38 @@ class JsonSheet(Sheet):
         spread = "\n" in self.text[opening : items[0].start]
         indent = _indent_at(self.text, last.start)
         between = self.newline + indent if spread else self._gap(items)
-        self.splice(last.end, last.end, "," + between + name + self._render(value, indent, spread))
+        added = between + name + self._render(value, indent, spread)
+        end = self._past_remarks(last.end) if spread else last.end
+        if end == last.end:
+            self.splice(end, end, "," + added)
+        elif "," in uncommented(self.text)[last.end : end]:  # whoever ends the last line with a comma goes on so
+            self.splice(end, end, added + ",")
+        else:
+            self.splice(end, end, added)
+            self.splice(last.end, last.end, ",")
+
+    def _past_remarks(self, at: int) -> int:
+        """Behind the remarks that stand in the same line: they are about what is before them."""
+        found = self.text.find("\n", at)
+        line = self.text[at : found if found >= 0 else len(self.text)].rstrip("\r")
+        return at + len(line.rstrip()) if self._comments and "/" in line and not blanked(line).strip(" \t,") else at
 
     def _fill(self, opening: int, closing: int, name: str, value: Any) -> None:
         """The first thing in an empty container."""
         indent = _indent_at(self.text, opening)
         inner = indent + self._unit()
+        held = self.text[opening + 1 : closing].rstrip() if self._comments else ""  # remarks in an empty container
         if "\n" not in self.text.strip(_SPACE) and len(self.text.strip(_SPACE)) > closing - opening + 1:
-            self.splice(opening + 1, closing, name + self._render(value, "", False))  # a document in one line stays so
-        else:
-            body = self.newline + inner + name + self._render(value, inner, True) + self.newline + indent
-            self.splice(opening + 1, closing, body)
+            self.splice(opening + 1, closing, held + name + self._render(value, "", False))  # one line stays one
+            return
+        body = held + self.newline + inner + name + self._render(value, inner, True) + self.newline + indent
+        self.splice(opening + 1, closing, body)
 
     def _gap(self, items: list[Item]) -> str:
         """What stands between a comma and the next item of one line."""
         if len(items) < 2:
             return " "
-        between = self.text[items[-2].end : items[-1].start]
+        between = self._plain[items[-2].end : items[-1].start]
         return between.partition(",")[2].replace("\r", "").replace("\n", "")
 
     def _unit(self) -> str:

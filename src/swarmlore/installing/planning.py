@@ -64,6 +64,8 @@ def plan_install(where: Where, clients: Sequence[Client], kept: Sequence[Kept], 
     after = list(kept)
     for client in clients:
         for file in client.files(where):
+            if not file.wanted:
+                continue
             found = look(file.path, where.root)
             own = _own(kept, client, where, file)
             old = _fitting(own, found)
@@ -71,7 +73,8 @@ def plan_install(where: Where, clients: Sequence[Client], kept: Sequence[Kept], 
                 notes.append(f"{file.path} is not as Swarmlore writes it, and was left alone; delete it to get ours")
                 continue
             content, record = _installed(file, found, old, client.name, where.root)
-            if content == found.content:
+            if content == found.content or any(change.path == file.path for change in changes):
+                after += [] if own else _joining(after, client, file)
                 continue
             change = _change(client.name, file, found, content)
             changes.append(change)
@@ -99,12 +102,18 @@ def plan_uninstall(where: Where, clients: Sequence[Client], kept: Sequence[Kept]
                 notes += [f"{file.path} was changed since, and was left alone"] if old else []
                 continue
             content = _uninstalled(file, found, old)
-            if content != found.content:
+            if content != found.content and not any(change.path == file.path for change in changes):
                 folders = old.folders if old and content is None else ()
                 changes.append(Change(client.name, file.path, found.target, found.content, content, found.mode,
                                       folders, file.says(going=True)))  # fmt: skip
     after = tuple(entry for entry in kept if entry not in gone)
     return Plan(tuple(client.name for client in clients), tuple(changes), after, tuple(notes), takes_out=True)
+
+
+def _joining(kept: Iterable[Kept], client: Client, file: File) -> list[Kept]:
+    """One more user of a file that another client's installation has made: it stays until the last of them goes."""
+    others = (entry for entry in kept if entry.path == file.path and file.form == "text" and not entry.existed)
+    return [replace(entry, client=client.name) for entry in others][:1]
 
 
 def _own(kept: Iterable[Kept], client: Client, where: Where, file: File) -> list[Kept]:
@@ -244,7 +253,8 @@ def sheet_of(file: File, found: Found) -> JsonSheet | TomlSheet:
 
     kind = "TOML" if file.form == "toml" else "JSON"
     try:
-        sheet = TomlSheet(_text_of(found)) if file.form == "toml" else JsonSheet(_text_of(found))
+        text = _text_of(found)
+        sheet = TomlSheet(text) if file.form == "toml" else JsonSheet(text, comments=file.comments)
     except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are such
         hint = f"mend it or move it away, then run this again; {UNTOUCHED}"
         raise ConfigError(f"{file.path} cannot be read as {kind}: {_reason(error)}", hint) from error

@@ -7,6 +7,12 @@ import os
 from swarmlore.installing.entries import File
 
 NAMES = ("recall",)
+SHARED = ".agents"  # a folder that several clients read: the same skill there and in their own would be one too many
+
+
+def shared_skills(base: str) -> tuple[File, ...]:
+    """The skills in the folder that agents share, in a person's own folder or in a project."""
+    return skill_files(os.path.join(base, SHARED, "skills"), SHARED, f"~/{SHARED}")
 
 
 def skill_files(folder: str, tool_dir: str, home_tool_dir: str) -> tuple[File, ...]:

@@ -114,7 +114,7 @@ def _given(receipt: Receipt) -> Given:
 
 
 def _level(client: Client, where: Where, kept: Sequence[Kept]) -> Level:
-    there = wanted = 0
+    there = wanted = entries = 0
     calls: list[Call] = []
     problems: list[str] = []
     for file in client.files(where):
@@ -124,7 +124,9 @@ def _level(client: Client, where: Where, kept: Sequence[Kept]) -> Level:
             problems.append(error.message)
             continue
         there, wanted, calls = there + found, wanted + all_of_it, calls + called
-    installed = NO if not there else YES if there == wanted else PARTLY
+        entries += 0 if file.form == "text" else found
+    # A text alone says nothing: another client may read the same one.
+    installed = NO if not entries else YES if there == wanted else PARTLY
     return _judged(client, where, kept, calls, problems, installed)
 
 
@@ -134,7 +136,8 @@ def _file(file: File, where: Where, kept: Sequence[Kept]) -> tuple[int, int, lis
     if file.form == "text":
         known = {digest(file.text.encode()), *(entry.after for entry in kept if entry.path == file.path)}
         ours = digest(found.content) in known
-        return int(ours), int(ours or found.content is None), []  # one of somebody else's is not missing
+        missing = file.wanted and found.content is None  # one of somebody else's is not missing
+        return int(ours), int(ours or missing), []
     sheet = sheet_of(file, found)
     counts = [entry.found(sheet) for entry in file.entries]
     calls = [call for entry in file.entries for call in entry.calls(sheet)]

@@ -23,6 +23,17 @@ _WORK = (
     r"|functions?|packages?)"
 )
 
+_WORKS = (
+    r"(?:prs|pull requests|commits|migrations|tests|specs|endpoints|releases|branches|hotfixes|fixtures|changes"
+    r"|snapshots|secrets|translations|locales|configs?|credentials|logs|events|topics|queries|components|types|schemas"
+    r"|flags|feature flags|dependencies|timestamps|dates|amounts|prices|buckets|tables|columns|handlers|services)"
+)
+_EACH = r"(?:change|commit|edit|merge|release|deploy|deployment|pr|push|fix|migration|pull request|build|time|rebase)"
+_STATE = (
+    r"misaligned|restarted|red|green|failing|broken|missing|wrong|gone|empty|too|still|not|now|all|there|here|slow|done"
+    r"|ready|in|on"
+)
+
 # Strong enough to stand in any clause of a sentence.
 _RULES = (
     rf"(?!(?:always|never) \w*[^s\W]s\b){_ALWAYS} (?!again|ever\b|the\b|had\b|been\b|{_GLAD}\b|{_SEEN}\b)[\w`]{{2,}}",
@@ -39,7 +50,8 @@ _RULES = (
     r"n(?:e |')\w{2,20} (?:jamais|plus) \w",
     rf"(?:utilise[rz]?|usa|usad|usamos|benutzt?e?|verwendet?e?|nutze?|[eé]cri[stv]\w{{0,3}}|escribe|lance|ejecuta)"
     rf" (?:\w+ )?{_ALWAYS} \w",
-    r"(?:aqu[ií]|hier|ici) (?:usamos|benutzen wir|verwenden wir|nutzen wir|on utilise|nous utilisons) \w",
+    r"(?:aqu[ií]|hier|ici) (?:siempre |immer |toujours |nur |solo )?(?:usamos|benutzen wir|verwenden wir|nutzen wir"
+    r"|on utilise|nous utilisons) \w",
     r"(?:wir (?:benutzen|verwenden|nutzen)|on utilise|nous utilisons|usamos) \w[^;]{2,60}(?:nicht|statt|pas|au lieu"
     r"|en vez|en lugar|, no) ?\w",
 )
@@ -47,26 +59,78 @@ _CONVENTIONS = (
     r"the (?:correct|right|proper|preferred|only) way to (?!fix|do|solve|go)[^,;]{3,50} is\b",
     r"(?:our|the|a|team) (?:\w{3,15} )?(?:rule|convention|policy|standard|guideline|agreement)(?: here| in this \w+|"
     r" for \w+)? is\b",
-    r"(?:every|each|all|any) [^,;]{2,60} (?:must|has to|have to|goes? (?:through|in|into|to|via)|belongs?|comes?"
-    r" from)\b",
+    r"(?:anything|everything|whatever) [^,;]{3,50} (?:needs?|goes|must|has to|gets|requires?|belongs?)\b",
+    r"no (?!errors?|warnings?|failures?|problems?|issues?|changes?|tests?|results?|bugs?|need|way|idea)[\w -]{3,40} in"
+    r" (?:the )?[\w -]{3,30}s(?: please)?$",
+    r"(?:every|each|all|any) [^,;]{2,60} (?:must|has to|have to|go(?:es)? (?:through|in|into|to|via)|belongs?|comes?"
+    r" (?:from|with)|gets? an?|has an?)\b",
     rf"(?:every|each|all|any)(?: new| our| the)? {_WORK}\b[^,;]{{0,40}} (?:needs?|should)\b",
     r"our [^,;]{2,50} (?:must|has to|have to)\b",
+    r"our [^,;]{2,50} (?:is|are|go|goes|lives?) [^,;]{2,60}, (?:and )?(?:not|never) \w",
+    r"(?:whenever|every time|each time|any time) [^,;]{5,90}, (?:it|you|we|they) (?:needs?|must|ha(?:s|ve) to)\b",
     rf"(?:this|the|our) {_HERE} (?:uses?|needs?|requires?|targets?|follows|runs? on|is on|is pinned)\b",
     rf"(?:(?:in|on|for|within) (?:this|our|the) {_HERE},? |here,? )?we (?!(?:use|keep|call|store) (?:an?|some|it"
     rf"|them)\b)(?:only |do |generally |usually |strictly "
     rf"|all |just )?(?:{_WE_DO})\b",
+    rf"(?:for|with) (?!now\b|example\b|instance\b)[\w -]{{2,30}},? we (?:only |always )?(?:{_WE_DO})\b",
+    r"in (?:this|our|the) team,? we \w",
+    r"we (?!(?:see|saw|get|got|have|had|are|were|want|need|can|could|should|will|would)\b)\w+ [^,;]{2,60}, "
+    r"(?:and )?not \S",
+    r"(?!the |these |those |my |your )[\w -]{3,30}s are \w+(?:ed|en|t) [^,;]{2,40} here\b",
+    r"[\w`./-]{2,40} (?:is|are) (?:deprecated|obsolete|legacy|frozen|banned|forbidden|off limits)\b[^,;]{0,25}, "
+    r"(?:so )?(?:please )?(?:use|call|import|take|go|don't)\b",
+    rf"(?:run|use|update|regenerate|rebuild|bump) [^,;]{{2,60}} (?:after|before|with|on) (?:every|each|any) {_EACH}\b",
+    r"(?:write|name|format|phrase) (?:all |your |our )?(?:commit messages|commits|branches|tests|comments|docstrings"
+    r"|variables|migrations|pr titles|prs|changelog entries) (?:in|as|like|with|without|using)\b",
+    rf"no [\w -]{{2,40}} in (?:this|our) {_HERE}\b",
+    r"all (?:of )?our [\w -]{2,30} (?:are|use|log|go|live|run|have|need|return|write|send|store|speak|expose|follow)\b",
     r"[\w`./* -]{2,50} must not be \w+(?:ed|en|un|t|n)\b",
-    r"(?:you|one) (?:must|may|should) not \w",
+    r"(?:you|one|we) (?:must|may|should) not \w",
     r"(?:the )?[\w`./ -]{2,50} (?:must|has to|have to) be \w+(?:ed|en|un|t|n)\b (?:with|by|from|in|before|after|on"
     r"|through|via|for)\b",
+    r"(?!the |this |that |it |these |those |your )[\w`./ -]{3,50}s (?:must|have to) be (?!fixed|changed|updated|added"
+    r"|removed|done|renamed|moved|bigger|smaller)\w+(?:ed|en|un|t|n)\b",
+)
+# How things of a kind are handled, said of all of them.
+_HABITS = (
+    rf"(?:all )?(?:our )?{_WORKS} (?:always )?(?:go|live|belong|target|come|get|start|end|use) (?!up\b|down\b|red\b)\w",
+    rf"(?:all )?(?:our )?{_WORKS} are (?:always |only )?(?:named|written|generated|signed|squashed|recorded|stored|kept"
+    r"|based|pulled|managed|reviewed|merged|tagged|made|created) (?!yet\b|again\b)\w",
+)
+_CERTAIN = (
+    r"the|this|that|these|those|my|your|his|her|some|two|three|several|many|most|it|its|i|you|they|there|users?"
+    r"|customers?|people|errors?|changes|results|things|looks|seems|is|was|does|yes|thanks|links|buttons|images"
+)
+_GENERAL = (
+    rf"all (?:our |the )?[\w -]{{2,30}}s are (?!(?:{_STATE})\b)\w[^?]{{3,}}|"
+    rf"(?!(?:{_CERTAIN})\b)(?:[\w-]+ ){{0,2}}[\w-]+[^s\W]s (?:only |always |never |usually |all |just )?"
+    r"(?:take|come|need|go|use|return|live|have|get|run|belong|require|follow|contain|share|inherit|expect|accept"
+    r"|store|read|write|send|call|start|end|carry|depend|extend|implement|import) (?:an? |the |our |their |from "
+    r"|in |into |to "
+    r"|on |with |by |via |through |as |under |at )?\w[^?]{2,}"
+    rf"|(?!(?:{_CERTAIN})\b)(?:[\w-]+ ){{0,2}}[\w-]+[^s\W]s are (?:only |always |never )?(?:shown|displayed|stored"
+    rf"|kept|sent"
+    r"|written|handled|calculated|rounded|cached|loaded|encoded|formatted|validated|created|deleted|archived|billed"
+    r"|charged"
+    r"|counted|measured|built|deployed|imported|exported|synced|configured|defined|versioned|translated|hashed"
+    r"|encrypted)"
+    r" (?!twice|wrong|now|again|yet)\w"
 )
 _DECISIONS = (
-    r"(?:we|the team)(?: have|'ve)? (?:all )?(?!\w+ (?:with|on|for|to \w+) (?:it|that|this)\b)(?:decided|chose"
-    r"|agreed|settled|opted|standardi[sz]ed|switched|migrated|went with|are going with)\b",
+    r"(?:we|the team)(?: have|'ve)? (?:all )?(?!\w+ (?:with|on|for|to \w+) (?:it|that|this)\b)(?:(?:also|now"
+    r"|finally|just|recently) )?"
+    r"(?!\w+ (?:that|this|it) (?:in|on|at|with|last|yesterday|already|together)\b)(?:decided|chose"
+    r"|agreed|settled|opted|standardi[sz]ed|switched|migrated|moved (?:away |over )?(?:from|to)|stopped using"
+    r"|got rid of|(?:go|went) with|are going with)\b",
     r"(?:we're|we are) (?:going with|sticking with|standardi[sz]ing on|moving to|on)\b",
+    r"(?:we're|we are|we've|we have) (?:now )?(?:replac(?:ing|ed) \w[^,;]{1,40} (?:with|by)"
+    r"|(?:switch|migrat)(?:ing|ed) (?:from [^,;]{2,40} )?to|(?:dropping|dropped|retiring|retired|deprecating)) \w",
+    r"(?:legal|security|product|finance|management|marketing|ops|compliance|the \w+ team|the (?:client|customer))"
+    r"(?: has| have)? (?:decided|agreed|settled|insists?|insisted)\b",
     r"let's (?:stick (?:with|to)|standardi[sz]e on)\b",
 )
 _PREFERENCES = (
+    r"i (?:always|never) (?:want|like|expect|need) \w",
     r"(?:i|we) (?:always |generally |usually |really |strongly |much )?(?:prefer|favou?r) (?!the\b|an?\b)",
     r"prefer (?!the\b|which\b)",
 )
@@ -84,8 +148,10 @@ _LASTING = (
 )
 _REASON = (
     r"\b(?:because|since|otherwise|as (?:it|they|we)|so that|due to)\b|[,;–—-] ?(?:it|they|that|this|we|there|these) "
-    r"(?:gets?|is|are|locks?|breaks?|contains?|has|have|will|would|makes?|chokes?|takes?|'s|'re|uses?|come|comes"
+    r"(?:gets?|is|are|runs?|locks?|breaks?|contains?|has|have|will|would|makes?|chokes?|takes?|'s|'re|uses?|come|comes"
     r"|causes?|need|needs|got)\b"
+    r"|, (?:most|all|half|some|many|everything) (?:of )?[^,;]{2,40} (?:is|are|lives?|needs?|depends?)\b"
+    r"|, [\w ]{3,30} (?:depends?|rel(?:y|ies)) on (?:it|them|that|this)\b"
     r"|, the \w+ (?:\w+ )?(?:chokes?|breaks?|rejects?|overwrites?|ignores?|depends?|can't|cannot)\b"
 )
 _INSTEAD = r"\binstead\b|[,;:.–—-] ?(?:use|run|take|call|go through|put|import|prefer|ask|write|read|get|inject|rely)\b"
@@ -113,7 +179,7 @@ _USE = (
     r"(?:use|benutze?|verwende?|nutze?|utilise|usa|run|call|take|import) (?!\d|(?:the|that|this|these|those|it|a|an"
     r"|another|our|your|both|them)\b)\S"
 )
-_MUST = r"(?:you|one) (?:must|have to|need to|has to|should) (?!be |see |know |fix |add )\w"
+_MUST = r"(?:for [\w./ -]{2,40},? )?(?:you|one) (?:must|have to|need to|has to|should) (?!be |see |know |fix |add )\w"
 
 
 def is_rule(body: str) -> bool:
@@ -122,6 +188,14 @@ def is_rule(body: str) -> bool:
 
 def is_convention(body: str) -> bool:
     return _starts(_CONVENTIONS, body)
+
+
+def is_duty(body: str) -> bool:
+    return compiled(r"(?:[\w-]+ ){1,3}(?:should|must) (?:always|never) \w").match(body) is not None
+
+
+def is_habit(body: str) -> bool:
+    return _starts(_HABITS, body)
 
 
 def is_decision(body: str) -> bool:
@@ -146,6 +220,19 @@ def is_ban(body: str) -> bool:
     return compiled(r"(?:don't|do not|dont) [\w`.]").match(body) is not None
 
 
+def is_swap(body: str) -> bool:
+    """Whether it says to take one thing instead of another of its kind: "use a real button, not a div"."""
+    return compiled(r"use an? [^,;]{3,60}, (?:and )?(?:not|never) an? \w").match(body) is not None
+
+
+def is_limit(body: str) -> bool:
+    """Whether it allows one thing only: "only touch en.json"."""
+    return (
+        compiled(r"only (?:ever )?(?:touch|edit|change|modify|use|commit|push|deploy|import|write|add)\b").match(body)
+        is not None
+    )
+
+
 def is_about_one(body: str) -> bool:
     """Whether it forbids something to be done with one certain thing: "don't rename the column"."""
     return (
@@ -163,9 +250,59 @@ def is_requirement(body: str) -> bool:
     return compiled(_MUST).match(body) is not None
 
 
+def is_need(body: str) -> bool:
+    """Whether it says what things of a kind need: "bucket names need the env as prefix here"."""
+    start = r"(?!the |this |that |these |those |it |i |we |you |my |your )[\w`./ -]{3,40}"
+    return compiled(start + r"s (?:always )?need (?!to be |more\b)\w").match(body) is not None
+
+
 def is_use(body: str) -> bool:
     """Whether it says to use something that has a name of its own."""
     return compiled(_USE).match(body) is not None
+
+
+def is_general(body: str) -> bool:
+    """Whether it says something of all things of a kind: "mutations take a single input object"."""
+    if compiled(_GENERAL).match(body) is None:
+        return False
+    return compiled(r"\b(?:please|again|fix|wrong|weird|ugly|missing|broken|slow|too)\b").search(body) is None
+
+
+def is_known_fact(body: str) -> bool:
+    """Whether it says how things of a kind are, or that something is meant to be as it is."""
+    place = rf"{_WORKS} (?:in|of|from) (?:the|our) [\w -]{{2,20}} are (?!(?:{_STATE})\b)[\w-]+"
+    handled = rf"{_WORKS} are \w+(?:ed|en)\b [^,;]{{0,40}}\b(?:by|with|via|after|before|through|from|as|once|only)\b"
+    if compiled(rf"(?:our |all )?(?:{place}|{handled})").match(body):
+        return True
+    meant = compiled(r"\b(?:by design|on purpose|intentional(?:ly)?|deliberate(?:ly)?)\b").search(body) is not None
+    return meant and is_fact(body)
+
+
+def is_fact_with_order(body: str) -> bool:
+    """Whether it says how something is, and what not to do therefore, or what to do first."""
+    told = r"(?!it |that |this |you |i |we )[^,;]{4,90}\b(?:is|are|lives?|sits?|needs?|requires?|gets?) "
+    found = compiled(
+        told + r"(?!\d)[^,;]{2,80}, (?:so )?(?:please )?(?:don't|do not|never|start|run|export|install) \w"
+    ).match(body)
+    return found is not None and (names_something(body) or compiled(_LASTING).search(body) is not None)
+
+
+def forbids_with_reason(body: str) -> bool:
+    return compiled(r"you (?:can't|cannot|can not) \w").match(body) is not None and has_reason(body)
+
+
+def is_kept(body: str) -> bool:
+    """Whether it says that something has to stay as it is, and why."""
+    return compiled(r"keep (?:the|our|all|every) \w").match(body) is not None and has_reason(body)
+
+
+def is_placed_order(body: str) -> bool:
+    """Whether it says to use something, where, and why: "run clippy with --all-features here, most of it is …"."""
+    if not is_use(body):
+        return False
+    placed = compiled(rf"\bin (?:this|our) {_HERE}\b").search(body) is not None
+    here = compiled(r"\bhere\b").search(body) is not None
+    return placed or (here and (has_reason(body) or contrasts(body)))
 
 
 def is_named_tool(body: str) -> bool:

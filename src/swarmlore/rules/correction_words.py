@@ -19,7 +19,8 @@ _IDLE = (
     r"|bitte|s'il te pla[iî]t|por favor|but|and|also|then|hm+|uh|um|oh|ah|sorry|btw|by the way|just|one (?:more )?thing"
     r"|(?:claude|codex|copilot|gemini|opencode|cursor|@[\w-]{2,30}|dude|man|mate|buddy|guys|everyone)|aber|und|mais"
     r"|et|pero|y"
-    r"|looks good|lgtm|yes|yeah|yep|wait|again|important|reminder|(?:for )?next time|attention|achtung)"
+    r"|looks good|lgtm|yes|yeah|yep|wait|again|important|reminder|careful|caution|beware|hold on|(?:for )?next time"
+    r"|attention|achtung)"
 )
 # The agent did or said something wrong. A "no" before a noun forbids it, and must stay: "no default exports".
 _SPOKEN_NO = (
@@ -29,13 +30,17 @@ _SPOKEN_NO = (
     r"|usamos|run|not|all|every)\b"
 )
 _WRONG = (
-    rf"(?:(?:no|non|stop|nein)(?={_SPOKEN_NO})|nope|nah|wrong|incorrect|falsch|not (?:quite|correct|right|true|like"
+    rf"(?:(?:no|non|stop|nein)(?={_SPOKEN_NO})|nope|nah|wrong [a-z]{{3,15}}(?=\s?[-:,.–—])|wrong|incorrect|falsch"
+    rf"|not (?:quite|correct|right|true|like"
     rf" that)|nicht so"
     r"|(?:that|this|it|das|you)(?:'s| is|'re| are| was| ist) (?:just |still |plain |simply |also )?"
     r"(?:wrong|incorrect|not (?:right|correct|true|how \w[^,.:;]{1,30})|falsch|nicht richtig|mistaken)(?: about"
     r" [^,.:;]{2,40})?"
     r"|c'est faux|ce n'est pas (?:[cç]a|correct)|est[aá] mal|eso no es correcto|eso est[aá] mal"
-    r"|you(?:'re| are) (?:using|in|on|running|editing) the wrong [\w .-]{2,30}|wrong [a-z]{3,15}(?=\s?[-:,.–—]))"
+    r"|(?:that|this|the|such an?) [\w ./-]{2,30} (?:doesn't|does not|don't|do not) exist(?: (?:here|anymore|at all))?"
+    r"|(?:that|this|it)(?:'s| is) (?:exactly )?the wrong (?:way(?: (?:round|around))?|place|direction|approach"
+    r"|order|end)"
+    r"|you(?:'re| are) (?:using|in|on|running|editing) the wrong [\w .-]{2,30})"
 )
 # It was said before.
 _TOLD = (
@@ -54,6 +59,11 @@ STANDING = (
     r"|next time|for next time|as a (?:general )?rule|ab jetzt|ab sofort|in zukunft|k[uü]nftig|von jetzt an"
     r"|[aà] partir de maintenant|d[eé]sormais"
     r"|dor[eé]navant|de ahora en adelante|a partir de ahora|en adelante|en el futuro)"
+)
+# That is how things are done.
+HOUSE_RULE = (
+    r"(?:that's|that is|it's|this is) (?:our|the|a|team) (?:\w+ )?(?:convention|rule|policy|standard|style)(?: here)?"
+    r"|(?:that's|that is|this is) how we do (?:it|that|things)(?: here)?"
 )
 # A plain request to remember.
 _REMEMBER = (
@@ -91,7 +101,7 @@ FALSE_ALARMS = (
 # True for this moment, this change, this place on the screen.
 ONE_OFF = (
     r"\b(?:yet|for now|right now|this time|this once|today|tomorrow|tonight|for the moment|at the moment|so far"
-    r"|anything"
+    r"|(?<!^)anything"
     r"|until (?:i|we|you|it|this|that)\b|while (?:i|you)|before we (?:continue|start|go on)|when (?:you are|you're"
     r"|it's|it is) (?:done|finished|ready)"
     r"|when (?:you )?(?:finish|are done)|(?:in|for|on|of|with|from|to|by) (?:this|that|the current) (?:pr|pull"
@@ -151,8 +161,8 @@ TASK_STARTS = frozenset(TASK_VERBS.split())
 # A clause that asks for work now: the sentence is a task with a condition, not a rule.
 TASK_CLAUSE = (
     r"(?:,|;|\band\b|\bthen\b|-|–|—) (?:please |can you |could you |then )?"
-    r"(?:add|fix|write|implement|look|check|speed|create|update|explain|remove|refactor|do|try|revert) (?:a |an "
-    r"|it\b|the |this|that|into|up|some|what|why|all)"
+    r"(?:add|fix|write|implement|look|check|speed|create|update|explain|remove|refactor|do(?! it (?:that|this) way)|try"
+    r"|revert) (?:a |an |it\b|the |this|that|into|up|some|what|why|all)"
 )
 # Work that is asked for behind a rule: the rule is kept without it.
 ADDED_TASK = (

@@ -17,6 +17,7 @@ from swarmlore.rules.correction_words import (
     ADDED_TASK,
     FAILING,
     FALSE_ALARMS,
+    HOUSE_RULE,
     HYPOTHETICAL,
     ONE_OFF,
     POINTING,
@@ -29,6 +30,7 @@ from swarmlore.rules.correction_words import (
 )
 from swarmlore.rules.found import MAX_CHARS, MIN_CHARS, Found
 from swarmlore.rules.referents import resolve
+from swarmlore.rules.wording import tidy
 from swarmlore.text.prose import QUOTED, Said, sentences
 from swarmlore.text.words import STOP_WORDS, split_words
 
@@ -36,6 +38,17 @@ MAX_FOUND = 5  # of one prompt; more is a document
 EXCERPT_CHARS = 300
 _BLOCK_MARK = "=== swarmlore notes"
 _MOST_OPENINGS = 8
+_OPENING_CHARS = 400
+# A task that carries out a choice: "migrate the editor to vite, we decided that yesterday".
+_DECIDED = r"(.{15,160}), (?:as )?we(?:'ve| have)? (?:decided|agreed|settled)(?: on)? (?:that|this|it)\b"
+_OURS = r"\b(?:our|we|always|every|all|policy|guidelines?|rules?)\b"  # a reason that holds beyond the task
+_DO_NOT = r"(?:return|throw|call|raise|put|keep|import|inject|store|pass) [^,;]{2,60}, (?:don't|do not|never) \w"
+_NOT_SO = r"(?:the|our|this|these|those|all|an?) [^,;?]{4,100}, not (?:an? |the )?([\w./-]{3,30})$"
+_VALUE = (
+    r"(?:the|our) (?:[\w-]+ ){0,2}?([\w-]{3,30}) (?:is|are|lasts?|takes?|costs?|expires? after"
+    r"|starts? at) ([^,;?]{2,40})$"
+)
+_READ_CHARS = 4_000  # of the end of what the agent said
 _APOSTROPHES = str.maketrans("’‘´", "'''")
 
 
@@ -63,6 +76,12 @@ def find_corrections(prompt: str, said_before: str = "") -> tuple[Found, ...]:
     return tuple(found[:MAX_FOUND])
 
 
+def is_rejection(prompt: str) -> bool:
+    """Whether a prompt opens by saying that what the agent said or did is wrong."""
+    said = _own_sentences(prompt[:_OPENING_CHARS])
+    return bool(said) and "wrong" in _open(said[0].text, frozenset()).marks
+
+
 def _own_sentences(prompt: str) -> list[Said]:
     if _BLOCK_MARK in prompt:
         from swarmlore.rules.block import strip_blocks  # rarely needed
@@ -87,13 +106,51 @@ def _read(said: Said, wrong: bool, after: Sequence[Said], before: str) -> tuple[
         clause = _Clause(clause.text, clause.low, clause.marks | {"standing"})
     if not clause.low:
         return None, "wrong" in clause.marks
+    if decided := compiled(_DECIDED, 2).match(clause.text):
+        return _lesson(_Clause(f"Decided: {decided[1]}", "", clause.marks), said, "decision", "medium"), False
     if resolved := resolve(clause.text, before, rejected="wrong" in clause.marks):
         return _lesson(_Clause(resolved, resolved.lower(), clause.marks), said, "correction", "medium"), False
-    clause = _with_more(clause, after)
-    for part in _clauses(clause):
-        if judged := _judge(part, whole=part is clause):
-            return _lesson(part, said, *judged), False
-    return None, False
+    if any(way(clause, before) for way in (_puts_right, _states_in_general, _gives_the_value)):
+        return _lesson(clause, said, "correction", "medium"), False
+    for whole in dict.fromkeys((_with_more(clause, after), clause)):  # what follows may spoil a rule that stands alone
+        for part in _clauses(whole):
+            if judged := _judge(part, whole=part is whole):
+                if judged[0] == "learning" and before and shape.is_requirement(part.low):
+                    judged = "correction", judged[1]  # said to whoever has just done it otherwise
+                return _lesson(part, said, *judged), False
+    return None, _still_wrong(said, clause, wrong)
+
+
+def _states_in_general(clause: _Clause, before: str) -> bool:
+    """Whether it is how things of a kind are, told to an agent that has done something."""
+    failing = compiled(FAILING).search(clause.low) is not None
+    return bool(before) and shape.is_general(clause.low) and not (failing or _shape(clause)) and _may_teach(clause)
+
+
+def _gives_the_value(clause: _Clause, before: str) -> bool:
+    """Whether it says what something is that the agent had spoken of: "The trial is 14 days."."""
+    told = compiled(_VALUE).match(clause.low)
+    if told is None or not before or not _may_teach(clause):
+        return False
+    said = before[-_READ_CHARS:].lower()
+    value = told[2]
+    return told[1] in said and value not in said and compiled(r"\d").search(value) is not None
+
+
+def _puts_right(clause: _Clause, before: str) -> bool:
+    """Whether it says that something is so and not as the agent has just said: "the API delivers …, not seconds"."""
+    told = compiled(_NOT_SO).match(clause.low)
+    if told is None or not before or not _may_teach(clause):
+        return False
+    return told[1] in (word.rstrip(".:") for word in compiled(r"[\w./:-]+").findall(before[-_READ_CHARS:].lower()))
+
+
+def _still_wrong(said: Said, clause: _Clause, wrong: bool) -> bool:
+    """Whether what is right is still to be said: "No, that is what we had.", "Don't run all of it.", "You are in …"."""
+    if said.text.endswith("?"):
+        return False
+    opened = "wrong" in _open(said.text, frozenset()).marks
+    return opened or shape.is_ban(clause.low) or (wrong and _is_about_the_agent(clause.low))
 
 
 # --- opening
@@ -119,7 +176,7 @@ def _clause(text: str, marks: frozenset[str]) -> _Clause:
     text = compiled(r"[\s,]+(?:please|pls|thanks|thank you|thx|ok|okay|danke|merci|gracias|bitte)$", 2).sub(
         "", text.rstrip(" !.…,;:")
     )
-    ended = compiled(rf"[\s,]+{STANDING}$").search(text.lower())
+    ended = compiled(rf"[\s,]+(?:{STANDING}|{HOUSE_RULE})$").search(text.lower())
     if ended:
         text, marks = text[: ended.start()], marks | {"standing"}
     return _Clause(text, text.lower(), marks)
@@ -162,6 +219,8 @@ def _shape(clause: _Clause) -> str:
         return "decision"
     if shape.is_rule(low) or shape.is_preference(low):
         return "commitment"
+    if shape.is_habit(low) and not shape.contrasts(low):
+        return "commitment"
     if shape.is_convention(low) or (shape.is_complaint(low) and len(_content(low)) > 1):
         return "commitment"
     return ""
@@ -191,15 +250,22 @@ def _judge_marked(clause: _Clause) -> tuple[str, str] | None:
 def _corrects(clause: _Clause) -> bool:
     """Whether what follows a "no" says how it really is."""
     low = clause.low
+    if _is_about_the_agent(low):
+        return False
     if shape.is_use(low) or shape.is_requirement(low):
         return shape.names_something(clause.text) or len(_content(low)) > 1
     if _first_word(low) in TASK_STARTS:
         return False
     if _points(low) and not low.startswith("it's "):
         return False
-    if shape.contrasts(low):
+    if shape.contrasts(low) or compiled(_DO_NOT).match(low):
         return True
     return shape.is_fact(low) and (shape.names_something(clause.text) or shape.is_placed_fact(low) or shape.lasts(low))
+
+
+def _is_about_the_agent(low: str) -> bool:
+    """Whether it says where an agent is or what it did, and not what to do."""
+    return compiled(r"you(?:'re| are| were|'ve| have(?! to)| did)\b").match(low) is not None
 
 
 def _is_named_fact(clause: _Clause) -> bool:
@@ -215,6 +281,8 @@ def _points(low: str) -> bool:
 def _forbids_for_good(low: str) -> bool:
     if not shape.is_ban(low):
         return False
+    if compiled(r"\. (?:our|we) \w").search(low):  # what they have instead
+        return True
     return shape.is_everywhere(low) if shape.is_about_one(low) else shape.lasts(low)
 
 
@@ -224,6 +292,8 @@ def _judge_plain(clause: _Clause) -> tuple[str, str] | None:
     named = shape.names_something(clause.text)
     if _forbids_for_good(low):
         return "commitment", "medium"
+    if shape.is_placed_order(low) or (shape.is_limit(low) and named and ". " in low):
+        return "correction", "medium"
     if shape.is_placed(low) and (shape.contrasts(low) or shape.is_fact(low)):
         return "commitment", "medium"
     if shape.contrasts(low) and (shape.is_use(low) or low.startswith("instead of")):
@@ -232,6 +302,10 @@ def _judge_plain(clause: _Clause) -> tuple[str, str] | None:
     if shape.contrasts(low) and placed and named:
         return "correction", "medium"
     if shape.is_requirement(low) and (shape.has_reason(low) or shape.contrasts(low)):
+        return "learning", "medium"
+    if (shape.is_need(low) and shape.lasts(low)) or shape.is_fact_with_order(low) or shape.is_kept(low):
+        return "commitment", "medium"
+    if shape.is_known_fact(low) or shape.forbids_with_reason(low):
         return "learning", "medium"
     return None
 
@@ -243,7 +317,8 @@ def _may_teach(clause: _Clause) -> bool:
         return False
     if "remember" in clause.marks:
         return _stands_alone(low) and not compiled(rf"{ONE_OFF}|to\b|i\b").match(low)
-    if any(compiled(pattern).search(low) for pattern in (FALSE_ALARMS, ONE_OFF, SYMPTOM, HYPOTHETICAL, TASK_CLAUSE)):
+    head = low.partition(". ")[0]  # what follows was looked at when it was added
+    if any(compiled(pattern).search(head) for pattern in (FALSE_ALARMS, ONE_OFF, SYMPTOM, HYPOTHETICAL, TASK_CLAUSE)):
         return False
     if low.startswith(("make sure", "let's")) and _shape(clause):
         return _stands_alone(low)
@@ -251,7 +326,10 @@ def _may_teach(clause: _Clause) -> bool:
         low
     ):
         return False
-    is_task = _first_word(low) in TASK_STARTS and not clause.marks & {"standing", "told"}
+    ordered = clause.marks & {"standing", "told"} or any(
+        is_order(low) for is_order in (shape.is_placed_order, shape.is_convention, shape.is_duty)
+    )
+    is_task = _first_word(low) in TASK_STARTS and not ordered
     return not is_task and _stands_alone(low)
 
 
@@ -281,9 +359,15 @@ def _first_word(low: str) -> str:
 def _with_more(clause: _Clause, after: Sequence[Said]) -> _Clause:
     """The clause and the sentences behind it that say why, or what instead; after "remember", all of that paragraph."""
     text = clause.text
-    for said in after:
+    if shape.is_swap(clause.low) and after and compiled(_OURS).search(after[0].text.lower()):
+        longer = f"{text}. {after[0].text.rstrip(' !.')}"
+        return _Clause(longer, longer.lower(), clause.marks | {"standing"})
+    forbids = shape.is_ban(clause.low) or shape.is_limit(clause.low) or clause.low.startswith("never ")
+    for place, said in enumerate(after):
         longer = f"{text}. {said.text.rstrip(' !.')}"
-        if len(longer) >= MAX_CHARS or not _goes_on(said, "remember" in clause.marks):
+        if len(longer) >= MAX_CHARS or not (
+            _goes_on(said, "remember" in clause.marks) or (forbids and not place and _says_instead(said))
+        ):
             break
         text = longer
     return _Clause(text, text.lower(), clause.marks)
@@ -299,34 +383,22 @@ def _goes_on(said: Said, remembered: bool) -> bool:
     return compiled(pattern).match(low) is not None
 
 
+def _says_instead(said: Said) -> bool:
+    """Whether a sentence behind a ban says how it is done, and where."""
+    low = said.text.lower().translate(_APOSTROPHES)
+    spoken = compiled(r"(?:i|you|no|ok|thanks|please|now|can|could|also|and|but)\b").match(low) is not None
+    if low.endswith("?") or spoken or _first_word(low) in TASK_STARTS:
+        return False
+    stated = (
+        compiled(r"our [\w./ -]{2,60} \w+s\b|we \w|[^,;]{0,60}\b(?:is|are|lives?|goes|go|comes?|gets?)\b").match(low)
+        is not None
+    )
+    refers = compiled(r"(?:in|on|for) [^,;]{3,40} (?:they|it|these|those)(?:'s|'re)? ").match(low) is not None
+    return stated and (refers or shape.names_something(said.text))
+
+
 def _lesson(clause: _Clause, said: Said, kind: str, confidence: str) -> Found | None:
     text = tidy(compiled(ADDED_TASK, 2).sub("", clause.text))
     if not MIN_CHARS <= len(text) <= MAX_CHARS:
         return None
     return Found(text, kind, confidence, said.text[:EXCERPT_CHARS])
-
-
-def tidy(text: str) -> str:
-    """A sentence as it should stand alone: one line, a capital letter unless it opens with a name, a full stop."""
-    text = " ".join(text.split()).strip(" ,;:-–—!?.…")
-    text = compiled(r"^(?:it's|it is|that's) (?!called|named|spelled)(?=.*[,\s](?:not|and not)\b)", 2).sub("", text)
-    text = (
-        compiled(r"(?:not (?:to )?|to not )(?=\w)").sub("do not ", text, count=1)
-        if text.startswith(("not ", "to not "))
-        else text
-    )
-    text = text.removeprefix("to ").removeprefix("that ")
-    if len(text) >= MAX_CHARS:
-        text = _shorten(text)
-    first = text.split(" ", 1)[0]
-    if first.rstrip(",:").replace("'", "").isalpha() and first.islower():
-        text = text[0].upper() + text[1:]
-    return f"{text}." if text else ""
-
-
-def _shorten(text: str) -> str:
-    """Cut at the last clause that still fits, if what remains is a sentence."""
-    cuts = [
-        cut.start() for cut in compiled(r"[;,:] | [-–—] | because ").finditer(text) if 60 <= cut.start() < MAX_CHARS - 1
-    ]
-    return text[: cuts[-1]] if cuts else text

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from swarmlore.frozen import frozen
 from swarmlore.rules.found import MAX_CHARS, Found
-from swarmlore.text.calls import Call, is_setting, read_call, set_up, show_words
+from swarmlore.text.calls import Call, call_like, is_setting, read_call, set_up, show_words
 from swarmlore.text.error_lines import error_excerpt as error_excerpt  # part of what this module offers
 from swarmlore.text.error_lines import error_line
 from swarmlore.text.words import split_words
@@ -26,6 +26,12 @@ _LOOKING = frozenset(
     "cat ls grep egrep rg ag find fd head tail sed awk wc diff less more tree which type stat file jq cut sort uniq"
     " curl wget"
     " ping cp mv rm touch tee test [ git gh man xxd strings ps kill".split()
+)
+_AROUND = frozenset("cd pushd echo true sleep set export mkdir".split())
+_CHECKING = frozenset("pytest jest vitest mocha rspec tox eslint ruff mypy tsc flake8 black prettier time".split())
+_LOOKS_AT = frozenset(
+    "get describe logs log status show list ls ps view info version config heads history --version --help -h lint test"
+    " check fmt format diff plan inspect env".split()
 )
 # Programs that do the same work.
 _FAMILIES = tuple(
@@ -54,6 +60,9 @@ _MINOR = (
     "--color",
     "--maxfail",
 )
+_MENDING = frozenset(
+    "--fix --write --apply --in-place --update --autofix --fix-all -w -i -u -a -A --updateSnapshot".split()
+)
 _INSTALLERS = frozenset(
     "pip pip3 npm pnpm yarn bun brew apt apt-get apk dnf yum pacman cargo go gem bundle uv poetry conda npx".split()
 )
@@ -63,7 +72,8 @@ _STARTING = frozenset(
 )
 _STARTS = frozenset("up start run restart".split())
 _PREPARING = frozenset(
-    "init login migrate generate gen build configure setup bootstrap codegen venv allow trust link".split()
+    "init login migrate generate gen build configure setup bootstrap dependency deps certs codegen venv allow trust"
+    " link".split()
 )
 # Failures of the code itself.
 _OF_CODE = (
@@ -102,7 +112,8 @@ class Attempt:
 
 def find_fix(failed: Attempt, between: Sequence[Attempt], succeeded: Attempt) -> Found | None:
     """The lesson in a failure that was overcome, or nothing where there is none to be sure of."""
-    broke, worked = read_call(failed.command), read_call(succeeded.command)
+    broke = read_call(failed.command)
+    worked = (call_like(succeeded.command, broke) if broke else None) or read_call(succeeded.command)
     told = failed.error or failed.output
     error = error_line(told, ERROR_CHARS).rstrip(" .;:")
     if broke is None or worked is None or not error or _is_no_lesson(broke, worked, error):
@@ -127,13 +138,20 @@ def _is_no_lesson(broke: Call, worked: Call, error: str) -> bool:
 
 def _other_way(broke: Call, worked: Call, error: str) -> str:
     """How the same thing is called so that it works; empty if it was called alike, or is another thing."""
-    if _target(broke) != _target(worked):
+    if _target(broke, worked) != _target(worked, broke):
         return ""
     if _program(broke) != _program(worked):
         return _works(worked) if _stands_in(_program(worked), _program(broke), error) else ""
     if _leaves_out(broke, worked):
         return ""  # an option too many was the mistake of whoever typed it
-    if _options(broke) != _options(worked) or broke.settings != worked.settings or broke.runner != worked.runner:
+    added = set(_options(worked, broke)) - set(_options(broke, worked))
+    if added and added <= _MENDING:
+        return ""  # what it complained about was mended, or accepted
+    if (
+        _options(broke, worked) != _options(worked, broke)
+        or broke.settings != worked.settings
+        or broke.runner != worked.runner
+    ):
         return _works(worked)
     if broke.program != worked.program:  # ./gradlew, .venv/bin/pytest
         return _works(worked)
@@ -142,7 +160,11 @@ def _other_way(broke: Call, worked: Call, error: str) -> str:
 
 
 def _works(worked: Call) -> str:
-    return f"`{worked.shown}` works" if 0 < len(worked.shown) <= COMMAND_CHARS else ""
+    """The call, with what the same line did before it."""
+    steps = [words for words in worked.before if words[0] not in _LOOKING | _AROUND]
+    shown = " && ".join(map(show_words, [*steps, worked.words]))
+    whole = worked.shown and all(map(show_words, steps))
+    return f"`{shown}` works" if whole and len(shown) <= COMMAND_CHARS else ""
 
 
 def _stands_in(other: str, program: str, error: str) -> bool:
@@ -151,27 +173,32 @@ def _stands_in(other: str, program: str, error: str) -> bool:
     return known or other.startswith(program) or program.startswith(other) or other.lower() in split_words(error)
 
 
-def _target(call: Call) -> tuple[str, ...]:
+def _target(call: Call, other: Call) -> tuple[str, ...]:
     """What a call works on; the value of an option counts as part of the option."""
     compose = ("compose",) if call.program == "docker-compose" else ()
-    return compose + tuple(word for word in call.operands if not _is_value(word, call))
+    return compose + tuple(word for word in call.operands if not _is_value(word, call, other))
 
 
-def _is_value(word: str, call: Call) -> bool:
+def _is_value(word: str, call: Call, other: Call) -> bool:
+    """Whether a word belongs to the option before it; not where the other call has it without one."""
+    return _follows_option(word, call) and (word not in other.operands or _follows_option(word, other))
+
+
+def _follows_option(word: str, call: Call) -> bool:
     place = call.words.index(word)
     before = call.words[place - 1] if place else ""
     return before.startswith("-") and "=" not in before and before not in _MINOR and before != "-m"
 
 
-def _options(call: Call) -> tuple[str, ...]:
+def _options(call: Call, other: Call) -> tuple[str, ...]:
     found = (word for word in call.options if word.partition("=")[0] not in _MINOR)
-    values = (word for word in call.operands if _is_value(word, call))
+    values = (word for word in call.operands if _is_value(word, call, other))
     return (*sorted(found), *values)
 
 
 def _leaves_out(broke: Call, worked: Call) -> bool:
     """Whether the call that worked only has fewer options."""
-    fewer = set(_options(worked)) < set(_options(broke))
+    fewer = set(_options(worked, broke)) < set(_options(broke, worked))
     return fewer and worked.settings == broke.settings and worked.runner == broke.runner
 
 
@@ -195,15 +222,28 @@ def _made_ready(broke: Call, worked: Call, between: Sequence[Attempt], error: st
     if broke.words[len(broke.settings) :] != worked.words[len(worked.settings) :]:
         return ""
     steps = [set_up(attempt.command) for attempt in between[-MOST_BETWEEN:] if not attempt.error]
-    steps += [words for words in worked.before if words not in broke.before and words[0] not in ("cd", "pushd")]
+    line = [words for words in worked.before if words not in broke.before and words[0] not in ("cd", "pushd")]
+    steps += line
     own = frozenset(split_words(" ".join(broke.words)))
     named = frozenset(word for word in split_words(error) if len(word) > SHORT) - own - _ANY_ERROR
     fit = (words for words in steps if words and (_prepares(words, error) or _meets(words, named)))
-    telling = list(dict.fromkeys(fit))
+    telling = list(dict.fromkeys(fit)) or _only_deed(steps, line, broke)
     shown = [show_words(words) for words in telling if words[0] not in (".", "source") or len(telling) == 1]
     if not 0 < len(shown) <= 2 or not all(0 < len(step) <= COMMAND_CHARS for step in shown):
         return ""
     return "run " + " and ".join(f"`{step}`" for step in shown) + " first"
+
+
+def _only_deed(steps: Sequence[Sequence[str]], line: Sequence[Sequence[str]], broke: Call) -> list[tuple[str, ...]]:
+    """The one thing that was done between failure and success, where nothing else was: then it was that."""
+    deeds = list(dict.fromkeys(tuple(words) for words in steps if words and not _looks(words)))
+    same = len(deeds) == 1 and _program(broke) == deeds[0][0].rpartition("/")[2] and deeds[0] not in line
+    return deeds if len(deeds) == 1 and not same else []
+
+
+def _looks(words: Sequence[str]) -> bool:
+    program = words[0].rpartition("/")[2]
+    return program in _LOOKING | _AROUND | _CHECKING or bool(_LOOKS_AT.intersection(words[1:3]))
 
 
 def _prepares(words: Sequence[str], error: str) -> bool:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from swarmlore.frozen import TYPE_CHECKING, replace
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.rules.correction_words import compiled
-from swarmlore.rules.corrections import find_corrections, tidy
+from swarmlore.rules.corrections import find_corrections, is_rejection
+from swarmlore.rules.findings import Told, is_of_compiling, is_trouble, telling, weight
 from swarmlore.rules.fixes import Attempt, error_excerpt, find_fix
-from swarmlore.rules.found import CONFIDENCES, MAX_CHARS, MIN_CHARS, Found
+from swarmlore.rules.found import CONFIDENCES, Found
 from swarmlore.rules.meaning import differences
-from swarmlore.rules.signals import HIGH, scan
-from swarmlore.rules.vague import is_vague
+from swarmlore.text.calls import Call, call_like, read_call
 from swarmlore.text.entities import entities_from_path, entities_from_text
-from swarmlore.text.similarity import content_words, jaccard_bigram, normalize
+from swarmlore.text.similarity import jaccard_bigram, normalize
 
 if TYPE_CHECKING:
     from typing import Any
@@ -27,23 +27,11 @@ MOST_ENTITIES = 5
 SITUATION_CHARS = 400
 _NEAR = 8  # tool uses between a failure and the success that ends it
 _SAME = 0.6
-_TELLING_WORDS = 6
 _FROM_USER, _FROM_FIX, _FROM_AGENT = 3, 2, 1  # what is heard first where there is too much
 
-# What the agent says it found out. Rules in its own words ("you must always …") are advice, not findings.
-_FINDING = (
-    r"root cause (?:was|is)|the (?:issue|problem|bug|culprit|cause) (?:was|turned out)|fixed by|(?:the )?(?:fix"
-    r"|solution|workaround) (?:was|is)"
-    r"|resolved by|solved by|turns out|turned out|the reason (?:was|is)|caused by|decided to|went with|chose"
-    r" [^,;.]{1,60} over"
-)
-_ABOUT_THE_WORK = (
-    r"\b(?:i|i'll|i've|i'm|we|let me|now|next|your|you(?! (?:need|have|must|can't|cannot))|here's|done|all tests"
-    r"|above|below|below:|summary)\b"
-)
 _CONFIG = (
     r"(?:^|/)(?:[^/]*\.(?:toml|ya?ml|ini|cfg|conf|env|properties)|Dockerfile|Makefile|package\.json"
-    r"|tsconfig[^/]*\.json|[^/]*config[^/]*|setup\.\w+)$"
+    r"|tsconfig[^/]*\.json|[^/]*config[^/]*|setup[^/]*)$|(?:^|/)(?:configs?|configuration|setup)/"
 )
 _KINDS = (
     ("insight", r"\b(?:unexpected(?:ly)?|discovered|surpris\w+|turns out|turned out|it transpires)\b"),
@@ -52,15 +40,25 @@ _KINDS = (
 )
 
 
+@frozen
+class _Fix:
+    """A failure that was overcome: the turn in which it showed, and what it teaches."""
+
+    turn: Any
+    found: Found
+
+
 def lessons_of(turns: Iterable[Any]) -> tuple[Found, ...]:
     """At most ten lessons of a session, best first."""
     said = [turn for turn in turns if not _is_foreign(turn)]
     entities = _entities(said)
+    fixes = _fixes(said)
+    findings = _findings(said, fixes)
     weighed = [(_FROM_USER, found) for found in _corrections(said)]
-    weighed += [(_FROM_FIX, found) for found in _fixes(said)]
-    weighed += [(_FROM_AGENT, found) for found in _findings(said)]
+    weighed += [(_FROM_FIX, found) for found in _unexplained(fixes, findings)]
+    weighed += [(_FROM_AGENT, found) for found in findings]
     weighed.sort(key=lambda item: (-item[0], -CONFIDENCES.index(item[1].confidence)))
-    best = _distinct([found for _, found in weighed])[:MOST_LESSONS]
+    best = distinct([found for _, found in weighed])[:MOST_LESSONS]
     return tuple(found if found.entities else replace(found, entities=entities) for found in best)
 
 
@@ -93,13 +91,13 @@ def _corrections(turns: Sequence[Any]) -> list[Found]:
     return found
 
 
-def _fixes(turns: Sequence[Any]) -> list[Found]:
+def _fixes(turns: Sequence[Any]) -> list[_Fix]:
     """Failures of tools that a later, similar use overcame."""
     used = [turn for turn in turns if turn.tool]
-    found: list[Found] = []
+    found: list[_Fix] = []
     for place, turn in enumerate(used):
         if turn.failed and turn.command and (fix := _overcome(_attempt(turn), used[place + 1 : place + 1 + _NEAR])):
-            found.append(replace(fix, entities=_entities([turn])))
+            found.append(_Fix(turn, replace(fix, entities=_entities([turn]))))
     return found
 
 
@@ -118,70 +116,124 @@ def _attempt(turn: Any) -> Attempt:
     return Attempt(turn.tool, turn.command, tuple(turn.files), error, "" if error else turn.output)
 
 
-def _findings(turns: Sequence[Any]) -> list[Found]:
-    """Sentences in which the agent says what was wrong, what helped, what was decided."""
+def _findings(turns: Sequence[Any], fixes: Sequence[_Fix]) -> list[Found]:
+    """Sentences in which the agent says what was wrong, what helped, what was decided, what is missing."""
     found: list[Found] = []
-    asked = error = ""
-    files: list[str] = []
-    overcame = False
+    stretch = _Stretch("")
     for turn in turns:
-        files += turn.files
-        if turn.failed:
-            error, overcame = error_excerpt(turn.error or turn.output), False
-        elif turn.tool and error:
-            overcame = True
         if turn.role == "user" and turn.text:
-            asked, error, files = turn.text, "", []
-        elif turn.role == "assistant":
-            under = (error, "error") if error else (asked[:SITUATION_CHARS], "prompt")
-            found += [_finding(text, files, overcame and bool(error), under) for text in _telling(turn.text)]
-    return found
+            found += stretch.findings(rejected=is_rejection(turn.text))
+            stretch = _Stretch(turn.text)
+        stretch.see(turn, fixes)
+    return [*found, *stretch.findings(rejected=False)]
 
 
-def _telling(text: str) -> list[str]:
-    """Sentences that tell a finding and can stand alone."""
-    kept = []
-    for signal in scan(text):
-        low = signal.sentence.lower().replace("’", "'")
-        told = tidy(
-            compiled(r"^(?:so|ah|ok(?:ay)?|great|found it|yes|indeed|actually)\b[\s,:!.–—-]*", 2).sub(
-                "", signal.sentence
-            )
-        )
-        fits = MIN_CHARS <= len(told) <= MAX_CHARS and not _says_little(told)
-        if (
-            signal.level == HIGH
-            and fits
-            and compiled(_FINDING).search(low)
-            and not compiled(_ABOUT_THE_WORK).search(low)
-        ):
-            kept.append(told)
-    return kept
+class _Stretch:
+    """What happened since the user spoke: what an agent says then is about that, and the user's next words judge it.
+
+    An explanation waits until the failure that it explains is overcome; where it fails once more, it explained nothing.
+    """
+
+    def __init__(self, asked: str) -> None:
+        self.asked = asked
+        self.error = ""
+        self.overcame = False
+        self.broke: Call | None = None
+        self.files: list[str] = []
+        self.fixes: list[Found] = []
+        self.sure: list[Found] = []
+        self.explained: list[tuple[Told, Found]] = []
+        self.proven: list[Found] = []
+
+    def see(self, turn: Any, fixes: Sequence[_Fix]) -> None:
+        self.files += turn.files
+        if turn.role == "assistant" and not turn.tool:
+            self._hear(turn.text)
+        elif turn.failed:
+            self._fail(turn, [fix.found for fix in fixes if fix.turn is turn])
+        elif turn.failed is False and turn.command and self.error:
+            self.overcame |= bool(self.fixes) or self.broke is None or _tries_again(turn.command, self.broke)
+
+    def _fail(self, turn: Any, fixes: Sequence[Found]) -> None:
+        if self.error:
+            self._settle()
+        self.error, self.overcame = error_excerpt(turn.error or turn.output), False
+        self.fixes += fixes
+        self.broke = read_call(turn.command) if turn.command else None
+
+    def _hear(self, text: str) -> None:
+        under = (self.error, "error") if self.error else (self.asked[:SITUATION_CHARS], "prompt")
+        trouble = is_trouble(self.asked)
+        for told in telling(text, trouble or (bool(self.error) and not is_of_compiling(self.error))):
+            found = _finding(told, self.files, bool(self.error), under)
+            if told.way != "explained":
+                self.sure.append(found)
+            elif self._is_news(told.text):
+                self.explained.append((told, found))
+
+    def _settle(self) -> None:
+        """Of several explanations the one that holds most generally, of equal ones the last, if it was proven."""
+        if self.explained and (self.overcame or not self.error):
+            self.proven.append(sorted(self.explained, key=lambda item: weight(item[0]))[-1][1])
+        self.explained = []
+
+    def findings(self, rejected: bool) -> list[Found]:
+        """What was told; explanations that the user rejects were none."""
+        self._settle()
+        return [*self.sure, *(() if rejected else self.proven)]
+
+    def _is_news(self, text: str) -> bool:
+        """Whether it says more than the fix that stands beside it: it does where it names what made the difference."""
+        return not self.fixes or any(_explains(text, fix) for fix in self.fixes)
 
 
-def _says_little(text: str) -> bool:
-    """Whether a finding names nothing: neither a thing of the project nor, in plain words, what happens when."""
-    return is_vague(text) and len(content_words(text)) < _TELLING_WORDS
+def _tries_again(command: str, broke: Call) -> bool:
+    """Whether a command does what another one could not: the same call, or one that works on the same file."""
+    if call_like(command, broke) is not None:
+        return True
+    worked = read_call(command)
+    files = {word for word in broke.operands if "." in word or "/" in word}
+    return worked is not None and not files.isdisjoint(worked.operands)
 
 
-def _finding(text: str, files: Sequence[str], overcame: bool, under: tuple[str, str]) -> Found:
+def _unexplained(fixes: Sequence[_Fix], findings: Sequence[Found]) -> list[Found]:
+    """Fixes that nobody put into words: where somebody did, the words are the lesson."""
+    return [fix.found for fix in fixes if not any(_explains(found.text, fix.found) for found in findings)]
+
+
+def _explains(text: str, fix: Found) -> bool:
+    """Whether a text names what the command that worked has and the one that failed has not."""
+    commands = compiled(r"`([^`]{1,300})`").findall(fix.text)
+    if len(commands) < 2 or compiled(r"(?:the (?:script|tool|command|program|tests?|build)|it|this|that)\b", 2).match(
+        text
+    ):
+        return False  # a fix names what "the script" is
+    new = set(commands[-1].split()) - set(commands[0].split())
+    words = set(compiled(r"[\w@./=:-]*\w").findall(text))
+    return any(part in words for token in new for part in (token, token.partition("=")[0]) if len(part) > 1)
+
+
+def _finding(told: Told, files: Sequence[str], overcame: bool, under: tuple[str, str]) -> Found:
+    text = told.text
     named = [path for path in files if path.rpartition("/")[2] in text]
-    kind = kind_of(text, named, overcame)
-    return Found(
-        text, kind, "medium", text, situation=under[0], situation_via=under[1], entities=_of_paths(files, text)
-    )
+    kind = "gap" if told.way == "missing" else kind_of(text, named, overcame)
+    if kind == "commitment" and not compiled(r"(?:always|never|prefer)\b").match(text.lower()):
+        kind = "learning"  # "the cache never hits" tells, it binds nobody
+    entities = entities_of(files, text)
+    return Found(text, kind, "medium", text, situation=under[0], situation_via=under[1], entities=entities)
 
 
 def _entities(turns: Sequence[Any]) -> tuple[str, ...]:
-    return _of_paths([path for turn in turns for path in turn.files], "")
+    return entities_of([path for turn in turns for path in turn.files], "")
 
 
-def _of_paths(paths: Sequence[str], text: str) -> tuple[str, ...]:
+def entities_of(paths: Sequence[str], text: str) -> tuple[str, ...]:
+    """What paths and a text are about."""
     found = [*entities_from_text(text), *(entity for path in paths for entity in entities_from_path(path))]
     return tuple(dict.fromkeys(found))[:MOST_ENTITIES]
 
 
-def _distinct(found: Sequence[Found]) -> list[Found]:
+def distinct(found: Sequence[Found]) -> list[Found]:
     """Each thing once, in the words that were heard first."""
     kept: list[Found] = []
     for item in found:

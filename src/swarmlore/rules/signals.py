@@ -32,7 +32,7 @@ _CUES = (
     (
         HIGH,
         (
-            r"root cause (?:was|is)|the (?:issue|problem|bug|culprit|cause) (?:was|is|turned out)|caused by",
+            r"root cause(?: (?:was|is)|:)|the (?:issue|problem|bug|culprit|cause) (?:was|is|turned out)|caused by",
             r"(?:was|is|were|got|can be|be) (?:fixed|resolved|solved) by|fixed by|the (?:fix|solution|trick"
             r"|workaround) (?:was|is)|resolved by|solved by",
             r"decided (?:to|on|that)|chose [^,;.]{1,60} over|went with|opted for|settled on",
@@ -101,11 +101,17 @@ def scan(text: str) -> tuple[Signal, ...]:
     return tuple(found.values())
 
 
-def _signal(sentence: str) -> Signal | None:
+def is_idle(sentence: str) -> bool:
+    """Whether a sentence states nothing by which anybody stands: a question, a quotation, a thought, a manner."""
     low = sentence.lower().replace("’", "'")
     if low.endswith("?") or QUOTED in sentence or compiled(_HYPOTHETICAL).search(low):
-        return None
-    if compiled(_FALSE_ALARMS).search(low):
+        return True
+    return compiled(_FALSE_ALARMS).search(low) is not None
+
+
+def _signal(sentence: str) -> Signal | None:
+    low = sentence.lower().replace("’", "'")
+    if is_idle(sentence):
         return None
     bare = compiled(r"`[^`]{0,200}`").sub("`…`", low)  # a name is no cue: `always_on`
     for level, patterns in _CUES:

@@ -130,6 +130,17 @@ class StoreBase:
         self.engine.act_for(caller, self._own_names(caller.project), wide=wide)
 
     @contextmanager
+    def working(self, *, team: bool = False) -> Iterator[None]:
+        """Inside, the queue is seen as whoever looks after it sees it: the work of the same login, or the team's."""
+        before = self._acting
+        who = before[0] if before else Caller()
+        self.engine.act_for(who, self._own_names(who.project), works="team" if team else "own")
+        try:
+            yield
+        finally:
+            self.engine.act_for(who, self._own_names(who.project), wide=bool(before and before[1]))
+
+    @contextmanager
     def operation(self, operation: Operation, *, durable: bool = True) -> Iterator[Operation]:
         """One write transaction for one act; nothing of it stays if it fails."""
         told, joining = self._told, dict(self._joining)

@@ -12,6 +12,16 @@ Row = tuple[Any, ...]
 Params = Mapping[str, Any]
 
 
+class Watch(Protocol):
+    """Notices that there may be something new in the queue."""
+
+    def wait(self, seconds: float) -> None:
+        """Return when something was written since the last time, or after so long at most."""
+        ...
+
+    def close(self) -> None: ...
+
+
 class Engine(Protocol):
     """Run statements and transactions; the few things that really differ between databases are named queries."""
 
@@ -35,12 +45,26 @@ class Engine(Protocol):
         """Run several statements, each to its end."""
         ...
 
-    def act_for(self, caller: Caller, projects: Sequence[str], *, wide: bool = False) -> None:
-        """From now on see what this caller may see, whose project has these names; wide: what every project shares."""
+    def act_for(self, caller: Caller, projects: Sequence[str], *, wide: bool = False, works: str = "") -> None:
+        """From now on see what this caller may see, whose project has these names; wide: what every project shares;
+        works: the queue as well, `own` for what the same login put there, `team` for all of it."""
         ...
 
     def writing(self, *, durable: bool = True) -> AbstractContextManager[None]:
         """One write transaction: committed and durable when it ends, undone when it fails; nested ones join."""
+        ...
+
+    def queueing(self, *, durable: bool = True) -> AbstractContextManager[None]:
+        """A transaction for rows of the queue, which decide nothing about memories: it waits for no writer where the
+        database can do that. Inside a write transaction it is part of that."""
+        ...
+
+    def watch(self) -> Watch:
+        """Be told when somebody has written to the queue, from now on."""
+        ...
+
+    def now(self) -> float:
+        """The time by which leases are counted: that of whoever holds the rows."""
         ...
 
     def hurried(self, seconds: float) -> AbstractContextManager[None]:

@@ -45,6 +45,8 @@ IDLE_S = 20  # a writer whose line is dead must not keep the others waiting
 WRITERS = 0x5357524D  # the advisory lock that writers queue at
 READ_TRIES = 3
 KEEPALIVE: dict[str, Any] = {"keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 3}
+CLOCK_S = 30.0  # until the server is asked for its time again
+CHANNEL = "swarmlore_job"  # where whoever puts a job tells of it
 OUTCOME_S = 30.0  # how long to ask what became of a commit whose answer was lost
 
 
@@ -56,6 +58,7 @@ class Sight:
     projects: tuple[str, ...] = ()
     leads: bool = False
     wide: bool = False
+    works: str = ""
 
 
 NOBODY = Sight()
@@ -88,6 +91,7 @@ class PostgresEngine:
         self._local = threading.local()
         self._sight: ContextVar[Sight] = ContextVar("sight", default=NOBODY)
         self._url = url
+        self._clock: tuple[float, float] | None = None
         self._pool = Pool(self._connect, POOL_SIZE)
         self._reach()
 
@@ -181,9 +185,9 @@ class PostgresEngine:
 
     # Transactions
 
-    def act_for(self, caller: Caller, projects: Sequence[str], *, wide: bool = False) -> None:
+    def act_for(self, caller: Caller, projects: Sequence[str], *, wide: bool = False, works: str = "") -> None:
         named = tuple(projects) if caller.project else ()
-        self._sight.set(Sight(caller.agent, named, caller.leads, wide))
+        self._sight.set(Sight(caller.agent, named, caller.leads, wide, works))
 
     def _tell_sight(self, db: psycopg.Connection[Any]) -> None:
         turn, sight = self._turn, self._sight.get()
@@ -209,14 +213,31 @@ class PostgresEngine:
                 db.execute("UPDATE clock SET writes = writes + 1")
 
     def _begin_writing(self, db: psycopg.Connection[Any], durable: bool) -> None:
-        """Wait for our turn; tell the server whether the disk has to be waited for."""
+        """Wait for our turn."""
+        self._set_waits(db, durable)
+        db.execute("SELECT pg_advisory_xact_lock(%s)", (WRITERS,))
+
+    def _set_waits(self, db: psycopg.Connection[Any], durable: bool) -> None:
+        """How long this transaction waits for others, and whether for the disk."""
         wait = {
             "lock": f"{max(1, int(self._patience.seconds * 1000))}ms",
             "sync": "on" if durable else "off",
             "idle": f"{IDLE_S}s",
         }
         db.execute(_SET_WAITS, wait)
-        db.execute("SELECT pg_advisory_xact_lock(%s)", (WRITERS,))
+
+    @contextmanager
+    def queueing(self, *, durable: bool = True) -> Iterator[None]:
+        """Without the lock of the writers: jobs are taken one by one, and each row has a lock of its own."""
+        turn = self._turn
+        if turn.db is not None and turn.depth:
+            with self._joined():
+                yield
+            return
+        with self._transaction(commit=self._commit) as db:
+            self._set_waits(db, durable)
+            with self._joined():
+                yield
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -284,6 +305,18 @@ class PostgresEngine:
         )
 
     # Facts
+
+    def watch(self) -> _Watch:
+        with self._ours():
+            return _Watch(self._connect)
+
+    def now(self) -> float:
+        """The server's time, so that all machines mean the same by a lease; ours only counts on from it."""
+        elapsed = time.monotonic()
+        if self._clock is None or elapsed - self._clock[0] > CLOCK_S:
+            told = float(self.run("SELECT extract(epoch FROM clock_timestamp())::FLOAT8")[0][0])
+            self._clock = (time.monotonic(), told)
+        return self._clock[1] + time.monotonic() - self._clock[0]
 
     def accept(self) -> None:
         """Nothing to keep as it was: the server guards its own files."""
@@ -368,6 +401,36 @@ class PostgresEngine:
             raise translated(error, self.path) from error
 
 
+class _Watch:
+    """Listens on a line of its own; where that broke, it is made anew, and until then a look now and then has to do."""
+
+    def __init__(self, connect: Callable[[], psycopg.Connection[Any]]) -> None:
+        self._connect = connect
+        self._db: psycopg.Connection[Any] | None = None
+        self._listen()
+
+    def _listen(self) -> psycopg.Connection[Any]:
+        if self._db is None or self._db.closed:
+            self._db = self._connect()
+            self._db.execute(f"LISTEN {CHANNEL}")
+        return self._db
+
+    def wait(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        try:
+            db = self._listen()
+            for _ in db.notifies(timeout=max(0.0, seconds), stop_after=1):
+                pass
+        except psycopg.OperationalError:
+            self.close()
+            time.sleep(max(0.0, min(1.0, deadline - time.monotonic())))
+
+    def close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+        self._db = None
+
+
 def _end(db: psycopg.Connection[Any]) -> None:
     db.execute("COMMIT")
 
@@ -441,7 +504,8 @@ _SET_WAITS = (
 )
 _SET_SIGHT = (
     "SELECT set_config('swarmlore.agent', %(agent)s, true), set_config('swarmlore.leads', %(leads)s, true), "
-    "set_config('swarmlore.wide', %(wide)s, true), set_config('swarmlore.projects', %(projects)s, true)"
+    "set_config('swarmlore.wide', %(wide)s, true), set_config('swarmlore.projects', %(projects)s, true), "
+    "set_config('swarmlore.works', %(works)s, true)"
 )
 
 
@@ -450,6 +514,7 @@ def _sight_params(sight: Sight) -> dict[str, str]:
         "agent": sight.agent,
         "leads": "1" if sight.leads else "",
         "wide": "1" if sight.wide else "",
+        "works": sight.works,
         "projects": _array_text(sight.projects) if sight.projects else "",
     }
 
@@ -459,7 +524,19 @@ def _array_text(values: Sequence[str]) -> str:
     return "{" + ",".join(f'"{value}"' for value in quoted) + "}"
 
 
-_SCRUBBED = ("memory", "situation", "audit", "posting", "cue_posting", "shingle", "embedding", "piece", "rejection")
+_SCRUBBED = (
+    "memory",
+    "situation",
+    "audit",
+    "posting",
+    "cue_posting",
+    "shingle",
+    "embedding",
+    "piece",
+    "rejection",
+    "job",
+    "message",
+)
 _UNPROTECTED = """
     SELECT relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
     WHERE nspname = :schema AND relkind = 'r' AND NOT (relrowsecurity AND relforcerowsecurity)

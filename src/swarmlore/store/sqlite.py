@@ -32,6 +32,7 @@ CACHE_KB = 32_000
 ROOMY_KB = 128_000  # of an import, which looks up twenty keys a text all over the file
 CHECKPOINT_PAGES = 12_000  # an import writes the same pages again and again: copy them less often
 BUSY_TIMEOUT_MS = 10_000
+WATCH_S = 0.1  # between two looks at the number that changes when another process has written
 SAFE_SQLITE = (3, 51, 3)  # the first release without the WAL-reset bug
 
 
@@ -165,7 +166,16 @@ class SqliteEngine:
         finally:
             self._depth -= 1
 
-    def act_for(self, caller: Caller, projects: Sequence[str], *, wide: bool = False) -> None:
+    def queueing(self, *, durable: bool = True) -> AbstractContextManager[None]:
+        return self.writing(durable=durable)
+
+    def watch(self) -> _Watch:
+        return _Watch(self)
+
+    def now(self) -> float:
+        return time.time()
+
+    def act_for(self, caller: Caller, projects: Sequence[str], *, wide: bool = False, works: str = "") -> None:
         """Whoever can open the file can read it: sight is a matter of the statements here."""
 
     def vector(self, data: bytes) -> bytes:
@@ -300,6 +310,23 @@ class SqliteEngine:
     def close(self) -> None:
         self._db.close()
         self._lock.close()
+
+
+class _Watch:
+    """A file tells nobody; but looking at its version costs next to nothing."""
+
+    def __init__(self, engine: SqliteEngine) -> None:
+        self._engine = engine
+        self._seen = engine.data_version()
+
+    def wait(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while (seen := self._engine.data_version()) == self._seen and (left := deadline - time.monotonic()) > 0:
+            time.sleep(min(WATCH_S, left))
+        self._seen = seen
+
+    def close(self) -> None:
+        """Nothing is held."""
 
 
 @cache

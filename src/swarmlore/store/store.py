@@ -2,7 +2,8 @@
 
 Its parts, each on top of the one before: `base` (statements, sight, operations), `memories` (rows and their indexes),
 `history` (undo, forget, erase), `search` (candidates and vectors), `journal` (sessions, receipts, rejections),
-`ledgers` (files in repositories, imports), `lives` (phases, and what they mean for memories).
+`ledgers` (files in repositories, imports), `lives` (phases, and what they mean for memories), `jobs` (work that waits,
+under leases), `mail` (messages between agents).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 
 from swarmlore.errors import StoreCorrupt, StoreFull, StoreReadOnly, Unavailable
 from swarmlore.store.files import create, damaged, refusal, wal_bytes
-from swarmlore.store.lives import Lives
+from swarmlore.store.mail import Mails
 from swarmlore.store.memories import Words
 from swarmlore.store.migrate import migrate, newest
 from swarmlore.store.sqlite import SqliteEngine
@@ -24,7 +25,7 @@ REINDEX_META = "reindex"  # why the indexes should be built anew, where a migrat
 INSTALL_DRIVER = 'pip install "swarmlore[postgres]"'
 
 
-class Store(Lives):
+class Store(Mails):
     """Everything that is remembered, for callers that may see it."""
 
     @classmethod

@@ -20,18 +20,18 @@ DIGEST_S = 1.5  # for what waits: the lesson of the last session may be in it
 
 def answer(event: Event, places: Places) -> str:
     """The context for a moment of a session, or ''."""
-    from swarmlore.capture.answering import STANDING, TRIGGERS
+    from swarmlore.capture.answering import STANDING
     from swarmlore.capture.answering import answer as answer_event
-    from swarmlore.hooks.event import actor
+    from swarmlore.hooks.event import actor, is_answered, may_begin
     from swarmlore.lore import Lore
 
-    if event.moment not in TRIGGERS:
+    if not is_answered(event):
         return ""
     # Who acts is who reported the event, not the agent in whose terminal its client was started.
     agent = os.environ.get("SWARMLORE_AGENT") or actor(event)
     env = {**os.environ, "SWARMLORE_AGENT": agent, "SWARMLORE_STORE_LOCK_TIMEOUT_S": str(WAIT_S)}
     with Lore.open(places.home, cwd=event.cwd or places.home, client=event.client, env=env) as lore:
-        if event.moment in STANDING:  # the others are answered first, and digested afterwards
+        if event.moment in STANDING or may_begin(event):  # the others are answered first, and digested afterwards
             _digest(lore)
         return answer_event(lore, event, "keyword")
 
@@ -53,14 +53,30 @@ def digest_afterwards(places: Places) -> None:
         from swarmlore.capture.digest import Digester
         from swarmlore.lore import Lore
 
+        began = time.monotonic()
         with Lore.open(places.home, cwd=places.home, client="hook") as lore:
             Digester(lore).drain(LIMIT_S)
+            work = _has_work(lore)
+        if work:
+            from swarmlore.worker.burst import burst
+
+            burst(places.home, LIMIT_S - (time.monotonic() - began))
     except Exception as error:  # noqa: BLE001 - nobody waits; the doctor is told
         from swarmlore.hooks.spool import note_problem
 
         note_problem(places.spool, {"at": time.time(), "hook": "digest", "what": type(error).__name__})
     finally:
         os._exit(0)  # whatever happened: this is a copy of a hook, and must not go on as one
+
+
+def _has_work(lore: Lore) -> bool:
+    """Whether a job is due that needs no model. Asked before anything of the worker is loaded: mostly there is none."""
+    from swarmlore.records import JOB_KINDS
+    from swarmlore.store.jobs import Terms
+
+    quick = Terms("", tuple(kind for kind in JOB_KINDS if kind != "embed"))
+    with lore.acting():
+        return lore.store.due_in(quick, lore.store.engine.now()) == 0
 
 
 def _go_aside() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Hit, Memory, Outcome, Proposal
+from swarmlore.records import Block, Hit, Memory, Outcome, Proposal
 from swarmlore.surfaces.page import Page, clean, hang, many, say
 from swarmlore.text.names import project_name
 
@@ -52,6 +52,11 @@ def recorded(outcome: Outcome, criteria: Sequence[Criterion], page: Page) -> str
 
 def _given_up(criterion: Criterion) -> str:
     return " (misleads too often)" if criterion.deprecated else ""
+
+
+def before_task(block: Block, page: Page) -> str:
+    """The block as an agent gets it, or why there is none."""
+    return block.text or page.paint("dim", f"Nothing from the past fits: {clean(block.receipt.reason)}.")
 
 
 def primed(begin: Primed, comments: str, page: Page) -> str:

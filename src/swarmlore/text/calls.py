@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from swarmlore.frozen import frozen, replace
@@ -69,10 +70,27 @@ def read_call(command: str) -> Call | None:
     return None
 
 
+def call_like(command: str, other: Call) -> Call | None:
+    """The call of a line that does what another one did: the same program with the same first operand."""
+    if len(command) > COMMAND_CHARS:
+        return None
+    before: list[tuple[str, ...]] = []
+    for found in commands(command):
+        if not found.words or len(found.words) > MOST_WORDS:
+            continue
+        call = _call(found.words)
+        if call and call.program == other.program and call.operands[:1] == other.operands[:1]:
+            return replace(call, before=tuple(before))
+        before.append(found.words)
+    return None
+
+
 def set_up(command: str) -> tuple[str, ...]:
     """The words of the first command of a line that does more than move to another folder or speak."""
     if len(command) > COMMAND_CHARS:
         return ()
+    if exported := re.fullmatch(r"\s*export (\w{1,60})=[\"']?(\$\([^()`\n]{1,80}\))[\"']?\s*", command):
+        return "export", f"{exported[1]}={exported[2]}"  # its value is a command too, but not the one that matters
     every = [found.words for found in commands(command) if found.words and len(found.words) <= MOST_WORDS]
     return next((words for words in every if words[0] not in ("cd", "pushd", "echo", "true", "sleep", "set")), ())
 
@@ -86,6 +104,8 @@ def show_words(words: Sequence[str]) -> str:
 
 def _quoted(word: str) -> str:
     name, sign, value = word.partition("=")
+    if word.startswith("$("):
+        return f'"{word}"'  # quoted otherwise it would not be replaced
     if sign and name.replace("-", "").isidentifier():
         return f"{name}={_quoted(value)}"
     return f'"{word}"' if "'" in word else f"'{word}'"

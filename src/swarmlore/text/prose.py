@@ -36,6 +36,8 @@ def sentences(text: str, typed: bool = False) -> list[Said]:
     for number, paragraph in enumerate(_own_ends(paragraphs) if typed else paragraphs):
         heading = ""
         for line in paragraph:
+            if _compiled(r"\s{0,12}1[.)] .{4,400}\s2[.)] ").match(line):  # points of a reply, in one line
+                line = _compiled(r"(?:^\s*|\s)\d[.)] ").sub(" ", line).strip()
             item = _compiled(_ITEM).match(line)
             if not item and line.endswith(":"):
                 heading = line
@@ -96,7 +98,7 @@ def _outside_of_code(lines: list[str]) -> list[str]:
     """Lines that stand in no fenced block; one that is never closed goes on to the end."""
     kept, fence = [], ""
     for line in lines:
-        mark = _compiled(r"\s{0,12}(?:[-*>]\s)?(`{3,}|~{3,})").match(line)
+        mark = _compiled(r"\s{0,12}(?:[-*>]\s)?(`{3,}|~{3,}|\"{3}|'{3})").match(line)
         if fence:
             if mark and mark[1].startswith(fence):
                 fence = ""

@@ -44,6 +44,13 @@ def unwrap(text: str) -> str:
     return "" if text.startswith(_OPENINGS) else text
 
 
+def unquoted(text: str) -> str:
+    """A prompt without the quotes that a client puts around several words from its command line."""
+    inside = text[1:-1]
+    whole = len(text) > 1 and text[0] == text[-1] == '"' and not re.search(r'(?<!\\)"', inside)
+    return inside.replace('\\"', '"') if whole else text
+
+
 def without_elements(text: str, names: tuple[str, ...] = REMINDERS) -> str:
     """The text without these elements and all that is in them; one that is not closed reaches to the end."""
     if "<" not in text:

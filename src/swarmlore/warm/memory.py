@@ -13,10 +13,12 @@ from swarmlore.capture.siblings import Siblings
 from swarmlore.errors import StoreBusy, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks import spool
-from swarmlore.hooks.event import AGENT_START, ANSWERED, COMPACTED, from_plain
+from swarmlore.hooks.event import AGENT_START, COMPACTED, from_plain, is_answered
 from swarmlore.hooks.places import spool_dir
+from swarmlore.inject import TooLate
 from swarmlore.lore import Lore
 from swarmlore.meanwhile import Meanwhile
+from swarmlore.warm.chores import Chores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,6 +46,7 @@ class SharedMemory:
         self._digester = Digester(self._lore, self._siblings)
         self._wake = threading.Event()
         self._closed = False
+        self._chores = Chores(self._lore, self._note)
         self._worker = threading.Thread(target=self._work, name="swarmlore-digest", daemon=True)
         self._worker.start()
 
@@ -51,13 +54,14 @@ class SharedMemory:
         """The memory as a client in a folder sees it."""
         return self._siblings.of_folder(cwd, client, env)
 
-    def take(self, record: Any) -> dict[str, Any]:
-        """Keep an event, on disk before anybody is told so; answer it where its moment wants that."""
+    def take(self, record: Any, quiet: bool = False) -> dict[str, Any]:
+        """Keep an event, on disk before anybody is told so; answer it where its moment wants that, unless `quiet`:
+        another hook does."""
         deadline = time.monotonic() + ANSWER_S
         event = from_plain(record)
         if event is None:
             return {"ok": False, "error": "that is no event"}
-        if event.moment not in ANSWERED:
+        if quiet or not is_answered(event):
             self._keep(record)
             return {"ok": True, "text": ""}
         kept = Meanwhile(lambda: self._keep(record))  # the disk is waited for while the answer is looked for
@@ -83,7 +87,10 @@ class SharedMemory:
             if left <= 0:
                 return {"ok": False, "error": "too late"}
             with lore.store.engine.hurried(left):
-                return {"ok": True, "text": answer(lore, event, self._mode)}
+                try:
+                    return {"ok": True, "text": answer(lore, event, self._mode, deadline)}
+                except TooLate:
+                    return {"ok": False, "error": "too late"}
 
     def _wait_for_digest(self, moment: str, kept: Meanwhile) -> None:
         """Answers that depend on what the session did just before wait a moment for that."""
@@ -117,6 +124,7 @@ class SharedMemory:
         with self._lore.store.engine.hurried(WRITER_S):
             self._try(self._drain)
             self._try(self._catch_up)
+        self._chores.wake()  # what was digested may have left something to do
 
     def _drain(self) -> None:
         while any(self._digester.drain(LAST_DRAIN_S).counts) and not self._closed:
@@ -150,6 +158,7 @@ class SharedMemory:
         self._closed = True
         self._wake.set()
         self._worker.join(LAST_DRAIN_S)
+        self._chores.close(LAST_DRAIN_S)
         with contextlib.suppress(SwarmloreError, OSError):  # it goes on waiting
             self._digester.drain(LAST_DRAIN_S)
         self._lore.close()

@@ -97,7 +97,7 @@ class WarmServer:
             return {"ok": True, "model": self._opened is not None and self._opened.has_model}
         if request.get("op") == "event":
             self._opened = self._memory()
-            return self._opened.take(request.get("event"))
+            return self._opened.take(request.get("event"), quiet=request.get("quiet") is True)
         return {"ok": False, "error": "unknown request"}
 
     @staticmethod

@@ -5,7 +5,8 @@
 
 A transcript is written by a client that changes every week, about work in a repository that anybody may have written.
 So it is read leniently and in constant memory, nothing in it is believed or run, and reading never fails: a file that
-cannot be read has no turns. A client is one module: `Transcript`, `SUFFIX`, `USAGE_MARKS`, `usage`, `find`, `folder`.
+cannot be read has no turns. A client is one module: `Transcript`, `SUFFIX`, `USAGE_MARKS`, `usage`, `find`, `folder`,
+and `records_of` where a session is not kept as a file of lines.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from swarmlore.frozen import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["CLIENTS", "Tally", "Turn", "context_used", "find_transcript", "read_transcript"]
+__all__ = ["CLIENTS", "Tally", "Turn", "context_used", "cut_at", "find_transcript", "read_transcript"]
 
-CLIENTS = ("claude", "codex")
+CLIENTS = ("claude", "codex", "gemini", "copilot", "opencode")
 MOST_BYTES = 32_000_000  # a few seconds of reading; the end of a session is what was learned last
 _TAILS = (262_144, 4_000_000)  # bytes looked at for the last figures: mostly few are enough
 _MOST_SESSION = 128
@@ -41,14 +42,21 @@ def read_transcript(
     if module is None:
         tally.refused = "no reader for this client"
         return
-    file, tally.refused = open_transcript(path, module.SUFFIX)
-    if file is None:
-        return
     reader = module.Transcript()
-    with file:
-        for record in records(file, most_bytes, tally):
-            yield from (turn for turn in reader.read(record) if _counts(turn) and (meta or not turn.meta))
+    for record in _records(module, path, most_bytes, tally):
+        yield from (turn for turn in reader.read(record) if _counts(turn) and (meta or not turn.meta))
     yield from reader.rest()
+
+
+def _records(module: Any, path: str, most_bytes: int, tally: Tally) -> Iterator[dict[str, Any]]:
+    """The records of a session: from a file of lines, or however else its client keeps them."""
+    if hasattr(module, "records_of"):
+        yield from module.records_of(path, most_bytes, tally)
+        return
+    file, tally.refused = open_transcript(path, module.SUFFIX)
+    if file is not None:
+        with file:
+            yield from records(file, most_bytes, tally)
 
 
 def _counts(turn: Turn) -> bool:
@@ -78,6 +86,20 @@ def _last_usage(module: Any, lines: list[bytes]) -> tuple[int, int | None] | Non
             if found:
                 return found
     return None
+
+
+def cut_at(client: str, path: str) -> float:
+    """When a session's context was last replaced by a summary, for clients whose hooks do not tell; else 0."""
+    module = _module(client)
+    marks = getattr(module, "CUT_MARKS", ())
+    file, _ = open_transcript(path, module.SUFFIX) if marks else (None, "")
+    if file is None:
+        return 0.0
+    with file:
+        lines, _ = tail(file, _TAILS[-1])
+    found = [parse(line)[0] for line in lines if any(mark in line for mark in marks)]
+    cuts = [cut for record in found if record is not None and (cut := module.cut(record))]
+    return min((when for mark, when in cuts if mark == cuts[0][0]), default=0.0)  # a resumed session repeats it
 
 
 def find_transcript(client: str, session: str, home: str, env: Mapping[str, str] | None = None) -> str:

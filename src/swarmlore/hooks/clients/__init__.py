@@ -5,9 +5,11 @@ from __future__ import annotations
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import ModuleType
+    from typing import Any
 
-CLIENTS = ("claude", "codex")
+CLIENTS = ("claude", "codex", "gemini", "copilot", "opencode")
 
 
 def client(name: str) -> ModuleType | None:
@@ -16,3 +18,13 @@ def client(name: str) -> ModuleType | None:
         return None
     module: ModuleType = __import__(f"swarmlore.hooks.clients.{name}", fromlist=["facts"])  # importlib costs more
     return module
+
+
+def sender(name: str, payload: Mapping[str, Any]) -> str:
+    """Whose payload it is: Copilot also runs the hooks that a repository has for Claude Code.
+
+    Only Copilot says when something happened, and it keeps its transcripts in another place or does not name them.
+    """
+    transcript = payload.get("transcript_path", "events.jsonl")
+    timed = isinstance(payload.get("timestamp"), (str, int)) and str(transcript).endswith("events.jsonl")
+    return "copilot" if name == "claude" and timed else name

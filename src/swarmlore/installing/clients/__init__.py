@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from swarmlore.installing.where import Client
 
-NAMES = ("claude", "codex")
+NAMES = ("claude", "codex", "gemini", "copilot", "opencode")
 
 
 def client_called(name: str) -> Client:

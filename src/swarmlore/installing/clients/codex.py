@@ -6,13 +6,12 @@ import os
 
 from swarmlore.installing.calls import SERVER, server
 from swarmlore.installing.entries import File, Hook, Hooks, TomlServer
-from swarmlore.installing.skills import skill_files
+from swarmlore.installing.skills import shared_skills
 from swarmlore.installing.where import Client, Where
 
 NAME = "codex"
 FOLDER = ".codex"
 VARIABLE = "CODEX_HOME"
-SKILLS = os.path.join(".agents", "skills")
 STARTUP_S = 20
 HOOKS = (
     Hook("SessionStart", 10),
@@ -40,7 +39,7 @@ def files(where: Where) -> tuple[File, ...]:
     return (
         File(os.path.join(base, "hooks.json"), (Hooks(NAME, where.target, HOOKS),)),
         File(os.path.join(base, "config.toml"), (TomlServer(("mcp_servers", SERVER), values),)),
-        *skill_files(os.path.join(where.root or where.user, SKILLS), FOLDER, f"~/{FOLDER}"),
+        *shared_skills(where.root or where.user),
     )
 
 

@@ -725,3 +725,143 @@ SELECT id, project, started_at, extra,
     ) THEN 1 ELSE 0 END
 FROM session
 WHERE started_at >= :since AND (project IN (:list:projects) OR :wide = 1) AND (agent = :agent OR :every = 1)
+
+-- name: put_agent
+INSERT INTO agent (project, name, program, model, task, registered_at, active_at)
+VALUES (:project, :name, :program, :model, :task, :at, :at)
+ON CONFLICT (project, name) DO UPDATE SET program = excluded.program, model = excluded.model, task = excluded.task,
+    active_at = excluded.active_at
+
+-- name: touch_agent
+UPDATE agent SET active_at = :at WHERE project IN (:list:projects) AND name = :name
+
+-- name: list_agents
+SELECT name, program, model, task, registered_at, active_at FROM agent
+WHERE project IN (:list:projects) ORDER BY active_at DESC, name
+
+-- name: add_message
+INSERT INTO message (id, project, sender, addressed, subject, body, thread, importance, ack_required, sent_at)
+VALUES (:id, :project, :sender, :addressed, :subject, :body, :thread, :importance, :ack_required, :sent_at)
+
+-- name: add_recipient
+INSERT INTO recipient (message, project, sender, agent) VALUES (:message, :project, :sender, :agent)
+
+-- name: list_inbox
+SELECT message.id, message.sender, message.addressed, message.subject, '' AS body, message.thread, message.importance,
+    message.ack_required, message.sent_at, recipient.read_at, recipient.acked_at
+FROM recipient JOIN message ON message.id = recipient.message
+WHERE recipient.project IN (:list:projects) AND recipient.agent = :agent
+  AND (:urgent = 0 OR message.importance = 'urgent')
+  AND (:unread = 0 OR recipient.read_at IS NULL OR (message.ack_required = 1 AND recipient.acked_at IS NULL))
+ORDER BY message.seq DESC LIMIT :limit
+
+-- name: get_message
+SELECT message.id, message.sender, message.addressed, message.subject, message.body, message.thread, message.importance,
+    message.ack_required, message.sent_at, recipient.read_at, recipient.acked_at
+FROM recipient JOIN message ON message.id = recipient.message
+WHERE recipient.project IN (:list:projects) AND recipient.agent = :agent AND message.id >= :first AND message.id < :last
+ORDER BY message.id LIMIT 2
+
+-- name: read_message
+UPDATE recipient SET read_at = coalesce(read_at, :at) WHERE message = :id AND agent = :agent
+
+-- name: ack_message
+UPDATE recipient SET read_at = coalesce(read_at, :at), acked_at = coalesce(acked_at, :at)
+WHERE message = :id AND agent = :agent
+
+-- name: count_mail
+SELECT count(*), coalesce(sum(CASE WHEN read_at IS NULL THEN 1 ELSE 0 END), 0) FROM recipient
+WHERE project IN (:list:projects) AND agent = :agent
+
+-- name: put_job
+INSERT INTO job (id, project, agent, role, trust, folder, kind, key, body, state, queued_at, not_before)
+VALUES (:id, :project, :agent, :role, :trust, :folder, :kind, :key, :body, 'waiting', :at, :at)
+ON CONFLICT DO NOTHING RETURNING id
+
+-- name: job_of_key
+SELECT id, kind, body, key, project, agent, role, trust, folder, state, attempts, queued_at, error, owner, fence
+FROM job WHERE project = :project AND agent = :agent AND key = :key AND key <> ''
+
+-- name: arm_job
+UPDATE job SET
+    again = CASE WHEN state = 'running' THEN 1 ELSE 0 END,
+    attempts = CASE WHEN state = 'running' THEN attempts ELSE 0 END,
+    state = CASE WHEN state = 'running' THEN state ELSE 'waiting' END,
+    body = :body, folder = :folder, queued_at = :at, not_before = :at, ended_at = NULL, error = ''
+WHERE id = :id AND state <> 'waiting'
+
+-- name: bury_expired
+UPDATE job SET state = 'dead', ended_at = :now, owner = '',
+    error = CASE WHEN error = '' THEN :error ELSE error END
+WHERE state = 'running' AND attempts >= :most AND (lease_until <= :now OR lease_until > :far)
+
+-- name: renew_job
+UPDATE job SET lease_until = :until
+WHERE id = :id AND owner = :owner AND fence = :fence AND state = 'running' AND lease_until > :now RETURNING id
+
+-- name: finish_job
+UPDATE job SET state = CASE WHEN again = 1 THEN 'waiting' ELSE 'done' END,
+    body = CASE WHEN again = 1 THEN body ELSE '{}' END, attempts = CASE WHEN again = 1 THEN 0 ELSE attempts END,
+    ended_at = :now, again = 0, owner = '', error = ''
+WHERE id = :id AND owner = :owner AND fence = :fence AND state = 'running' AND lease_until > :now RETURNING id
+
+-- name: fail_job
+UPDATE job SET state = CASE WHEN attempts >= :most THEN 'dead' ELSE 'waiting' END,
+    ended_at = CASE WHEN attempts >= :most THEN :now ELSE NULL END, not_before = :not_before, error = :error, owner = ''
+WHERE id = :id AND owner = :owner AND fence = :fence AND state = 'running' RETURNING state
+
+-- name: put_effect
+INSERT INTO effect (project, agent, key, at) VALUES (:project, :agent, :key, :at) ON CONFLICT DO NOTHING RETURNING key
+
+-- name: next_due
+SELECT min(CASE WHEN state = 'waiting' THEN not_before ELSE lease_until END) FROM job
+WHERE state IN ('waiting', 'running') AND kind IN (:list:kinds)
+
+-- name: count_jobs
+SELECT state, kind, count(*), min(queued_at) FROM job WHERE state <> 'done' GROUP BY state, kind
+
+-- name: count_done
+SELECT count(*) FROM job WHERE state = 'done' AND ended_at >= :since
+
+-- name: queue_length
+SELECT count(*) FROM (SELECT 1 FROM job WHERE state IN ('waiting', 'running') LIMIT :most) AS open
+
+-- name: list_dead
+SELECT id, kind, body, key, project, agent, role, trust, folder, state, attempts, queued_at, error, owner, fence
+FROM job WHERE state = 'dead' AND project IN (:list:projects) AND (agent = :agent OR :every = 1)
+ORDER BY ended_at DESC, seq DESC LIMIT :limit
+
+-- name: dead_like
+SELECT id, kind, body, key, project, agent, role, trust, folder, state, attempts, queued_at, error, owner, fence
+FROM job WHERE state = 'dead' AND project IN (:list:projects) AND (agent = :agent OR :every = 1)
+  AND id >= :first AND id < :last ORDER BY id LIMIT 2
+
+-- name: retry_job
+UPDATE job SET state = 'waiting', attempts = 0, not_before = :at, ended_at = NULL WHERE id = :id AND state = 'dead'
+RETURNING id
+
+-- name: discard_job
+DELETE FROM job WHERE id = :id AND state = 'dead' RETURNING id
+
+-- name: erase_from_jobs
+UPDATE job SET body = replace(body, :text, :mark) WHERE replace(body, :text, :mark) <> body
+
+-- name: erase_from_mail
+UPDATE message SET body = replace(body, :text, :mark), subject = replace(subject, :text, :mark)
+WHERE replace(body, :text, :mark) <> body OR replace(subject, :text, :mark) <> subject
+
+-- name: prune_jobs
+DELETE FROM job WHERE state = 'done' AND ended_at < :before
+
+-- name: prune_effects
+DELETE FROM effect WHERE at < :before
+
+-- name: put_worker
+INSERT INTO worker (id, host, pid, started_at, seen_at) VALUES (:id, :host, :pid, :at, :at)
+ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, pid = excluded.pid
+
+-- name: prune_workers
+DELETE FROM worker WHERE seen_at < :before
+
+-- name: list_workers
+SELECT host, pid, started_at, seen_at FROM worker ORDER BY seen_at DESC LIMIT :limit

@@ -214,3 +214,16 @@ WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) AND more::J
 UPDATE memory SET more = jsonb_set(more::JSONB, '{outcomes}', coalesce(more::JSONB -> 'outcomes', '{}') ||
     jsonb_build_object('shown', coalesce((more::JSONB -> 'outcomes' ->> 'shown')::INTEGER, 0) + 1))::TEXT
 WHERE id IN (:list:ids)
+
+-- name: claim_job
+UPDATE job SET state = 'running', attempts = attempts + 1, fence = fence + 1, owner = :owner, lease_until = :until
+WHERE seq = (
+    SELECT seq FROM job WHERE state IN ('waiting', 'running') AND kind IN (:list:kinds) AND (
+        (state = 'waiting' AND (not_before <= :now OR not_before > :far))
+        OR (state = 'running' AND attempts < :most AND (lease_until <= :now OR lease_until > :far))
+    ) ORDER BY seq LIMIT 1 FOR UPDATE SKIP LOCKED
+)
+RETURNING id, kind, body, key, project, agent, role, trust, folder, state, attempts, queued_at, error, owner, fence
+
+-- name: wake_workers
+SELECT pg_notify('swarmlore_job', '')::TEXT

@@ -46,6 +46,8 @@ COMMANDS = {
     "uninstall": "take out of the clients what install put there",
     "status": "show which clients use the memory, and what they were given",
     "hook": "take in what a client reports, and answer with what is known; clients call it",
+    "mail": "write to other agents, read what they wrote, and see which jobs were given up",
+    "worker": "do what was left for later: extraction, summaries, vectors, sweeps",
     "mcp": "serve the tools to an agent over standard input and output",
     "doctor": "check that everything is healthy",
     "config": "show settings and where they come from, or set one",
@@ -62,6 +64,7 @@ GROUPS = (
     ("What happened", ("why", "history", "undo", "stale", "report", "receipts", "stats")),
     ("Sharing", ("init", "trust", "sync", "import", "export", "migrate", "swarm", "merge-driver")),
     ("Clients", ("install", "uninstall", "status", "mcp", "hook")),
+    ("Working together", ("mail", "worker")),
     ("Care", ("doctor", "project", "config", "reindex", "backup", "restore-backup", "migrate-store", "completion")),
 )
 

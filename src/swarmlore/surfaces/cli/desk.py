@@ -40,7 +40,7 @@ class Desk:
 
     def serve(self) -> int:
         """Run the command that the words name; returns its exit code."""
-        from swarmlore.surfaces.cli.parsing import parser_of, split_command
+        from swarmlore.surfaces.cli.parsing import parse, split_command
 
         name, rest = split_command(self.words)
         if name == "help":
@@ -49,10 +49,8 @@ class Desk:
             return self._without_command(rest)
         if name not in COMMANDS:
             raise InvalidInput(f"unknown command: {name}", meant(name, COMMANDS) or HOW_TO_LIST)
-        parser = parser_of(name, _page(sys.stdout).width)
-        mixed = getattr(module_of(name), "MIXED", False)  # words may stand on both sides of an option
         try:
-            self.args = parser.parse_intermixed_args(rest) if mixed else parser.parse_args(rest)
+            self.args = parse(name, rest, _page(sys.stdout).width)
         except SystemExit as stop:  # argparse printed the help
             return int(stop.code or 0)
         return int(module_of(name).run(self))

@@ -10,9 +10,12 @@ EXAMPLES = ("swarmlore hook claude SessionStart",)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("client", metavar="CLIENT", help="claude or codex")
+    parser.add_argument("client", metavar="CLIENT", help="claude, codex, gemini, copilot or opencode")
     parser.add_argument(
-        "event", metavar="EVENT", help="the client's own name of the event; its payload is on the input"
+        "event", nargs="?", metavar="EVENT", help="the client's own name of the event; its payload is on the input"
+    )
+    parser.add_argument(
+        "--lines", action="store_true", help="events come as lines of JSON until the input ends (OpenCode's plugin)"
     )
     parser.add_argument("--socket", metavar="PATH", help="where the warm process listens (install writes it)")
     parser.add_argument("--spool", metavar="PATH", help="where events wait that nobody took (install writes it)")
@@ -24,4 +27,5 @@ def run(desk: Desk) -> int:
 
     given = {"--home": desk.home, "--socket": desk.args.socket, "--spool": desk.args.spool}
     options = [word for name, value in given.items() if value for word in (name, value)]
-    return serve([desk.args.client, desk.args.event, *options], answer, digest_afterwards)
+    event = "--lines" if desk.args.lines else desk.args.event or ""
+    return serve([desk.args.client, event, *options], answer, digest_afterwards)

@@ -30,7 +30,10 @@ PROJECT: dict[str, Any] = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("clients", nargs="*", metavar="CLIENT", help="claude, codex; else those that are found here")
+    from swarmlore.installing.clients import NAMES
+
+    which = f"{', '.join(NAMES)}; else those that are found here"
+    parser.add_argument("clients", nargs="*", metavar="CLIENT", help=which)
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
     parser.add_argument("--yes", action="store_true", help="go on without asking")
 

@@ -70,6 +70,13 @@ def split_command(words: Sequence[str]) -> tuple[str, list[str]]:
     return words[at], [*words[:at], *words[at + 1 :]]
 
 
+def parse(name: str, words: Sequence[str], width: int = 0) -> argparse.Namespace:
+    """The arguments of a command; of some, words may stand on both sides of an option."""
+    parser = parser_of(name, width)
+    mixed = getattr(module_of(name), "MIXED", False)
+    return parser.parse_intermixed_args(words) if mixed else parser.parse_args(words)
+
+
 def parser_of(name: str, width: int = 0) -> Parser:
     """The parser of one command, with the options every command has; its help is as wide as asked."""
     command, width = module_of(name), width or HELP_WIDTH

@@ -9,16 +9,19 @@ from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.reading import given_text
 
-EXAMPLES = ("swarmlore prime", "swarmlore prime snapshot tests")
+EXAMPLES = ("swarmlore prime", "swarmlore prime snapshot tests", 'swarmlore prime --task "add a refund endpoint"')
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topic", nargs="*", metavar="TOPIC", help="what the work is about; - reads standard input")
+    parser.add_argument("--task", metavar="TEXT", help="print the block that an agent is given before this task")
 
 
 def run(desk: Desk) -> int:
     from swarmlore.formats.beads import session_text
 
+    if desk.args.task is not None:
+        return _before_task(desk)
     topic = given_text(desk.args.topic)
     with desk.open() as lore:
         primed = lore.prime(topic)
@@ -26,3 +29,10 @@ def run(desk: Desk) -> int:
     return desk.show(
         lambda: {**plain(primed), "comments": comments}, lambda page: render_learning.primed(primed, comments, page)
     )
+
+
+def _before_task(desk: Desk) -> int:
+    with desk.open() as lore:
+        block = lore.before_task(desk.args.task)
+    document = {"block": block.text, "receipt": plain(block.receipt)}
+    return desk.show(lambda: document, lambda page: render_learning.before_task(block, page))

@@ -12,7 +12,10 @@ EXAMPLES = ("swarmlore uninstall", "swarmlore uninstall codex --dry-run", "swarm
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("clients", nargs="*", metavar="CLIENT", help="claude, codex; else all that are installed")
+    from swarmlore.installing.clients import NAMES
+
+    which = f"{', '.join(NAMES)}; else all that are installed"
+    parser.add_argument("clients", nargs="*", metavar="CLIENT", help=which)
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
     parser.add_argument("--yes", action="store_true", help="go on without asking")
 

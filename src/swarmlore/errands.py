@@ -1,0 +1,103 @@
+"""What `Lore` can say about what is left for others: mail between agents, and jobs for the worker."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+
+from swarmlore.errors import StoreError
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.parts import Parts
+
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    from swarmlore.records import Agent, Job, Message
+
+    T = TypeVar("T")
+
+
+EMBED_KEY = "embed"  # one such job per project and agent is enough: it makes all vectors that are missing
+
+
+class Errands(Parts):
+    """The verbs of mail and of the queue."""
+
+    def register(self, *, program: str = "", model: str = "", task: str = "") -> Agent:
+        """Say that this agent is there and can be written to; again changes what it said."""
+        with self._guard:
+            return self.mail.register(program, model, task)
+
+    def agents(self) -> tuple[Agent, ...]:
+        """Who of this project can be written to, the most active first."""
+        with self._guard:
+            return tuple(self.mail.agents())
+
+    def send(
+        self,
+        to: Sequence[str],
+        subject: str,
+        body: str = "",
+        *,
+        thread: str = "",
+        importance: str = "normal",
+        ack_required: bool = False,
+    ) -> Message:
+        """Write to other agents of the project. It is in their inboxes, on disk, when this returns."""
+        facts = {"thread": thread, "importance": importance, "ack_required": ack_required}
+        with self._guard:
+            return self.mail.send(to, subject, body, facts)
+
+    def inbox(self, limit: int = 5, *, urgent_only: bool = False, unread_only: bool = False) -> tuple[Message, ...]:
+        """This agent's messages without their bodies, newest first. `unread_only`: also what still wants an ack."""
+        with self._guard:
+            return tuple(self.mail.inbox(limit, urgent_only=urgent_only, unread_only=unread_only))
+
+    def read(self, ref: str) -> Message:
+        """One message of this agent's inbox, with its body; it counts as read."""
+        with self._guard:
+            return self.mail.read(ref)
+
+    def ack(self, ref: str) -> Message:
+        """Say that a message was taken care of."""
+        with self._guard:
+            return self.mail.read(ref, ack=True)
+
+    def enqueue(self, kind: str, body: Mapping[str, Any] | None = None, key: str = "", *, again: bool = False) -> Job:
+        """Leave a job for the worker. A key that is known already adds nothing; `again` lets that job run once more."""
+        with self._guard:
+            return self.mail.enqueue(kind, body or {}, key, again=again)
+
+    def once(self, job: Job, work: Callable[[], T], key: str = "", *, last: bool = False) -> T | None:
+        """Do something for a job in one transaction with the check of its lease; None where it was done before. With
+        `last` the job is done in the same transaction."""
+        with self._changing():
+            return self.mail.once(job, work, key, last=last)
+
+    def queue_full(self) -> bool:
+        """Whether so many jobs wait that hooks had better go on spooling."""
+        with self._guard:
+            return self.mail.full()
+
+    def dead_letters(self, limit: int = 20) -> tuple[Job, ...]:
+        """Jobs that were tried often enough, each with its last error."""
+        with self._guard:
+            return tuple(self.mail.dead_letters(limit))
+
+    def retry(self, ref: str) -> Job:
+        """Let a job that was given up be tried from the beginning."""
+        with self._guard:
+            return self.mail.retry(ref)
+
+    def discard(self, ref: str) -> Job:
+        """Remove a job that was given up, for good."""
+        with self._guard:
+            return self.mail.discard(ref)
+
+    def embed_later(self) -> None:
+        """Leave the vectors to the worker, unless this process has the model and makes them itself before it ends."""
+        loaded = "embedding" in self.__dict__ and self.embedding.loaded
+        if loaded or self.settings.embedder.kind == "none":
+            return
+        with contextlib.suppress(StoreError):  # the text is stored and counts as waiting; the next one asks again
+            self.mail.enqueue("embed", {}, EMBED_KEY, again=True)

@@ -1,0 +1,243 @@
+"""Mail between agents, and jobs for the worker: what is left for others, on disk before anybody is told so.
+
+What a message or a job says is data: cleaned, redacted and bounded here, whatever its door; nothing in it is followed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+from swarmlore.config import WorkerSettings
+from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound
+from swarmlore.frozen import TYPE_CHECKING, replace
+from swarmlore.records import IMPORTANCES, JOB_KINDS, Agent, Caller, Job, Message
+from swarmlore.rules.gate import scrub_text, scrub_value
+from swarmlore.store.store import Store
+from swarmlore.typed import choose, json_values
+
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+
+CATCHER, EXTRACT = "memory-catcher", "memory-catcher-extract"
+MOST_BODY = 65_536  # bytes of a message
+MOST_JOB = 262_144  # bytes of a job: a cut transcript with what is said about it
+MOST_SUBJECT = 500
+MOST_NAME = 128
+MOST_TO = 50
+MOST_LISTED = 1_000
+MOST_DEPTH = 32
+
+
+class Mail:
+    """The mail and the jobs of one caller."""
+
+    def __init__(
+        self,
+        store: Store,
+        caller: Caller,
+        settings: WorkerSettings,
+        clock: Callable[[], float],
+        new_id: Callable[[], str],
+        folder: str,
+    ) -> None:
+        self._store = store
+        self._caller = caller
+        self._settings = settings
+        self._clock = clock
+        self._new_id = new_id
+        self._folder = folder
+
+    def now(self) -> float:
+        return round(self._clock(), 3)
+
+    # Messages
+
+    def register(self, program: str, model: str, task: str) -> Agent:
+        """Let the others of the project know that this agent is there."""
+        agent = Agent(self._own_name(), _line("program", program), _line("model", model), _line("task", task))
+        self._store.put_agent(self._caller, agent, self.now())
+        return next(known for known in self._store.agents(self._caller) if known.name == agent.name)
+
+    def agents(self) -> list[Agent]:
+        return self._store.agents(self._caller)
+
+    def send(self, to: Sequence[str], subject: str, body: str, facts: Mapping[str, Any]) -> Message:
+        """Put a message into inboxes; one that asks for an extraction puts that job with it, or neither."""
+        message = self._message(to, subject, body, facts)
+        self._store.act_for(self._caller)
+        with self._store.engine.queueing():
+            self._store.add_message(self._caller, message)
+            if CATCHER in message.to and message.subject == EXTRACT:
+                self.enqueue("extract", _asked(message), f"mail:{message.id}")
+        return message
+
+    def _message(self, to: Sequence[str], subject: str, body: str, facts: Mapping[str, Any]) -> Message:
+        names = (to,) if isinstance(to, str) else to
+        if not isinstance(names, Sequence) or not 1 <= len(names) <= MOST_TO:
+            raise InvalidInput("a message goes to one or more agents", f"name 1 to {MOST_TO} of them")
+        importance = facts.get("importance", "normal")
+        choose("importance", [importance], IMPORTANCES)
+        text = _text("body", body, MOST_BODY)
+        return Message(
+            self._new_id(),
+            self._own_name(),
+            tuple(dict.fromkeys(self._address(name) for name in names)),
+            _line("subject", subject) or "(no subject)",
+            scrub_text(text),
+            _line("thread", facts.get("thread", "")),
+            importance,
+            bool(facts.get("ack_required", False)),
+            self.now(),
+        )
+
+    def _address(self, name: str) -> str:
+        """The full name of a recipient: in a team an agent of the same login may be called by its short one."""
+        given = _line("to", name, MOST_NAME)
+        if not given:
+            raise InvalidInput("the name of an agent is empty", "swarmlore mail agents lists who can be written to")
+        own, slash, _ = self._caller.agent.rpartition("/")
+        if not slash or "/" in given or given == CATCHER or not self._store.engine.remote:
+            return given
+        return f"{own.partition('/')[0]}/{given}"
+
+    def inbox(self, limit: int, *, urgent_only: bool, unread_only: bool) -> list[Message]:
+        _check_limit(limit)
+        self._own_name()
+        return self._store.inbox(self._caller, urgent=urgent_only, unread=unread_only, limit=limit)
+
+    def read(self, ref: str, *, ack: bool = False) -> Message:
+        """A message of one's own inbox with its body; it counts as read, or as taken care of."""
+        self._own_name()
+        found = self._one(self._store.messages_like(self._caller, _ref(ref)), ref, "message", "swarmlore mail inbox")
+        self._store.read_message(self._caller, found.id, self.now(), ack=ack)
+        return self._store.messages_like(self._caller, found.id)[0]
+
+    def _own_name(self) -> str:
+        if not self._caller.agent:
+            raise NotAllowed("mail needs a name", "set SWARMLORE_AGENT to the name of the agent")
+        return self._caller.agent
+
+    # Jobs
+
+    def enqueue(self, kind: str, body: Mapping[str, Any], key: str, *, again: bool = False) -> Job:
+        """Leave a job for the worker; the same key is not taken twice."""
+        choose("kind", [kind], JOB_KINDS)
+        if not isinstance(body, Mapping):
+            raise InvalidInput("the body of a job is a mapping", "give texts, numbers, lists and mappings by name")
+        _check_depth(body)
+        said = scrub_value(json_values(body))
+        size = len(json.dumps(said, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        if size > MOST_JOB:
+            raise InvalidInput(f"the job is too large: {size} bytes", f"at most {MOST_JOB}; cut its longest text")
+        who = {name: getattr(self._caller, name) for name in ("project", "agent", "role", "trust")}
+        now = self.now()
+        job = Job(self._new_id(), kind, said, _line("key", key), **who, folder=self._folder, queued_at=now)
+        return self._store.put_job(job, now, again=again)
+
+    def once(self, job: Job, work: Callable[[], T], key: str, *, last: bool) -> T | None:
+        """Do something for a job at most once, in one transaction with the check of its lease."""
+        own = key or f"{job.id}@{job.queued_at:.3f}"
+        return self._store.once(job, own, work, self.now(), self._settings.lease_s, last=last)
+
+    def full(self) -> bool:
+        """Whether so much waits that nothing should be added unasked."""
+        most = self._settings.queue_limit
+        return self._store.queue_length(most) >= most
+
+    def dead_letters(self, limit: int) -> list[Job]:
+        """Jobs that were given up, newest first."""
+        _check_limit(limit)
+        return [self._shown(job) for job in self._store.dead_jobs(self._caller, limit)]
+
+    def _shown(self, job: Job) -> Job:
+        """What a job holds, and what its error may quote from that, is shown to whoever put it there only."""
+        own = job.agent == self._caller.agent
+        return job if own else replace(job, body={}, error=job.error.partition(":")[0])
+
+    def retry(self, ref: str) -> Job:
+        """Let a job that was given up be tried from the beginning."""
+        job = self._dead(ref)
+        self._store.retry_job(job.id, self.now())
+        return replace(job, state="waiting", attempts=0)
+
+    def discard(self, ref: str) -> Job:
+        """Remove a job that was given up, for good."""
+        job = self._dead(ref)
+        self._store.discard_job(job.id)
+        return job
+
+    def _dead(self, ref: str) -> Job:
+        found = self._store.dead_like(self._caller, _ref(ref))
+        return self._shown(self._one(found, ref, "dead letter", "swarmlore mail dead"))
+
+    @staticmethod
+    def _one(found: Sequence[T], ref: str, what: str, list_them: str) -> T:
+        if not found:
+            raise NotFound(f"no {what} {ref!r}", f"{list_them} lists yours")
+        exact = [item for item in found if getattr(item, "id", "") == ref]
+        if len(found) > 1 and not exact:
+            raise Ambiguous(f"{ref!r} fits several", f"give more of the id; {list_them} lists them")
+        return (exact or list(found))[0]
+
+
+def _asked(message: Message) -> dict[str, Any]:
+    """What a message to the memory-catcher asks for: the outcome of a task as JSON, or plain words."""
+    job: dict[str, Any] = {"mail": message.id, "from": message.sender, "outcome": {}}
+    try:
+        said = json.loads(message.body)
+    except (ValueError, RecursionError):
+        said = None
+    if isinstance(said, dict) and _depth(said) <= MOST_DEPTH:
+        return {**job, "outcome": said}
+    return {**job, "text": message.body}
+
+
+def _ref(ref: str) -> str:
+    """An id or its beginning. Ids are of letters, digits and hyphens, so nothing else needs to be looked for."""
+    if not isinstance(ref, str) or not ref.strip() or len(ref) > 64 or not ref.strip().replace("-", "").isalnum():
+        raise InvalidInput("that is not an id", "give an id or the beginning of one")
+    return ref.strip().lower()
+
+
+def _text(name: str, value: object, most: int) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be a text, not {type(value).__name__}", f"give the {name} as a string")
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"the {name} holds half a character", "give Unicode text") from error
+    if size > most:
+        raise InvalidInput(f"the {name} is too long: {size} bytes", f"at most {most}; put it into a file and name that")
+    return value.translate(_CONTROLS)
+
+
+# A terminal obeys them and PostgreSQL stores no NUL; a text loses nothing without them.
+_CONTROLS = dict.fromkeys(code for code in range(32) if chr(code) not in "\t\n\r")
+
+
+def _line(name: str, value: object, most: int = MOST_SUBJECT) -> str:
+    """A text of one line, cleaned and redacted."""
+    return scrub_text(" ".join(_text(name, value, most).split()))
+
+
+def _check_limit(limit: int) -> None:
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_LISTED:
+        raise InvalidInput(f"limit {limit!r}", f"a whole number from 1 to {MOST_LISTED}")
+
+
+def _check_depth(body: Mapping[str, Any]) -> None:
+    if _depth(body) > MOST_DEPTH:
+        raise InvalidInput("the body of the job is nested too deeply", f"at most {MOST_DEPTH} levels")
+
+
+def _depth(value: object) -> int:
+    """How deeply lists and mappings lie in each other; counted by layers, as a call for each would overflow."""
+    layer, depth = [value], 0
+    while layer and depth <= MOST_DEPTH:
+        inner = [item for item in layer if isinstance(item, (Mapping, list, tuple))]
+        layer = [part for item in inner for part in (item.values() if isinstance(item, Mapping) else item)]
+        depth += bool(inner)
+    return depth

@@ -1,0 +1,156 @@
+"""What is kept of a session or a task as a whole, for a few days: what was asked, done, tried and learned. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.rules.correction_words import compiled
+from swarmlore.text.error_lines import error_line
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from swarmlore.rules.catching import Account
+    from swarmlore.rules.found import Found
+
+LEAST_TRANSCRIPT = 100  # characters said in a session that is worth a summary
+LEAST_SUMMARY = 20
+LEAST_RESULT = 30
+MOST_SUMMARY = 2_000
+MOST_RESULT = 8_000
+READ_CHARS = 20_000  # of the end of a session, for a model
+NOTHING = "no significant learnings"
+SHARED_SORTS, SHARED_TAGS = ("research",), ("knowledge", "shared")
+FAILED_NOTE = "This task failed. Avoid what is described here when a similar one is begun."
+_MOST_ASKED, _MOST_FILES, _MOST_FAILED = 5, 10, 3
+_ASKED_CHARS, _END_CHARS, _TITLE_CHARS = 160, 400, 60
+
+# Work that nobody asked for: it repeats, and says the same each time.
+_UNATTENDED = (
+    r"heart-?beat(?:s|_ok)?|scheduled?(?:[ _-](?:task|job|run|check))?|cron(?:job)?|health-?check|keep-?alive"
+    r"|poll(?:ing)?"
+    r"|monitor(?:ing)?|watchdog"
+)
+_OPENS_UNATTENDED = (
+    rf"(?:this is )?(?:an? |the |your )?(?:{_UNATTENDED})(?: (?:check|task|job|run|ping|message|prompt|tick|trigger))?"
+    r"\s*(?:$|[\]:.,!\n–—-])|(?:read|check) heartbeat\.md"
+)
+
+
+def is_unattended(prompt: str, account: Account | None = None) -> bool:
+    """Whether a run was started by a scheduler or a heartbeat; not where it was asked to be kept."""
+    if account is not None and account.persist:
+        return False
+    sorts = (account.sort, *account.tags) if account is not None else ()
+    if any(compiled(rf"(?:{_UNATTENDED})").fullmatch(name.strip().lower()) for name in sorts):
+        return True
+    return compiled(_OPENS_UNATTENDED, 2).match(prompt[:200].lstrip("#*[(<> \n")) is not None
+
+
+# --- sessions
+
+
+def summary_of(turns: Sequence[Any], lessons: Sequence[Found]) -> str:
+    """A session in a few lines by rules; empty where nothing came of it."""
+    said = "".join(turn.text for turn in turns)
+    if len(said) <= LEAST_TRANSCRIPT or is_unattended(first_prompt(turns)):
+        return ""
+    files = list(dict.fromkeys(path for turn in turns if turn.tool == "write" for path in turn.files))
+    failed = _failures(turns)
+    if not (files or lessons or failed):
+        return ""  # asked and answered: nothing that the next session could use
+    parts = [
+        *_listed("Asked", [_line(turn.text, _ASKED_CHARS) for turn in turns if turn.role == "user"][:_MOST_ASKED]),
+        *_listed(
+            "Changed", [", ".join(files[:_MOST_FILES]) + (" …" if len(files) > _MOST_FILES else "")] if files else []
+        ),
+        *_listed("Did not work", failed),
+        *_listed("Learned", [item.text for item in lessons]),
+        *_listed("Ended with", [_line(last, _END_CHARS)] if (last := _last_words(turns)) else []),
+    ]
+    return usable_summary("\n".join(parts))
+
+
+def usable_summary(text: str) -> str:
+    """A summary within its limits; empty where it says nothing, as a model may put it."""
+    plain = text.strip()
+    if len(plain) <= LEAST_SUMMARY or NOTHING in plain.lower():
+        return ""
+    return plain if len(plain) <= MOST_SUMMARY else plain[: MOST_SUMMARY - 1].rstrip() + "…"
+
+
+def first_prompt(turns: Sequence[Any]) -> str:
+    return next((turn.text for turn in turns if turn.role == "user" and turn.text), "")
+
+
+def _last_words(turns: Sequence[Any]) -> str:
+    return next((turn.text for turn in reversed(turns) if turn.role == "assistant" and turn.text), "")
+
+
+def _failures(turns: Sequence[Any]) -> list[str]:
+    """Commands that failed and never worked afterwards."""
+    worked = {turn.command for turn in turns if turn.failed is False}
+    failed = {turn.command: turn.error or turn.output for turn in turns if turn.failed and turn.command}
+    left = [(command, error) for command, error in failed.items() if command not in worked]
+    return [f"`{_line(command, 120)}`: {error_line(error)}" for command, error in left[-_MOST_FAILED:]]
+
+
+def _listed(head: str, items: Sequence[str]) -> list[str]:
+    kept = [item for item in items if item]
+    if len(kept) <= 1:
+        return [f"{head}: {item}" for item in kept]
+    return [f"{head}:", *(f"- {item}" for item in kept)]
+
+
+def _line(text: str, most: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def title_of(head: str, text: str) -> str:
+    """A name for a summary or a result: what it is, and how it begins."""
+    return f"{head}: {_line(text, _TITLE_CHARS)}" if text.strip() else head
+
+
+# --- tasks
+
+
+def task_result(account: Account) -> str:
+    """How a task ended, in the form of its system; empty where that is too little to keep."""
+    about = (
+        account.task if account.task and account.success else " ".join(filter(None, (account.task, account.summary)))
+    )
+    told = "\n".join(filter(None, (account.summary, account.evaluation)))
+    if account.success:
+        text = f"Task: {about or account.summary}\n\nOutput:\n{told}"
+    else:
+        why = "\n".join(filter(None, (account.failure_mode, account.details, account.evaluation)))
+        text = f"Task: {about}\n\nFailure reason:\n{why or 'not told'}\n\n{FAILED_NOTE}"
+        told = f"{account.summary}\n{why}"
+    return "" if len(told) < LEAST_RESULT else text[:MOST_RESULT]
+
+
+def is_shared(account: Account) -> bool:
+    """Whether the whole swarm gets a copy of a result."""
+    return account.sort.lower() in SHARED_SORTS or any(tag.lower() in SHARED_TAGS for tag in account.tags)
+
+
+def transcript_text(turns: Sequence[Any], most: int = READ_CHARS) -> str:
+    """A session as a model reads it: who said what, which commands ran and how they ended; of a long one the end."""
+    lines = [_spoken(turn) for turn in turns]
+    text = "\n".join(line for line in lines if line)
+    return text if len(text) <= most else "…" + text[-most:]
+
+
+def _spoken(turn: Any) -> str:
+    if turn.role in ("user", "assistant"):
+        return f"{turn.role}: {turn.text}" if turn.text else ""
+    ended = {True: f"failed: {turn.error}", False: "worked", None: "not known"}[turn.failed]
+    return f"tool: {turn.command or turn.tool_name} {' '.join(turn.files)} -> {ended}"
+
+
+def words_of(turns: Sequence[Any], accounts: Mapping[str, str] | None = None) -> str:
+    """What people and agents said and ran themselves: not what tools printed."""
+    said = [f"{turn.text} {turn.command} {' '.join(turn.files)}" for turn in turns]
+    return " ".join([*said, *(accounts or {}).values()])

@@ -1,0 +1,88 @@
+"""Databases that other programs own: read only, for a moment, and nothing that lies in them is run.
+
+The rows that are needed are copied into memory at once. In WAL mode (as clients use it) a reader keeps no writer
+waiting; ours never checkpoints, so the owner's files stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+import apsw
+
+from swarmlore.errors import StoreError
+from swarmlore.frozen import frozen
+
+MOST_S = 3.0
+BUSY_MS = 250
+STEPS = 20_000  # of SQLite's machine between two looks at the clock
+MOST_VALUE = 16_000_000
+_PARTS = """
+SELECT message.id, message.data, part.id, part.data FROM message
+LEFT JOIN part ON part.message_id = message.id AND part.session_id = message.session_id
+WHERE message.session_id = :session ORDER BY message.time_created DESC, message.id DESC, part.id DESC
+"""
+_PARENT = "SELECT parent_id FROM session WHERE id = :session"
+
+
+@frozen
+class Conversation:
+    """The messages of a session with their parts, oldest first, each as the text of its JSON; the newest that fit."""
+
+    parts: tuple[tuple[str, str, str, str], ...]  # id and JSON of a message, id and JSON of a part of it
+    parent: str = ""
+    whole: bool = True
+
+
+def opencode_session(path: str, session: str, most_bytes: int) -> Conversation:
+    """One session of OpenCode from its database."""
+    db = _open(path)
+    try:
+        parent = db.execute(_PARENT, {"session": session}).fetchone()
+        found, whole = _newest(db.execute(_PARTS, {"session": session}), most_bytes)
+    except apsw.Error as error:
+        raise StoreError(f"{path} cannot be read: {type(error).__name__}", "it belongs to OpenCode") from error
+    finally:
+        db.close()
+    return Conversation(tuple(reversed(found)), _text(parent[0]) if parent else "", whole)
+
+
+def _newest(cursor: apsw.Cursor, most_bytes: int) -> tuple[list[tuple[str, str, str, str]], bool]:
+    found: list[tuple[str, str, str, str]] = []
+    left = most_bytes
+    for row in cursor:
+        texts = tuple(map(_text, row))
+        left -= len(texts[3]) + (len(texts[1]) if not found or found[-1][0] != texts[0] else 0)
+        if left < 0:
+            return found, False
+        found.append((texts[0], texts[1], texts[2], texts[3]))
+    return found, True
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value if isinstance(value, str) else ""
+
+
+def _open(path: str) -> apsw.Connection:
+    """A connection that can do nothing but read tables; a view or a trigger in the file stays what it is."""
+    place = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))  # its folder may be a link
+    try:
+        db = apsw.Connection(place, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW)
+    except apsw.Error as error:
+        raise StoreError(f"{path} cannot be opened: {type(error).__name__}", "it belongs to another program") from error
+    db.set_busy_timeout(BUSY_MS)
+    for option, value in (
+        (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
+        (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+        (apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+        (apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+        (apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1),
+    ):
+        db.config(option, value)
+    db.limit(apsw.SQLITE_LIMIT_LENGTH, MOST_VALUE)
+    until = time.monotonic() + MOST_S
+    db.set_progress_handler(lambda: time.monotonic() > until, STEPS)
+    return db

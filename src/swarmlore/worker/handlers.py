@@ -1,0 +1,49 @@
+"""What is done for each kind of job. A handler may be killed at any point and run again: it has to bear that.
+
+`Lore.once` is for effects that must not happen twice; what is the same however often it is done needs nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+from swarmlore.errors import Conflict
+from swarmlore.frozen import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from swarmlore.lore import Lore
+    from swarmlore.records import Job
+
+    Handler: TypeAlias = Callable[[Lore, Job], None]
+
+STEP = 64  # texts that are embedded before others may write
+
+
+def embed(lore: Lore, _: Job) -> None:
+    """Make the vectors of texts that wait for one: each is stored with its text's row, or left waiting."""
+    while lore.catch_up(STEP):
+        pass
+
+
+def sweep(lore: Lore, _: Job) -> None:
+    """Let memories rise and leave as their phases say; one that was swept has nothing left to sweep."""
+    with contextlib.suppress(Conflict):  # too much would leave: `doctor` says so, and trying again changes nothing
+        lore.sweep()
+
+
+def extract(lore: Lore, job: Job) -> None:
+    from swarmlore.catching import extract as catch
+
+    catch(lore, job)
+
+
+def summarise(lore: Lore, job: Job) -> None:
+    from swarmlore.catching import summarise as sum_up
+
+    sum_up(lore, job)
+
+
+HANDLERS: dict[str, Handler] = {"extract": extract, "summarise": summarise, "embed": embed, "sweep": sweep}

@@ -1,0 +1,245 @@
+"""The child of a worker: takes one job after the other, runs its handler, and tells how it went.
+
+Its parent is told before a job begins and after it ended, so that it can end this process when a job takes too long,
+and knows what to blame when this process is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Mapping
+
+from swarmlore.config import PROJECT_FILE, USER_FILE
+from swarmlore.errors import StoreError, StoreReadOnly, SwarmloreError
+from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.lore import Lore
+from swarmlore.records import Job
+from swarmlore.rules.gate import scrub_text
+from swarmlore.store.jobs import Terms
+from swarmlore.worker.limits import die_with_parent, limit_memory
+from swarmlore.worker.renewing import Renewing
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from typing import Any
+
+    from swarmlore.store.engine import Watch
+    from swarmlore.worker.handlers import Handler
+
+SLICE_S = 0.5  # of waiting, before a look whether to stop
+RACE_S = 0.02  # before the next look, where another worker was quicker
+TROUBLE_S = 1.0  # before the next look, while the store cannot be used
+MOST_TROUBLE = 5
+TELL_S = 60.0  # between two signs of life
+MOST_PAUSE_S = 600.0
+MOST_ERROR = 300
+MOST_OPEN = 64
+
+
+@frozen
+class Orders:
+    """What a child is started with. `blame`: the job during which its predecessor ended, and how."""
+
+    home: str
+    owner: str
+    kinds: tuple[str, ...]
+    team: bool = False
+    until_empty: bool = False
+    blame: tuple[Job, str] | None = None
+    parent: int = 0
+    env: Mapping[str, str] | None = None
+
+
+def run(orders: Orders, handlers: Mapping[str, Handler], pipe: Connection, other: Connection | None = None) -> None:
+    """The whole life of a child. `other` is the parent's end of the pipe, which a copy of the parent has as well."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells both; the parent decides
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    die_with_parent(orders.parent)
+    if other is not None:
+        other.close()  # else the end of the parent would not be the end of the pipe
+    try:
+        with Lore.open(orders.home, cwd=orders.home, client="worker", env=orders.env) as lore:
+            _work(lore, orders, handlers, pipe)
+    except SwarmloreError as error:
+        pipe.send(("broken", error.message, error.hint))
+    except BrokenPipeError:
+        return  # the parent is gone; what it was to be told, the store knows
+
+
+def _work(lore: Lore, orders: Orders, handlers: Mapping[str, Handler], pipe: Connection) -> None:
+    if lore.store.engine.readonly:
+        raise StoreReadOnly(f"{lore.home} cannot be written", "check its owner and permissions")
+    limit_memory(lore.settings.worker.memory_mb)
+    if "embed" in orders.kinds and lore.store.count_pending().get("embed"):
+        lore.embed_later()  # what came in without a job: from a former version, or through files
+    runner = Runner(lore, orders, handlers, pipe.send, pipe.poll)
+    runner.run()
+    pipe.send(("leaves", runner.worn))
+
+
+def do_here(
+    lore: Lore, handlers: Mapping[str, Handler], owner: str, stopped: Callable[[], bool] = lambda: False
+) -> None:
+    """Do what is due in this process, for handlers that are known to behave; one that fails waits for its next try."""
+    orders = Orders(lore.home, owner, tuple(handlers), until_empty=True)
+    Runner(lore, orders, handlers, lambda _: None, stopped).run()
+
+
+class Runner:
+    """Does jobs until it is told to stop, or until nothing is due."""
+
+    def __init__(
+        self,
+        lore: Lore,
+        orders: Orders,
+        handlers: Mapping[str, Handler],
+        tell: Callable[[Any], None],
+        stopped: Callable[[], bool],
+    ) -> None:
+        self._lore = lore
+        self._orders = orders
+        self._handlers = handlers
+        self._tell = tell
+        self._stopped = stopped
+        self._own = lore.settings.worker
+        self._terms = Terms(orders.owner, orders.kinds, self._own.lease_s, self._own.attempts, orders.team)
+        self._open: dict[tuple[object, ...], Lore] = {}
+        self._told_at = time.monotonic()
+        self._is_known = False
+        self.worn = False
+        self._busy = False
+        self._blame = orders.blame
+        self._watch: Watch | None = None
+        self._renewing = Renewing(lore.home, lore.settings)
+
+    def run(self) -> None:
+        """Go on through whatever happens to the store: it may be locked, full or restarted."""
+        trouble = 0
+        try:
+            while not self._stopped() and not self.worn:
+                try:
+                    if not self._step():
+                        return
+                    trouble = 0
+                except StoreError:
+                    trouble += 1
+                    if self._orders.until_empty and trouble == MOST_TROUBLE:
+                        return  # whoever came for a moment does not wait for better times
+                    time.sleep(TROUBLE_S)
+        finally:
+            self._renewing.close()
+            if self._watch is not None:
+                self._watch.close()
+
+    def _step(self) -> bool:
+        """One job or one wait; False where it is time to leave."""
+        if self._blame is not None:
+            self._fail(*self._blame)
+            self._blame = None
+        did = self._next()
+        if time.monotonic() - self._told_at > TELL_S or not (did or self._is_known):
+            self._sign()
+        if did or self._orders.until_empty:
+            return did
+        if self._watch is None:  # one more look after it, as what came before is not told
+            self._watch = self._lore.store.engine.watch()
+            return True
+        return self._wait(self._watch)
+
+    def _sign(self) -> None:
+        """Tell now and then that there is a worker; `doctor` looks for that. Jobs go first."""
+        with self._lore.acting():
+            store = self._lore.store
+            pid = self._orders.parent or os.getpid()
+            store.seen_worker(self._orders.owner, _host(), pid, store.engine.now())
+        self._told_at, self._is_known = time.monotonic(), True
+
+    def _next(self) -> bool:
+        """Do the next job; False where none is due."""
+        store = self._lore.store
+        with self._lore.acting():
+            now = store.engine.now()
+            likely = self._busy or store.due_in(self._terms, now) == 0  # looking needs no lock, taking does
+            job = store.claim(self._terms, now) if likely else None
+        self._busy = job is not None
+        if job is None:
+            return False
+        done = False
+        self._tell(("job", job))
+        try:
+            done = self._do(job)
+        finally:  # also where the store could not be told: then the lease ends by itself
+            self._tell(("ended", done))
+        return True
+
+    def _wait(self, watch: Watch) -> bool:
+        """Until somebody puts a job, one is due, or it is time to look; False where it is time to stop."""
+        with self._lore.acting():
+            due = self._lore.store.due_in(self._terms, self._lore.store.engine.now())
+        left = self._own.poll_s if due is None else min(self._own.poll_s, max(RACE_S, due))
+        deadline = time.monotonic() + left
+        while not self._stopped() and (left := deadline - time.monotonic()) > 0:
+            began = time.monotonic()
+            watch.wait(min(SLICE_S, left))
+            if time.monotonic() - began < min(SLICE_S, left):  # woken
+                return True
+        return not self._stopped()
+
+    def _do(self, job: Job) -> bool:
+        """Run a job's handler and tell the store how it went, which counts only while the lease is ours."""
+        try:
+            with self._renewing.of(job):
+                self._handlers[job.kind](self._lore_of(job), job)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the worker's loop: it outlives what it runs
+            self.worn = isinstance(error, MemoryError)  # what is left of this process is not worth relying on
+            self._fail(job, described(error))
+            return False
+        return self._finish(job)
+
+    def _lore_of(self, job: Job) -> Lore:
+        """The memory as whoever put the job sees it, with the settings as they are now."""
+        folder = job.folder if os.path.isdir(job.folder) else self._lore.home
+        settings = (os.path.join(self._lore.home, USER_FILE), os.path.join(folder, PROJECT_FILE))
+        key = (job.caller, folder, *map(_stamp, settings))
+        if key not in self._open:
+            if len(self._open) >= MOST_OPEN:
+                self._open.clear()
+            self._open[key] = self._lore.acting_as(job.caller, folder)
+        return self._open[key]
+
+    def _finish(self, job: Job) -> bool:
+        store = self._lore.store
+        with self._lore.acting():
+            return store.look(lambda: store.finish(job, store.engine.now()))
+
+    def _fail(self, job: Job, error: str) -> None:
+        pause_s = min(MOST_PAUSE_S, self._own.backoff_s * 2 ** (job.attempts - 1)) * random.uniform(0.75, 1.25)
+        store, most = self._lore.store, self._own.attempts
+        with self._lore.acting():
+            store.look(lambda: store.fail(job, error, store.engine.now(), pause_s=pause_s, attempts=most))
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """What tells a file from what it was before."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
+
+
+def _host() -> str:
+    """The name of this machine; the module that knows better costs more than it is worth here."""
+    return (os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", ""))[:100]
+
+
+def described(error: BaseException) -> str:
+    """What went wrong, in one line without secrets."""
+    if isinstance(error, SwarmloreError):
+        said = f"{error.message} ({error.hint})" if error.hint else error.message
+    else:
+        said = f"{type(error).__name__}: {error}".rstrip(": ")
+    return scrub_text(" ".join(said.split())[:MOST_ERROR].encode("utf-8", "replace").decode())

@@ -1,0 +1,104 @@
+"""A worker for tests: the real one, with handlers that do what a handler may do at worst, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from swarmlore import Lore, config
+from swarmlore.records import Caller, Job
+from swarmlore.text.ids import uuid7
+from swarmlore.worker.burst import new_owner
+from swarmlore.worker.running import Orders
+from swarmlore.worker.supervising import Worker
+
+if TYPE_CHECKING:
+    from swarmlore.worker.handlers import Handler
+
+SENDER = Caller("tests", "sender", "worker", 2)
+
+
+def good(lore: Lore, job: Job) -> None:
+    lore.once(job, lambda: lore.send(["sink"], job.key), last=True)
+
+
+def slow(lore: Lore, job: Job) -> None:
+    """Tells that it began, takes its time, then has its effect."""
+    Path(str(job.body["began"])).write_text(str(os.getpid()))
+    time.sleep(float(job.body["seconds"]))
+    good(lore, job)
+
+
+def raises(_: Lore, __: Job) -> None:
+    raise RuntimeError("it cannot be done")
+
+
+def hangs(_: Lore, __: Job) -> None:
+    while True:
+        time.sleep(1000)
+
+
+def exits(_: Lore, __: Job) -> None:
+    os._exit(3)
+
+
+def leaves(_: Lore, __: Job) -> None:
+    sys.exit("as a program would")
+
+
+def allocates(_: Lore, __: Job) -> None:
+    held = []
+    while True:
+        held.append(bytearray(16 * 2**20))
+
+
+HANDLERS: dict[str, Handler] = {
+    "good": good,
+    "slow": slow,
+    "raises": raises,
+    "hangs": hangs,
+    "exits": exits,
+    "leaves": leaves,
+    "allocates": allocates,
+}
+
+
+def environment(url: str = "", **limits: object) -> dict[str, str]:
+    """Short limits, so that a test takes seconds."""
+    usual = {"LEASE_S": 1.0, "JOB_S": 20.0, "MEMORY_MB": 256, "BACKOFF_S": 0.05, "ATTEMPTS": 5, **limits}
+    return {
+        "SWARMLORE_EMBEDDER_KIND": "none",
+        "SWARMLORE_STORE_URL": url,
+        **{f"SWARMLORE_WORKER_{name}": str(value) for name, value in usual.items()},
+    }
+
+
+def opened(home: Path, env: dict[str, str]) -> Lore:
+    return Lore.open(home, cwd=home, caller=SENDER, env=env)
+
+
+def put(lore: Lore, kind: str, key: str = "", **body: object) -> str:
+    now = lore.store.engine.now()
+    job = Job(uuid7(now, os.urandom(10)), kind, body, key or kind, SENDER.project, SENDER.agent)
+    return lore.store.put_job(job, now).id
+
+
+def start(home: Path, env: dict[str, str], *, until_empty: bool = False) -> subprocess.Popen[bytes]:
+    words = [sys.executable, __file__, str(home), *(["--until-empty"] if until_empty else [])]
+    return subprocess.Popen(words, env={**os.environ, **env}, stderr=subprocess.DEVNULL)
+
+
+def main() -> None:
+    home = sys.argv[1]
+    orders = Orders(home, new_owner(), tuple(HANDLERS), until_empty="--until-empty" in sys.argv)
+    worker = Worker(orders, HANDLERS, config.load(home, "", os.environ).worker)
+    worker.listen_to_signals()
+    worker.work()
+
+
+if __name__ == "__main__":
+    main()
