@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -289,7 +291,73 @@ def test_what_is_long_done_is_forgotten(store: Store) -> None:
     store.seen_worker("me", "host", 1, NOW + 13 * 86_400)
     assert store.put_job(a_job("k"), NOW).state == "done"
     store.seen_worker("me", "host", 1, NOW + 40 * 86_400)
+    assert store.put_job(a_job("k"), NOW).state == "done"  # a clock that is ahead for a moment takes nothing
+    do_one(store, "later", NOW + 40 * 86_400)
+    store.seen_worker("me", "host", 1, NOW + 40 * 86_400)
     assert store.put_job(a_job("k"), NOW).state == "waiting"
+
+
+def do_one(store: Store, key: str, at: float, effect: str = "another effect") -> None:
+    store.put_job(a_job(key), at)
+    job = store.claim(ME, at)
+    assert job is not None
+    store.once(job, effect, lambda: None, at, LEASE_S)
+    assert store.finish(job, at)
+
+
+def test_what_a_job_did_stays_known_as_long_as_it_can_be_tried_again(store: Store) -> None:
+    store.put_job(a_job("k"), NOW)
+    job = store.claim(ME, NOW)
+    assert job is not None
+    store.once(job, "effect", lambda: None, NOW, LEASE_S)
+    store.fail(job, "no", NOW, pause_s=0, attempts=1)
+    do_one(store, "later", NOW + 90 * 86_400)
+    store.seen_worker("me", "host", 1, NOW + 90 * 86_400)
+    store.retry_job(ALICE, job.id, NOW + 90 * 86_400)
+    again = store.claim(ME, NOW + 90 * 86_400)
+    assert again is not None
+    told = store.once(again, "effect", lambda: "twice", NOW + 90 * 86_400, LEASE_S)
+    assert told is None
+
+
+# Clocks
+
+
+@pytest.mark.parametrize("back", [0.5, 10.0, 1_800.0, 1e6])
+def test_a_clock_that_steps_back_delays_no_new_job(store: Store, back: float) -> None:
+    store.put_job(a_job(), NOW)
+    assert store.due_in(ME, NOW - back) == 0
+    assert store.claim(ME, NOW - back) is not None
+
+
+@pytest.mark.parametrize(("back", "taken"), [(LEASE_S / 2, False), (1.5 * LEASE_S, True), (1_800.0, True)])
+def test_a_lease_of_a_clock_that_was_ahead_lasts_twice_its_time_at_most(store: Store, back: float, taken: bool) -> None:
+    store.put_job(a_job(), NOW)
+    store.claim(ME, NOW)
+    assert (store.claim(YOU, NOW - back) is not None) == taken
+    assert taken or store.claim(YOU, NOW - back + 2 * LEASE_S) is not None
+
+
+def test_a_pause_of_a_clock_that_was_ahead_is_over(store: Store) -> None:
+    store.put_job(a_job(), NOW)
+    job = store.claim(ME, NOW)
+    assert job is not None
+    store.fail(job, "no", NOW, pause_s=16, attempts=5)
+    assert store.claim(ME, NOW - 10) is None
+    assert store.claim(ME, NOW - 1_800) is not None
+
+
+def test_a_job_that_is_given_back_has_its_attempt_back(store: Store) -> None:
+    store.put_job(a_job(), NOW)
+    for _ in range(10):
+        job = store.claim(ME, NOW)
+        assert job is not None and job.attempts == 1
+        assert store.release(job, NOW)
+        assert not store.release(job, NOW)
+    job = store.claim(YOU, NOW)
+    assert job is not None
+    assert store.claim(ME, NOW + 2 * LEASE_S) is not None
+    assert not store.release(job, NOW + 2 * LEASE_S)
 
 
 # Dead letters
@@ -422,6 +490,114 @@ def test_what_is_erased_is_erased_from_mail_and_jobs_too(open_lore: Callable[[Ca
     assert holding(tmp_path, "galaxy-nine") == []
 
 
+def test_what_is_erased_is_found_by_its_words_where_it_was_said_in_other_ones(
+    open_lore: Callable[[Caller], Lore], tmp_path: Path
+) -> None:
+    lore = open_lore(ALICE)
+    told = lore.remember("Never commit what the galaxy-nine generator writes into the proto folder.")
+    said = "No, never commit what the galaxy-nine\u00a0generator writes into the proto folder!"
+    lore.enqueue("extract", {"turns": [{"role": "user", "text": said}, {"role": "user", "text": "go on"}]}, "k")
+    lore.send(["memory-catcher"], "notes", json.dumps({"evaluation": said, "success": True}))
+    lore.outcome(success=True, summary="the proto folder", evaluation=said, task="t")
+    lore.forget(told.memory.id, erase=True)
+    job = lore.store.claim(ME, NOW)
+    assert job is not None and [turn["text"] for turn in job.body["turns"]] == ["[erased]", "go on"]
+    assert holding(tmp_path, "galaxy-nine") == []
+
+
+def test_erasing_changes_nobody_elses_mail_or_jobs(open_lore: Callable[[Caller], Lore]) -> None:
+    text = "The staging database lives on host galaxy-nine behind the old gateway"
+    told = open_lore(ALICE).remember(text)
+    between_others = open_lore(BOB).send(["carol"], "s", text)
+    elsewhere = open_lore(OTHER).send(["alice"], "s", text)
+    job = open_lore(BOB).enqueue("extract", {"text": text}, "k")
+    open_lore(ALICE).forget(told.memory.id, erase=True)
+    assert open_lore(BOB).sent(ref=between_others.id)[0].message.body == text
+    assert open_lore(OTHER).sent(ref=elsewhere.id)[0].message.body == text
+    assert [kept.body for kept in open_lore(BOB).jobs() if kept.id == job.id] == [{"text": text}]
+
+
+@pytest.mark.parametrize("name", ["José Ä", "my  agent", "a  b", "x" * 120])
+def test_who_registered_can_be_written_to_by_that_very_name(open_lore: Callable[[Caller], Lore], name: str) -> None:
+    own = open_lore(replace(BOB, agent=unicodedata.normalize("NFD", name)))
+    known = own.register().name
+    open_lore(ALICE).send([known], "s", "text")
+    assert [message.subject for message in own.inbox()] == ["s"]
+
+
+def test_a_job_that_waits_takes_what_is_queued_again_under_its_key(store: Store) -> None:
+    store.put_job(a_job("k"), NOW)
+    told = store.put_job(replace(a_job("k"), body={"text": "more"}), NOW + 1, again=True)
+    assert told.body == {"text": "more"}
+    assert [job.body for job in store.open_jobs(ALICE, 5)] == [{"text": "more"}]
+
+
+def test_undo_takes_back_what_the_caller_did_and_not_what_was_done_for_it(
+    open_lore: Callable[[Caller], Lore],
+) -> None:
+    lore = open_lore(ALICE)
+    mine = lore.remember("Prefer small commits with one reason each in this repository").memory
+    lore.enqueue("extract", {}, "k")
+    job = lore.store.claim(ME, lore.store.engine.now)
+    assert job is not None
+    later = "The staging database listens on port 5433 since the move"
+    lore.once(job, lambda: lore.remember(later, auto_generated=True))
+    lore.undo()
+    assert not lore.get(mine.id).live
+    assert [memory.text for memory in lore.list()] == [later]
+
+
+def test_a_session_that_is_forgotten_teaches_nothing_any_more(open_lore: Callable[[Caller], Lore]) -> None:
+    lore = open_lore(ALICE)
+    for session in ("s1", "s2"):
+        lore.enqueue("extract", {"session": session, "turns": []}, session)
+    asked = lore.send(["memory-catcher"], "memory-catcher-extract", '{"success": true, "summary": "s"}')
+    running = lore.store.claim(ME, NOW)
+    assert running is not None and running.body["session"] == "s1"
+    lore.forget_origin(session="s1")
+    with pytest.raises(Conflict):
+        lore.once(running, lambda: None)
+    lore.forget_origin(source=asked.id, erase=True)
+    assert [job.key for job in lore.jobs()] == ["s2"]
+    assert lore.sent() == ()
+
+
+def test_a_message_that_asked_for_a_job_is_acknowledged_and_emptied_with_it(
+    open_lore: Callable[[Caller], Lore],
+) -> None:
+    lore = open_lore(ALICE)
+    sent = lore.send(["memory-catcher"], "memory-catcher-extract", '{"success": true, "summary": "s"}')
+    job = lore.store.claim(ME, NOW)
+    assert job is not None and lore.store.finish(job, NOW)
+    (told,) = lore.sent(ref=sent.id)
+    assert told.message.body == "" and told.deliveries[0].acked_at == NOW
+
+
+def test_mail_that_was_read_goes_after_its_time_and_unread_mail_later(open_lore: Callable[[Caller], Lore]) -> None:
+    lore, day = open_lore(ALICE), 86_400
+    old = lore.send(["bob"], "old", "text")
+    lore.send(["bob"], "older, unread", "text")
+    open_lore(BOB).read(old.id)
+    subjects = []
+    for at in (NOW + 80 * day, NOW + 91 * day, NOW + 361 * day):
+        with lore.store.queueing():
+            lore.store.prune_mail(ALICE, at, 90)
+        subjects.append([item.message.subject for item in lore.sent()])
+    assert subjects == [["older, unread", "old"], ["older, unread"], []]
+
+
+def test_what_waits_in_a_project_is_found_when_it_gets_another_name(
+    open_store: Callable[[], Store], tmp_path: Path
+) -> None:
+    store = open_store()
+    caller = replace(ALICE, project=store.join_projects(["/repo/.git"], NOW))
+    store.put_job(replace(a_job("k"), project=caller.project), NOW)
+    later = open_store()
+    root = later.join_projects(["example.com/x/y", "/repo/.git"], NOW)
+    later.put_job(replace(a_job("l"), project=root), NOW)
+    assert {job.key for job in open_store().open_jobs(replace(ALICE, project=root), 5)} == {"k", "l"}
+
+
 @pytest.mark.parametrize(
     ("to", "subject", "body", "more"),
     [
@@ -532,6 +708,10 @@ quick = settings(max_examples=25, deadline=None, suppress_health_check=list(Heal
 @quick
 @given(subject=TEXTS, body=TEXTS)
 def test_any_text_comes_back_as_it_was_cleaned(open_lore: Callable[[Caller], Lore], subject: str, body: str) -> None:
+    if not (subject + body).strip():
+        with pytest.raises(InvalidInput):
+            _kept(open_lore, ALICE).send(["bob"], subject, body)
+        return
     sent = _kept(open_lore, ALICE).send(["bob"], subject, body)
     assert sent.body == scrub_text("".join(char for char in body if char in "\t\n\r" or ord(char) > 31))
     assert _kept(open_lore, BOB).read(sent.id) == replace(sent, read_at=NOW)

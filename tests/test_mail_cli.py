@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,14 +37,55 @@ def test_people_are_shown_what_was_sent_and_what_waits(run: Run) -> None:
     told = run(
         "mail", "send", "--to", "cli", "--subject", "Hello", "--importance", "urgent", "--ack-required", "a text"
     )
-    assert told.code == 0 and "sent to cli." in told.out and "Not registered yet: cli" in told.out
+    assert told.code == 0 and "sent to cli." in told.out and "registered" not in told.out
     inbox = run("mail", "inbox").out
-    assert inbox.startswith("* ") and "urgent cli: Hello (asks for an ack)" in inbox
+    assert inbox.startswith("* ") and "  cli  urgent: Hello (asks for an ack), " in inbox
     id = inbox.split()[1]
     shown = run("mail", "read", id).out
     assert shown.splitlines()[0] == "Hello" and "    a text" in shown and f"swarmlore mail ack {id}" in shown
     assert "is taken care of: Hello" in run("mail", "ack", id).out
     assert run("mail", "inbox", "--unread").out == "Nothing here.\n"
+
+
+def test_an_inbox_says_what_it_does_not_show(run: Run) -> None:
+    for number in range(8):
+        flags = ["--importance", "urgent"] if number == 2 else ["--thread", "t1"]
+        run("mail", "send", "--to", "cli", "--subject", f"n{number}", *flags, "a text")
+    shown = run("mail", "inbox").out.splitlines()
+    assert len(shown) == 6 and shown[-1] == "3 more, 1 of them urgent and not read: --limit 8"
+    assert "n2" in run("mail", "inbox", "--limit", "8").out
+    assert run("mail", "inbox", "--thread", "t1", "--json").json["total"] == 7
+    assert run("mail", "inbox", "--thread", "t2").out == "Nothing here.\n"
+
+
+def test_a_sender_sees_what_became_of_a_message(run: Run) -> None:
+    sent = as_agent("alice", "mail", "send", "--to", "bob,carol", "--subject", "s", "--ack-required", "a text")
+    handle = sent["message"]["id"][-6:]
+    as_agent("bob", "mail", "ack", handle)
+    (told,) = as_agent("alice", "mail", "sent")["sent"]
+    assert [(one["agent"], bool(one["acked_at"])) for one in told["deliveries"]] == [("bob", True), ("carol", False)]
+    assert as_agent("bob", "mail", "sent")["sent"] == []
+    (whole,) = as_agent("alice", "mail", "sent", handle)["sent"]
+    assert (told["message"]["body"], whole["message"]["body"]) == ("", "a text")
+    as_agent("carol", "mail", "delete", handle)
+    assert as_agent("carol", "mail", "inbox")["messages"] == []
+    assert len(as_agent("bob", "mail", "inbox")["messages"]) == 1
+    as_agent("alice", "mail", "delete", handle)
+    assert as_agent("bob", "mail", "inbox")["messages"] == []
+
+
+def test_what_is_taken_out_of_a_message_is_told_its_sender(run: Run) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    told = run("mail", "send", "--to", "bob", "--subject", "s", f"use {secret}")
+    assert "1 secret was taken out" in told.out and "did you mean" not in told.out
+    run("mail", "register")
+    assert "did you mean: cli" in run("mail", "send", "--to", "clii", "--subject", "s", "text").out
+
+
+def test_who_registers_again_keeps_what_is_not_said_again(run: Run) -> None:
+    run("mail", "register", "--program", "codex", "--task", "the importer")
+    agent = run("mail", "register", "--task", "the exporter", "--json").json["agent"]
+    assert (agent["program"], agent["task"]) == ("codex", "the exporter")
 
 
 def test_the_text_of_a_message_can_come_from_standard_input(run: Run) -> None:
@@ -63,7 +106,15 @@ def test_a_message_cannot_move_the_cursor_or_pass_for_our_own_words(run: Run) ->
         (("mail", "burn"), "one of: register"),
         (("mail", "send", "text"), "--to AGENT"),
         (("mail", "send", "--to", "bob", "--importance", "huge", "text"), "low"),
-        (("mail", "read"), "an id"),
+        (("mail", "inbx"), "did you mean: inbox"),
+        (("mail", "read"), "swarmlore mail inbox"),
+        (("mail", "read", "a b"), "swarmlore mail inbox"),
+        (("mail", "inbox", "--to", "bob"), "its options: --urgent, --unread, --thread, --limit"),
+        (("mail", "inbox", "bob"), "swarmlore mail inbox"),
+        (("mail", "send", "--to", "bob", "--subject", "s"), "--subject TEXT TEXT"),
+        (("mail", "send", "--to", "bob carol", "text"), "swarmlore mail agents"),
+        (("mail", "send", "--to", "*", "text"), "swarmlore mail agents"),
+        (("mail", "send", "--to", "b" * 500, "text"), "at most 128"),
         (("mail", "read", "01a1e05b"), "swarmlore mail inbox"),
         (("mail", "retry", "01a1e05b"), "swarmlore mail dead"),
     ],
@@ -79,13 +130,29 @@ def test_a_job_that_was_given_up_is_listed_retried_and_thrown_away(run: Run) -> 
         id = lore.enqueue("extract", {"text": "x"}, "k").id
         lore.store.engine.run("UPDATE job SET state = 'dead', attempts = 5, error = 'no such file'")
     listed = run("mail", "dead").out
-    assert id in listed and "5 tries" in listed and "no such file" in listed
-    assert run("mail", "retry", id).out == f"{id} waits for the worker again.\n"
+    handle = id[-6:]
+    assert listed.startswith(f"{handle}  extract for cli, 5 tries, ") and "no such file" in listed
+    assert run("mail", "retry", handle).out == f"{handle} waits for the worker again.\n"
     assert run("mail", "dead").out == "No job was given up.\n"
+    assert run("mail", "jobs").out.startswith(f"{handle}  extract for cli, not tried yet, ")
     with Lore.open(client="cli") as lore:
         lore.store.engine.run("UPDATE job SET state = 'dead'")
-    assert run("mail", "discard", id).out == f"{id} is gone.\n"
+    assert run("mail", "discard", id).out == f"{handle} is gone.\n"
     assert run("mail", "dead", "--json").json == {"dead_letters": []}
+
+
+def test_what_waits_in_a_repository_is_found_again_when_it_gets_a_remote(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    git = ["git", "-C", str(folder)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    asked = ("--to", "memory-catcher,bob", "--subject", "memory-catcher-extract", "--project", str(folder))
+    body = '{"success": true, "summary": "Vite", "evaluation": "Vite 9 needs the option legacy in vite.config.ts."}'
+    assert run("mail", "send", *asked, body).code == 0
+    assert process("worker", "--until-empty").stdout.startswith("1 job done.")
+    subprocess.run([*git, "remote", "add", "origin", "https://example.com/x/y.git"], check=True)
+    assert any("legacy" in found["text"] for found in run("list", "--project", str(folder), "--json").json["memories"])
+    assert len(as_agent("bob", "mail", "inbox", "--project", str(folder))["messages"]) == 1
 
 
 def test_a_sweep_can_be_left_to_the_worker(run: Run) -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from conftest import ALICE, BOB, NOW, OTHER, new_id
+from conftest import ALICE, BOB, NOW, OTHER, PERSON, new_id
 from databases import server
 from swarmlore.errors import Conflict
 from swarmlore.records import Caller, Job
@@ -150,10 +150,10 @@ class QueueMachine(RuleBasedStateMachine):
             return
         row = data.draw(st.sampled_from(dead))
         if retry:
-            assert self.store.retry_job(row.id, self.now)
+            assert self.store.retry_job(PERSON, row.id, self.now)
             row.state, row.attempts, row.due, row.again = "waiting", 0, self.now, row.again
         else:
-            assert self.store.discard_job(row.id)
+            assert self.store.discard_job(PERSON, row.id)
             self.rows.remove(row)
 
     @rule(seconds=st.sampled_from([1.0, 5.0, LEASE_S, 30.0]))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,9 +19,13 @@ from conftest import ALICE, quick_env
 from hook_runs import Hooks, payload
 from swarmlore import Lore
 from swarmlore.capture.digest import Digester
+from swarmlore.errors import Conflict
+from swarmlore.frozen import replace
 from swarmlore.hooks import spool
 from swarmlore.hooks.places import spool_dir
 from swarmlore.records import Job
+from swarmlore.store.jobs import Terms
+from swarmlore.worker.handlers import HANDLERS
 from warm_process import warm
 from worker_process import SENDER, environment, opened, put, start
 
@@ -198,6 +204,99 @@ def test_a_worker_that_is_asked_to_stop_finishes_its_job_and_takes_no_other(
         assert (job_of(lore, "slow").state, job_of(lore, "behind it").state) == ("done", "waiting")
 
 
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
+def test_a_job_that_takes_longer_than_a_stop_is_given_back_unharmed(
+    home: Path, tmp_path: Path, url: str, started: Started, how: signal.Signals
+) -> None:
+    env = environment(url, LEASE_S=30.0, JOB_S=60.0)
+    began = tmp_path / "began"
+    with opened(home, env) as lore:
+        put(lore, "slow", began=str(began), seconds=50)
+        worker = started(env)
+        wait_for(began.exists)
+        worker.send_signal(how)
+        assert worker.wait(15) == 0
+        job = job_of(lore, "slow")
+        assert (job.state, job.attempts, job.error) == ("waiting", 0, "")
+        assert lore.store.due_in(Terms("", ("slow",)), lore.store.engine.now()) == 0
+
+
+def test_who_waited_for_a_lock_leases_from_then_on(home: Path, started: Started) -> None:
+    """A lease that began before the wait would be over when it is given."""
+    env = environment(LEASE_S=1.0)
+    with opened(home, env) as lore, opened(home, env) as other:
+        put(lore, "good")
+        held = threading.Event()
+
+        def hold() -> None:
+            with other.store.engine.writing():
+                held.set()
+                time.sleep(1.5)
+
+        holder = threading.Thread(target=hold)
+        holder.start()
+        held.wait()
+        began = time.monotonic()
+        job = lore.store.claim(Terms("me", ("good",), 1.0), lore.store.engine.now)
+        assert job is not None and time.monotonic() - began > 1.0
+        assert lore.store.renew(job, lore.store.engine.now, 1.0)
+        holder.join()
+
+
+def test_a_sweep_for_a_job_happens_once_and_not_for_a_worker_that_lost_it(url: str, home: Path) -> None:
+    env = {**environment(url), "SWARMLORE_RECALL_PROFILE": "knowledge"}
+    with opened(home, env) as lore:
+        memory = lore.remember("The staging database listens on port 5433", status="candidate").memory
+        for phase in ("one", "two", "three"):
+            lore.start_phase(phase)
+            lore.confirm(memory.id)
+        lore.enqueue("sweep", {}, "k")
+        terms = Terms("me", ("sweep",), 0.05)
+        first = lore.store.claim(terms, lore.store.engine.now)
+        time.sleep(0.1)
+        second = lore.store.claim(replace(terms, owner="you", lease_s=30.0), lore.store.engine.now)
+        assert first is not None and second is not None
+        HANDLERS["sweep"](lore, second)
+        after = lore.get(memory.id).status
+        with pytest.raises(Conflict):
+            HANDLERS["sweep"](lore, first)
+        assert lore.get(memory.id).status == after
+        assert job_of(lore, "k").state == "done"
+
+
+def test_a_worker_takes_in_what_hooks_left(home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    hooks = Hooks(home, folder, SWARMLORE_WORKER_QUEUE_LIMIT="1")
+    with opened(home, environment()) as lore:
+        put(lore, "good")  # the queue is full
+        transcript = tmp_path / "t.jsonl"
+        said = {"role": "user", "content": "No, never commit the generated proto files, run make proto instead."}
+        line = {"type": "user", "message": said, "sessionId": "s1", "timestamp": "2026-11-15T06:34:45.471Z"}
+        transcript.write_text(json.dumps(line) + "\n")
+        hooks.run("SessionEnd", payload("SessionEnd", transcript_path=str(transcript), reason="other"))
+        assert spool.waits(spool_dir(str(home)))
+        lore.store.engine.run("DELETE FROM job")
+    env = {**os.environ, "SWARMLORE_EMBEDDER_KIND": "none"}
+    done = process("worker", "--until-empty", "--home", str(home), env=env)
+    assert done.returncode == 0 and not spool.waits(spool_dir(str(home)))
+    with Lore.open(home, cwd=folder, env=quick_env()) as lore:
+        assert any("make proto" in memory.text for memory in lore.list())
+
+
+@needs_proc
+def test_a_worker_whose_store_was_moved_away_serves_the_one_in_its_place(home: Path, started: Started) -> None:
+    env = environment(POLL_S=0.2)
+    with opened(home, env) as lore:
+        put(lore, "good", "first")
+        started(env)
+        wait_for(lambda: job_of(lore, "first").state == "done")
+    home.rename(home.with_name("elsewhere"))
+    with opened(home, env) as lore:
+        put(lore, "good", "second")
+        wait_for(lambda: job_of(lore, "second").state == "done")
+
+
 # When it looks
 
 
@@ -258,7 +357,11 @@ def test_the_command_does_what_is_due_and_tells_how_much(run: Run) -> None:
     with Lore.open() as lore:
         lore.enqueue("sweep", {}, "by hand")
     done = process("worker", "--until-empty", "--json")
-    assert (done.returncode, done.stdout, done.stderr) == (0, '{\n  "done": 1,\n  "failed": 0\n}\n', "")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        '{\n  "done": 1,\n  "failed": 0,\n  "waiting": 0,\n  "dead": 0\n}\n',
+        "",
+    )
 
 
 def test_the_command_refuses_what_it_does_not_know(run: Run) -> None:

@@ -173,6 +173,9 @@ class WorkerSettings:
     backoff_s: float = _setting(2.0, "pause after the first failure; doubled after each", low=0.0, high=600.0)
     poll_s: float = _setting(5.0, "seconds between two looks, if nobody wakes the worker", low=0.05, high=5.0)
     queue_limit: int = _setting(10_000, "jobs from which on hooks only spool", low=1, high=10_000_000)
+    mail_days: float = _setting(
+        90.0, "days that mail is kept once it was read; unread, four times that", low=1.0, high=36500.0
+    )
 
 
 @frozen

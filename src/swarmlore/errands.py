@@ -12,7 +12,7 @@ from swarmlore.parts import Parts
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
-    from swarmlore.records import Agent, Job, Message
+    from swarmlore.records import Agent, Job, Message, Sent
 
     T = TypeVar("T")
 
@@ -26,6 +26,7 @@ class Errands(Parts):
     def register(self, *, program: str = "", model: str = "", task: str = "") -> Agent:
         """Say that this agent is there and can be written to; again changes what it said."""
         with self._guard:
+            self._keep_names()
             return self.mail.register(program, model, task)
 
     def agents(self) -> tuple[Agent, ...]:
@@ -46,12 +47,27 @@ class Errands(Parts):
         """Write to other agents of the project. It is in their inboxes, on disk, when this returns."""
         facts = {"thread": thread, "importance": importance, "ack_required": ack_required}
         with self._guard:
+            self._keep_names()
             return self.mail.send(to, subject, body, facts)
 
-    def inbox(self, limit: int = 5, *, urgent_only: bool = False, unread_only: bool = False) -> tuple[Message, ...]:
+    def inbox(
+        self, limit: int = 5, *, urgent_only: bool = False, unread_only: bool = False, thread: str = ""
+    ) -> tuple[Message, ...]:
         """This agent's messages without their bodies, newest first. `unread_only`: also what still wants an ack."""
+        wanted = {"urgent_only": urgent_only, "unread_only": unread_only, "thread": thread}
         with self._guard:
-            return tuple(self.mail.inbox(limit, urgent_only=urgent_only, unread_only=unread_only))
+            return tuple(self.mail.inbox(limit, wanted))
+
+    def count_inbox(self, *, urgent_only: bool = False, unread_only: bool = False, thread: str = "") -> tuple[int, int]:
+        """How many messages `inbox` could list, and how many of them are urgent and were not read."""
+        wanted = {"urgent_only": urgent_only, "unread_only": unread_only, "thread": thread}
+        with self._guard:
+            return self.mail.count_inbox(wanted)
+
+    def sent(self, limit: int = 20, ref: str = "") -> tuple[Sent, ...]:
+        """What this agent wrote, newest first, and who read and acknowledged it; with `ref` that one and its body."""
+        with self._guard:
+            return tuple(self.mail.sent(limit, ref))
 
     def read(self, ref: str) -> Message:
         """One message of this agent's inbox, with its body; it counts as read."""
@@ -66,6 +82,7 @@ class Errands(Parts):
     def enqueue(self, kind: str, body: Mapping[str, Any] | None = None, key: str = "", *, again: bool = False) -> Job:
         """Leave a job for the worker. A key that is known already adds nothing; `again` lets that job run once more."""
         with self._guard:
+            self._keep_names()
             return self.mail.enqueue(kind, body or {}, key, again=again)
 
     def once(self, job: Job, work: Callable[[], T], key: str = "", *, last: bool = False) -> T | None:
@@ -79,10 +96,28 @@ class Errands(Parts):
         with self._guard:
             return self.mail.full()
 
-    def dead_letters(self, limit: int = 20) -> tuple[Job, ...]:
-        """Jobs that were tried often enough, each with its last error."""
+    def delete_mail(self, ref: str) -> Message:
+        """Take a message out of this agent's inbox or, where it sent it, out of everybody's."""
         with self._guard:
-            return tuple(self.mail.dead_letters(limit))
+            return self.mail.delete(ref)
+
+    def jobs(self, limit: int = 20) -> tuple[Job, ...]:
+        """Jobs that wait or run, oldest first, each with what went wrong the last time."""
+        with self._guard:
+            return tuple(self.mail.jobs(limit))
+
+    def waiting_jobs(self) -> dict[str, int]:
+        """How many jobs wait, run or were given up, in the whole store; neither whose nor what."""
+        with self._guard:
+            counts: dict[str, int] = {}
+            for state, _, many, _ in self.store.job_counts():
+                counts[state] = counts.get(state, 0) + many
+            return counts
+
+    def dead_letters(self, limit: int = 20, *, all_projects: bool = False) -> tuple[Job, ...]:
+        """Jobs that were tried often enough, each with its last error; all projects are for a person."""
+        with self._guard:
+            return tuple(self.mail.dead_letters(limit, all_projects=all_projects))
 
     def retry(self, ref: str) -> Job:
         """Let a job that was given up be tried from the beginning."""

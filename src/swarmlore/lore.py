@@ -274,10 +274,15 @@ class Lore(Living, Errands):
         with self._changing():
             memories = [m for m in self._from_origin(session, source, erase) if may_change(self.caller, m)]
             if erase:
-                self._erase(memories)
+                self._erase(memories, session or source)
                 return tuple(replace(memory, text="", title="") for memory in memories)
             act = self._operation("forget", session or source)
-            return self.store.perform(act, lambda act: tuple(self.store.forget(act, memory) for memory in memories))
+            return self.store.perform(act, lambda act: self._forget_all(act, memories))
+
+    def _forget_all(self, act: Operation, memories: Sequence[Memory]) -> tuple[Memory, ...]:
+        """Forget these; what still waits to be learned from where they came from goes with them."""
+        self.store.drop_origin(self.caller, act.reason, erase=False)
+        return tuple(self.store.forget(act, memory) for memory in memories)
 
     def backups_holding(self, id: str) -> tuple[str, ...]:
         """The backup files that still hold a memory; erasing does not reach them."""
@@ -599,14 +604,17 @@ class Lore(Living, Errands):
             ids += fresh
         return [memory for id in ids if (memory := store.get(who, id)) is not None]
 
-    def _erase(self, memories: Sequence[Memory]) -> None:
+    def _erase(self, memories: Sequence[Memory], origin: str = "") -> None:
         """Erase memories with what they superseded: former wordings are the same text in another row."""
         from swarmlore.formats.curated import drop as drop_recommendations
 
         with self.store.operation(self._operation("erase")) as operation:
+            if origin:
+                self.store.drop_origin(self.caller, origin, erase=True)
             for memory in memories:
                 for former in self.store.superseded_by(self.caller, memory.id):
                     self.store.erase(operation, former)
+                    self.store.erase_words(self.caller, former.text)
                 if self.store.get(self.caller, memory.id) is not None:  # else it went with another
                     self._patterns.erase(operation, memory)
                     self.store.erase(operation, memory)

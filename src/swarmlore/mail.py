@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from swarmlore.config import WorkerSettings
 from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.records import IMPORTANCES, JOB_KINDS, Agent, Caller, Job, Message
+from swarmlore.records import IMPORTANCES, JOB_KINDS, Agent, Caller, Job, Message, Sent
 from swarmlore.rules.gate import scrub_text, scrub_value
 from swarmlore.store.store import Store
 from swarmlore.typed import choose, json_values
@@ -29,6 +29,8 @@ MOST_NAME = 128
 MOST_TO = 50
 MOST_LISTED = 1_000
 MOST_DEPTH = 32
+MOST_REF = 64
+INBOX, SENT, DEAD = "swarmlore mail inbox", "swarmlore mail sent", "swarmlore mail dead"
 
 
 class Mail:
@@ -56,10 +58,17 @@ class Mail:
     # Messages
 
     def register(self, program: str, model: str, task: str) -> Agent:
-        """Let the others of the project know that this agent is there."""
-        agent = Agent(self._own_name(), _line("program", program), _line("model", model), _line("task", task))
-        self._store.put_agent(self._caller, agent, self.now())
-        return next(known for known in self._store.agents(self._caller) if known.name == agent.name)
+        """Let the others of the project know that this agent is there; what it does not say again stays."""
+        name = self._own_name()
+        known = self._known(name) or Agent(name)
+        said = {"program": _line("program", program), "model": _line("model", model), "task": _line("task", task)}
+        self._store.put_agent(
+            self._caller, replace(known, **{key: text for key, text in said.items() if text}), self.now()
+        )
+        return self._known(name) or known
+
+    def _known(self, name: str) -> Agent | None:
+        return next((agent for agent in self._store.agents(self._caller) if agent.name == name), None)
 
     def agents(self) -> list[Agent]:
         return self._store.agents(self._caller)
@@ -68,8 +77,9 @@ class Mail:
         """Put a message into inboxes; one that asks for an extraction puts that job with it, or neither."""
         message = self._message(to, subject, body, facts)
         self._store.act_for(self._caller)
-        with self._store.engine.queueing():
+        with self._store.queueing():
             self._store.add_message(self._caller, message)
+            self._store.prune_mail(self._caller, message.sent_at, self._settings.mail_days)
             if CATCHER in message.to and message.subject == EXTRACT:
                 self.enqueue("extract", _asked(message), f"mail:{message.id}")
         return message
@@ -78,9 +88,13 @@ class Mail:
         names = (to,) if isinstance(to, str) else to
         if not isinstance(names, Sequence) or not 1 <= len(names) <= MOST_TO:
             raise InvalidInput("a message goes to one or more agents", f"name 1 to {MOST_TO} of them")
-        importance = facts.get("importance", "normal")
+        importance, wants_ack = facts.get("importance", "normal"), facts.get("ack_required", False)
+        if not isinstance(wants_ack, bool):
+            raise InvalidInput(f"ack_required is {wants_ack!r}", "true or false")
         choose("importance", [importance], IMPORTANCES)
         text = _text("body", body, MOST_BODY)
+        if not (text.strip() or str(subject).strip()):
+            raise InvalidInput("the message is empty", "give it a subject or a text")
         return Message(
             self._new_id(),
             self._own_name(),
@@ -89,29 +103,49 @@ class Mail:
             scrub_text(text),
             _line("thread", facts.get("thread", "")),
             importance,
-            bool(facts.get("ack_required", False)),
+            wants_ack,
             self.now(),
         )
 
     def _address(self, name: str) -> str:
-        """The full name of a recipient: in a team an agent of the same login may be called by its short one."""
-        given = _line("to", name, MOST_NAME)
+        """The full name of a recipient: in a team an agent of the same login may be called without that."""
+        given = _line("name of an agent", name, MOST_NAME)
         if not given:
             raise InvalidInput("the name of an agent is empty", "swarmlore mail agents lists who can be written to")
-        own, slash, _ = self._caller.agent.rpartition("/")
-        if not slash or "/" in given or given == CATCHER or not self._store.engine.remote:
-            return given
-        return f"{own.partition('/')[0]}/{given}"
+        login, slash, _ = self._caller.agent.partition("/")
+        full = f"{login}/{given}" if slash and self._store.engine.remote and given != CATCHER else given
+        if known := next((one for one in (name, given, full) if self._known(one) is not None), ""):
+            return known
+        if "*" in given or " " in given:
+            raise InvalidInput(
+                f"no agent is called {given!r}", "name each of them; swarmlore mail agents lists who can be written to"
+            )
+        return given if "/" in given else full
 
-    def inbox(self, limit: int, *, urgent_only: bool, unread_only: bool) -> list[Message]:
+    def inbox(self, limit: int, wanted: Mapping[str, Any]) -> list[Message]:
         _check_limit(limit)
         self._own_name()
-        return self._store.inbox(self._caller, urgent=urgent_only, unread=unread_only, limit=limit)
+        return self._store.inbox(self._caller, limit, **_sorted_out(wanted))
+
+    def count_inbox(self, wanted: Mapping[str, Any]) -> tuple[int, int]:
+        self._own_name()
+        return self._store.count_inbox(self._caller, **_sorted_out(wanted))
+
+    def sent(self, limit: int, ref: str) -> list[Sent]:
+        """What this agent wrote, and whether it was read; with a reference only that one."""
+        _check_limit(limit)
+        self._own_name()
+        if not ref:
+            return [
+                replace(item, message=replace(item.message, body="")) for item in self._store.sent(self._caller, limit)
+            ]
+        found = self._store.sent(self._caller, 2, _ref(ref, SENT))
+        return [self._one(found, ref, "message that you sent", SENT, lambda item: item.message.id)]
 
     def read(self, ref: str, *, ack: bool = False) -> Message:
         """A message of one's own inbox with its body; it counts as read, or as taken care of."""
         self._own_name()
-        found = self._one(self._store.messages_like(self._caller, _ref(ref)), ref, "message", "swarmlore mail inbox")
+        found = self._one(self._store.messages_like(self._caller, _ref(ref, INBOX)), ref, "message", INBOX, _id)
         self._store.read_message(self._caller, found.id, self.now(), ack=ack)
         return self._store.messages_like(self._caller, found.id)[0]
 
@@ -140,46 +174,64 @@ class Mail:
     def once(self, job: Job, work: Callable[[], T], key: str, *, last: bool) -> T | None:
         """Do something for a job at most once, in one transaction with the check of its lease."""
         own = key or f"{job.id}@{job.queued_at:.3f}"
-        return self._store.once(job, own, work, self.now(), self._settings.lease_s, last=last)
+        return self._store.once(job, own, work, self._store.engine.now, self._settings.lease_s, last=last)
 
     def full(self) -> bool:
         """Whether so much waits that nothing should be added unasked."""
         most = self._settings.queue_limit
         return self._store.queue_length(most) >= most
 
-    def dead_letters(self, limit: int) -> list[Job]:
+    def delete(self, ref: str) -> Message:
+        """Take a message out of one's own inbox or, where one sent it, out of everybody's."""
+        name = self._own_name()
+        sent = [item.message for item in self._store.sent(self._caller, 2, _ref(ref, INBOX))]
+        got = self._store.messages_like(self._caller, _ref(ref, INBOX))
+        found = self._one(list({item.id: item for item in (*sent, *got)}.values()), ref, "message", INBOX, _id)
+        self._store.delete_message(self._caller, found.id, everywhere=found.sender == name)
+        return found
+
+    def jobs(self, limit: int) -> list[Job]:
+        """Jobs that wait or run, oldest first."""
+        _check_limit(limit)
+        return [self._shown(job) for job in self._store.open_jobs(self._caller, limit)]
+
+    def dead_letters(self, limit: int, *, all_projects: bool) -> list[Job]:
         """Jobs that were given up, newest first."""
         _check_limit(limit)
-        return [self._shown(job) for job in self._store.dead_jobs(self._caller, limit)]
+        if all_projects and self._caller.role != "person":
+            raise NotAllowed("only a person can see all projects", "leave it to the person at the terminal")
+        found = self._store.dead_jobs(self._caller, limit, everywhere=all_projects)
+        return [self._shown(job) for job in found]
 
     def _shown(self, job: Job) -> Job:
         """What a job holds, and what its error may quote from that, is shown to whoever put it there only."""
-        own = job.agent == self._caller.agent
+        own = job.agent == self._caller.agent and job.project in self._store.names_of(self._caller.project)
         return job if own else replace(job, body={}, error=job.error.partition(":")[0])
 
     def retry(self, ref: str) -> Job:
         """Let a job that was given up be tried from the beginning."""
         job = self._dead(ref)
-        self._store.retry_job(job.id, self.now())
+        self._store.retry_job(self._caller, job.id, self.now())
         return replace(job, state="waiting", attempts=0)
 
     def discard(self, ref: str) -> Job:
         """Remove a job that was given up, for good."""
         job = self._dead(ref)
-        self._store.discard_job(job.id)
+        self._store.discard_job(self._caller, job.id)
         return job
 
     def _dead(self, ref: str) -> Job:
-        found = self._store.dead_like(self._caller, _ref(ref))
-        return self._shown(self._one(found, ref, "dead letter", "swarmlore mail dead"))
+        found = self._store.dead_like(self._caller, _ref(ref, DEAD))
+        return self._shown(self._one(found, ref, "dead letter", DEAD, _id))
 
     @staticmethod
-    def _one(found: Sequence[T], ref: str, what: str, list_them: str) -> T:
+    def _one(found: Sequence[T], ref: str, what: str, list_them: str, id_of: Callable[[T], str]) -> T:
         if not found:
             raise NotFound(f"no {what} {ref!r}", f"{list_them} lists yours")
-        exact = [item for item in found if getattr(item, "id", "") == ref]
+        exact = [item for item in found if id_of(item) == ref]
         if len(found) > 1 and not exact:
-            raise Ambiguous(f"{ref!r} fits several", f"give more of the id; {list_them} lists them")
+            fits = tuple(map(id_of, found))
+            raise Ambiguous(f"{ref!r} fits several", f"give more of the id; {list_them} lists them", fits)
         return (exact or list(found))[0]
 
 
@@ -195,11 +247,24 @@ def _asked(message: Message) -> dict[str, Any]:
     return {**job, "text": message.body}
 
 
-def _ref(ref: str) -> str:
-    """An id or its beginning. Ids are of letters, digits and hyphens, so nothing else needs to be looked for."""
-    if not isinstance(ref, str) or not ref.strip() or len(ref) > 64 or not ref.strip().replace("-", "").isalnum():
-        raise InvalidInput("that is not an id", "give an id or the beginning of one")
-    return ref.strip().lower()
+def _id(item: Message | Job) -> str:
+    return item.id
+
+
+def _sorted_out(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Which messages are wanted, in the words of the store."""
+    thread = _line("thread", wanted.get("thread", ""))
+    return {"urgent": bool(wanted["urgent_only"]), "unread": bool(wanted["unread_only"]), "thread": thread}
+
+
+def _ref(ref: str, list_them: str) -> str:
+    """An id, its beginning or its end. Ids are of digits, some letters and hyphens: nothing else is looked for."""
+    if not isinstance(ref, str) or not ref.strip():
+        raise InvalidInput("no id was given", f"{list_them} lists them")
+    plain = ref.strip().lower()
+    if len(plain) > MOST_REF or not plain.isascii() or not plain.replace("-", "").isalnum():
+        raise InvalidInput(f"that is not an id: {plain[:MOST_REF]!r}", f"{list_them} lists them")
+    return plain
 
 
 def _text(name: str, value: object, most: int) -> str:
@@ -210,7 +275,8 @@ def _text(name: str, value: object, most: int) -> str:
     except UnicodeEncodeError as error:
         raise InvalidInput(f"the {name} holds half a character", "give Unicode text") from error
     if size > most:
-        raise InvalidInput(f"the {name} is too long: {size} bytes", f"at most {most}; put it into a file and name that")
+        way = "; put it into a file and name that" if name == "body" else ""
+        raise InvalidInput(f"the {name} is too long: {size} bytes", f"at most {most}{way}")
     return value.translate(_CONTROLS)
 
 

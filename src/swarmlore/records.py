@@ -44,6 +44,7 @@ ROLES = ("person", "lead", "worker")
 PROFILES = ("default", "knowledge", "lane", "swarm", "learnings", "beads")
 MODES = ("hybrid", "keyword", "naive")
 MAX_CITATIONS = 8  # of one memory
+HANDLE_CHARS = 6
 JOB_KINDS = ("extract", "summarise", "embed", "sweep")
 IMPORTANCES = ("low", "normal", "high", "urgent")
 LINK_KINDS = ("related", "contradicts", "supersedes", "elaborates")
@@ -424,6 +425,28 @@ class Message:
     read_at: float | None = None
     acked_at: float | None = None
 
+    @property
+    def handle(self) -> str:
+        """The end of its id, which is random: enough for a person to name it."""
+        return self.id[-HANDLE_CHARS:]
+
+
+@frozen
+class Delivery:
+    """What became of a message in the inbox of one who got it."""
+
+    agent: str
+    read_at: float | None = None
+    acked_at: float | None = None
+
+
+@frozen
+class Sent:
+    """A message that one sent, and what became of it."""
+
+    message: Message
+    deliveries: tuple[Delivery, ...] = ()
+
 
 @frozen
 class Job:
@@ -445,6 +468,10 @@ class Job:
     error: str = ""
     owner: str = ""
     fence: int = 0
+
+    @property
+    def handle(self) -> str:
+        return self.id[-HANDLE_CHARS:]
 
     @property
     def caller(self) -> Caller:

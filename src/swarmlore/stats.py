@@ -52,7 +52,7 @@ def count(store: Store, caller: Caller) -> dict[str, Any]:
         live += rows - hidden if is_live else 0
         forgotten += hidden
     waiting = store.count_waiting(caller)
-    jobs = {state: sum(many for found, _, many, _ in store.job_counts() if found == state) for state in _STATES}
+    jobs = {state: sum(many for found, _, many, _ in store.job_counts(caller) if found == state) for state in _STATES}
     mail, unread = store.count_mail(caller)
     facts = store.engine.facts()
     return {

@@ -41,7 +41,7 @@ def choose(field: str, values: Iterable[str], allowed: Sequence[str]) -> None:
     """Refuse words that are none of the allowed ones: a filter that nothing can pass is a slip, not a question."""
     for value in values:
         if value not in allowed:
-            raise InvalidInput(f"unknown {field}: {value}", choices_hint(value, allowed))
+            raise InvalidInput(f"unknown {field}: {value}", choices_hint(str(value), allowed))
 
 
 def fits(value: object, kind: str) -> bool:

@@ -20,8 +20,10 @@ def checks(store: Store, mail: Mail, queue_limit: int) -> Iterator[Check]:
     counts = store.job_counts()
     yield _queue([row for row in counts if row[0] != "dead"], queue_limit, now)
     if dead := sum(many for state, _, many, _ in counts if state == "dead"):
-        last = next((f"; the last: {job.error}" for job in mail.dead_letters(1)), "")
-        yield Check("dead letters", "warn", f"{_jobs(dead)} given up{last}", "swarmlore mail dead")
+        own = mail.dead_letters(1, all_projects=False)
+        said = f"; the last: {own[0].error}" if own else ", none of them in this project or yours"
+        hint = "swarmlore mail dead" if own else "swarmlore mail dead --all, at a terminal"
+        yield Check("dead letters", "warn", f"{_jobs(dead)} given up{said}", hint)
     seen = store.workers(1)
     said = f"last seen {_long(now - seen[0].seen_at)} ago on {seen[0].host}" if seen else "none in the last day"
     yield Check("worker", "ok", said)
@@ -29,9 +31,12 @@ def checks(store: Store, mail: Mail, queue_limit: int) -> Iterator[Check]:
 
 def _queue(counts: Sequence[tuple[str, str, int, float]], limit: int, now: float) -> Check:
     """Vectors that wait have a check of their own: they are also made when somebody asks."""
+    counts = [row for row in counts if row[1] != "embed"]
     total = sum(many for _, _, many, _ in counts)
-    oldest = min((since for _, kind, _, since in counts if kind != "embed"), default=now)
-    said = f"{_jobs(total)} waiting, the oldest for {_long(now - oldest)}" if total else "nothing waits"
+    running = sum(many for state, _, many, _ in counts if state == "running")
+    oldest = min((since for *_, since in counts), default=now)
+    at_work = f", {running} of them at work" if running else ""
+    said = f"{_jobs(total)} waiting{at_work}, the oldest for {_long(now - oldest)}" if total else "nothing waits"
     if total >= limit:
         return Check("queue", "warn", f"full, {said}; what hooks report stays in the spool", "swarmlore worker")
     if now - oldest > STUCK_S:

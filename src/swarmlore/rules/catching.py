@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST_TOKENS = 4_000
-MOST_CHARS = 12_000  # about three characters make a token in code and logs
+MOST_CHARS = 3 * MOST_TOKENS  # about three characters make a token in code and logs
 HEAD_SHARE, TAIL_SHARE = 0.15, 0.35
 TURN_CHARS = 60  # that a turn takes beside its texts
 _NEAR = 8  # tool uses that may belong to a failure

@@ -139,11 +139,8 @@ def _bare(sentence: str) -> str:
 
 def _with_before(before: str, told: str) -> str:
     """With the sentence before it, where it points back at that: "… ignores it", "they collide there"."""
-    points = compiled(
-        r"^(?:it|they|this|that|there)\b|\b(?:ignores?|drops?|needs?|skips?|uses?) (?:it|them)\b|\bthere\W*$", 2
-    )
     joined = f"{before} {told}"
-    return joined if before and points.search(told) and len(joined) <= MAX_CHARS else told
+    return joined if before and compiled(_POINTS_BACK, 2).search(told) and len(joined) <= MAX_CHARS else told
 
 
 def is_of_compiling(error: str) -> bool:

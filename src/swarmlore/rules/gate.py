@@ -25,6 +25,7 @@ LONG_SOURCES = ("learned_comment", "inject")
 LONG_PROFILES = ("lane", "swarm")
 MAX_CHARS = 65_536
 SITUATION_CHARS = 400
+LONGEST_SECRET = 500  # of one word, under a name that says what it is
 VAGUE = "lesson may be too vague (no tech reference or action verb)"
 
 
@@ -164,12 +165,23 @@ class _Scrubber:
         texts = {name: self.text(getattr(citation, name)) for name in ("path", "span_hash", "commit")}
         return replace(citation, **texts)
 
+    def _under(self, name: str, value: Any) -> Any:
+        """A value with its name: a password is often known by that alone."""
+        scrubbed = self.value(value)
+        if not isinstance(scrubbed, str) or not scrubbed or len(scrubbed) > LONGEST_SECRET or '"' in scrubbed:
+            return scrubbed
+        named, rules = redact(f'"{name}": "{scrubbed}"')
+        if not rules or len(scrubbed.split()) != 1:
+            return scrubbed
+        self.redacted += [rule for rule in rules if rule not in self.redacted]
+        return named.rpartition(': "')[2].removesuffix('"')
+
     def value(self, value: Any) -> Any:
         """The same for every string inside JSON values."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
-            return {self.text(str(key)): self.value(item) for key, item in value.items()}
+            return {self.text(str(key)): self._under(str(key), item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self.value(item) for item in value]
         return value

@@ -46,6 +46,7 @@ class StoreBase:
         self._data_version = -1
         self._told = ""
         self._acting: tuple[Caller, bool] | None = None
+        self._job = ""  # the job for which something is done at the moment
         self._joining: dict[str, tuple[tuple[str, ...], float]] = {}  # new names of projects, not written yet
         self.hive = True  # false: the hive is neither read nor written
 
@@ -123,6 +124,19 @@ class StoreBase:
                 self.ask("move_aliases", project=root, former=name)
                 self.ask("put_alias", alias=name, project=root, at=at)
         self._joining.clear()
+
+    @contextmanager
+    def queueing(self) -> Iterator[None]:
+        """A transaction for mail and jobs; names of projects are kept with them, so that they are found later."""
+        joining = dict(self._joining)
+        try:
+            with self.engine.queueing():
+                if self._joining:
+                    self._keep_names()
+                yield
+        except BaseException:
+            self._joining = joining
+            raise
 
     def act_for(self, caller: Caller, *, wide: bool = False) -> None:
         """Whose sight a database that knows about sight applies from now on."""
@@ -217,6 +231,7 @@ class StoreBase:
             project=operation.caller.project,
             reason=operation.reason,
             undoes=operation.undoes,
+            job=self._job,
         )
         self._told = operation.id
 

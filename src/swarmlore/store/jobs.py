@@ -16,13 +16,13 @@ from swarmlore.store.lives import Lives
 from swarmlore.store.rows import from_json
 
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from typing import Any, TypeAlias, TypeVar
 
     from swarmlore.store.engine import Row
 
     T = TypeVar("T")
+    Moment: TypeAlias = float | Callable[[], float]  # a time, or a clock
 
-FAR_S = 3_600.0  # a lease or a pause that ends later than this was given by a clock that was ahead
 LOST = "whoever had it ended without a word"
 WORKERS_S = 86_400.0
 EFFECTS_S = 30 * 86_400.0
@@ -52,7 +52,7 @@ class Jobs(Lives):
         row = {name: getattr(job, name) for name in _PUT}
         body = json.dumps(dict(job.body), ensure_ascii=False)
         self.act_for(job.caller)
-        with self.engine.queueing():
+        with self.queueing():
             if not self.ask("put_job", **row, body=body, at=now):
                 known = _job(self.ask("job_of_key", project=job.project, agent=job.agent, key=job.key)[0])
                 if not again:
@@ -69,85 +69,113 @@ class Jobs(Lives):
 
     # For workers
 
-    def claim(self, terms: Terms, now: float) -> Job | None:
+    def claim(self, terms: Terms, now: Moment) -> Job | None:
         """The oldest job that is due, leased; those that were tried often enough are put aside on the way."""
-        until, far = now + terms.lease_s, now + max(FAR_S, 2 * terms.lease_s)
-        common = {"now": now, "far": far, "most": terms.attempts}
         with self.working(team=terms.team), self.engine.queueing(durable=False):
+            at = _at(now)
+            common = {"now": at, "most": terms.attempts}
             self.ask("bury_expired", **common, error=LOST)
+            until = at + terms.lease_s
             found = self.ask("claim_job", **common, owner=terms.owner, until=until, kinds=list(terms.kinds))
         return _job(found[0]) if found else None
 
     def due_in(self, terms: Terms, now: float) -> float | None:
         """Seconds until the next job can be taken, 0 if one can be now; None where there is nothing. Only reads."""
         with self.working(team=terms.team):
-            found = self.ask("next_due", kinds=list(terms.kinds))[0][0]
-        if found is None:
-            return None
-        left = float(found) - now
-        return 0.0 if left > FAR_S else max(0.0, left)
+            found = self.ask("next_due", kinds=list(terms.kinds), now=now)[0][0]
+        return None if found is None else max(0.0, float(found) - now)
 
-    def renew(self, job: Job, now: float, lease_s: float) -> bool:
+    def renew(self, job: Job, now: Moment, lease_s: float) -> bool:
         """Keep a job for longer; False where the lease is lost."""
         self.act_for(job.caller)
         with self.engine.queueing(durable=False):
-            return self._holds(job, now, lease_s)
+            return self._holds(job, _at(now), lease_s)
 
     def _holds(self, job: Job, now: float, lease_s: float) -> bool:
         """Whether the lease is ours; the row is locked by that until the transaction ends, so it stays ours."""
         return bool(self.ask("renew_job", **_lease(job), now=now, until=now + lease_s))
 
-    def finish(self, job: Job, now: float) -> bool:
+    def finish(self, job: Job, now: Moment) -> bool:
         """A job is done; False where the lease was lost: then it is somebody else's to say."""
         if self._ended == (job.id, job.fence):
             return True
         self.act_for(job.caller)
         with self.engine.queueing():
-            return bool(self.ask("finish_job", **_lease(job), now=now))
+            return self._finish(job, _at(now))
 
-    def fail(self, job: Job, error: str, now: float, *, pause_s: float, attempts: int) -> str:
+    def _finish(self, job: Job, now: float) -> bool:
+        """Part of a transaction. A message that asked for the job has served: it is acknowledged, and its body goes."""
+        done = bool(self.ask("finish_job", **_lease(job), now=now))
+        if done and (mail := job.body.get("mail")):
+            self.ask("settle_recipient", message=mail, at=now)
+            self.ask("settle_message", id=mail)
+        return done
+
+    def fail(self, job: Job, error: str, now: Moment, *, pause_s: float, attempts: int) -> str:
         """A job could not be done: it waits for its next try or is put aside. Its state then, '' if it was not ours."""
         self.act_for(job.caller)
-        tried = {"now": now, "not_before": now + pause_s, "most": attempts, "error": error}
         with self.engine.queueing():
+            at = _at(now)
+            tried = {"now": at, "not_before": at + pause_s, "most": attempts, "error": error}
             found = self.ask("fail_job", **_lease(job), **tried)
         return str(found[0][0]) if found else ""
 
+    def release(self, job: Job, now: Moment) -> bool:
+        """Give back a job that could not be brought to its end; False where it was not ours any more."""
+        self.act_for(job.caller)
+        with self.engine.queueing():
+            return bool(self.ask("release_job", **_lease(job), now=_at(now)))
+
     def once(
-        self, job: Job, key: str, work: Callable[[], T], now: float, lease_s: float, *, last: bool = False
+        self, job: Job, key: str, work: Callable[[], T], now: Moment, lease_s: float, *, last: bool = False
     ) -> T | None:
         """Do something for a job in one transaction with the check of its lease, unless it was done before; with the
         last such thing the job is done as well."""
         self.act_for(job.caller)
         with self.engine.writing():
-            if not self._holds(job, now, lease_s):
+            at = _at(now)
+            if not self._holds(job, at, lease_s):
                 raise Conflict(
                     f"the lease of job {job.id} is lost", "somebody else has the job now; nothing was changed"
                 )
-            new = self.ask("put_effect", project=job.project, agent=job.agent, key=key, at=now)
-            told = work() if new else None
+            new = self.ask("put_effect", project=job.project, agent=job.agent, key=key, at=at)
+            told = self._for(job, work) if new else None
             if last:
                 self.act_for(job.caller)
-                self.ask("finish_job", **_lease(job), now=now)
+                self._finish(job, at)
         if last:
             self._ended = (job.id, job.fence)
         return told
 
-    def seen_worker(self, id: str, host: str, pid: int, now: float) -> None:
+    def _for(self, job: Job, work: Callable[[], T]) -> T:
+        before, self._job = self._job, job.id
+        try:
+            return work()
+        finally:
+            self._job = before
+
+    def seen_worker(self, id: str, host: str, pid: int, now: float, *, team: bool = False) -> None:
         """Tell that a worker is there; forget what is long over."""
-        with self.working(), self.engine.queueing(durable=False):
+        with self.working(team=team), self.engine.queueing(durable=False):
             self.ask("put_worker", id=id, host=host, pid=pid, at=now)
             self.ask("prune_workers", before=now - WORKERS_S)
-            self.ask("prune_jobs", before=now - DONE_S)
-            self.ask("prune_effects", before=now - EFFECTS_S)
+            self.ask("prune_jobs", now=now, age=DONE_S)
+            self.ask("prune_effects", now=now, age=EFFECTS_S)
 
     # For those who look after it
 
-    def job_counts(self) -> list[tuple[str, str, int, float]]:
-        """(state, kind, how many, since when) of all that is not done; neither whose nor what."""
+    def job_counts(self, caller: Caller | None = None) -> list[tuple[str, str, int, float]]:
+        """(state, kind, how many, since when) of what is not done: a caller's, or all; neither whose nor what."""
+        whose = self._whose_jobs(caller) if caller else {"projects": [""], "agent": "", "every": 1}
         with self.working():
-            found = self.ask("count_jobs")
+            found = self.ask("count_jobs", **whose, all=int(caller is None))
         return [(str(state), str(kind), int(many), float(oldest)) for state, kind, many, oldest in found]
+
+    def open_jobs(self, caller: Caller, limit: int) -> list[Job]:
+        """Jobs that wait or run, oldest first: one's own; a lead or a person sees the project's."""
+        self.act_for(caller)
+        with self.working(team=caller.leads):
+            return [_job(row) for row in self.ask("list_open", **self._whose_jobs(caller), limit=limit)]
 
     def done_since(self, since: float) -> int:
         with self.working():
@@ -155,31 +183,33 @@ class Jobs(Lives):
 
     def workers(self, limit: int = 20) -> list[WorkerSeen]:
         """Workers that were at it in the last day, the last one first."""
-        with self.working():
+        with self.working(team=True):
             return [WorkerSeen(*row) for row in self.ask("list_workers", limit=limit)]
 
-    def dead_jobs(self, caller: Caller, limit: int = 20) -> list[Job]:
-        """Jobs that were given up, newest first: one's own; a lead or a person sees the project's."""
+    def dead_jobs(self, caller: Caller, limit: int = 20, *, everywhere: bool = False) -> list[Job]:
+        """Jobs that were given up, newest first: one's own; a lead or a person sees the project's, or all projects'."""
         self.act_for(caller)
-        with self.working():
-            return [_job(row) for row in self.ask("list_dead", **self._whose_jobs(caller), limit=limit)]
+        asked = {**self._whose_jobs(caller), "all": int(everywhere), "limit": limit}
+        with self.working(team=caller.leads):
+            return [_job(row) for row in self.ask("list_dead", **asked)]
 
     def dead_like(self, caller: Caller, ref: str) -> list[Job]:
         """The one or two whose id begins like this."""
         self.act_for(caller)
-        with self.working():
-            found = self.ask("dead_like", **self._whose_jobs(caller), first=ref, last=ref + "~")
+        with self.working(team=caller.leads):
+            whose = {**self._whose_jobs(caller), "all": int(caller.role == "person")}
+            found = self.ask("dead_like", **whose, ref=ref, last=ref + "~")
         return [_job(row) for row in found]
 
-    def retry_job(self, id: str, now: float) -> bool:
+    def retry_job(self, caller: Caller, id: str, now: float) -> bool:
         """Let a job that was given up be tried anew."""
-        with self.working(), self.engine.queueing():
+        with self.working(team=caller.leads), self.engine.queueing():
             self.ask("wake_workers")
             return bool(self.ask("retry_job", id=id, at=now))
 
-    def discard_job(self, id: str) -> bool:
+    def discard_job(self, caller: Caller, id: str) -> bool:
         """Remove a job that was given up, with all that it held."""
-        with self.working(), self.engine.queueing():
+        with self.working(team=caller.leads), self.engine.queueing():
             return bool(self.ask("discard_job", id=id))
 
     def _whose_jobs(self, caller: Caller) -> dict[str, Any]:
@@ -187,6 +217,11 @@ class Jobs(Lives):
 
 
 _PUT = ("id", "project", "agent", "role", "trust", "folder", "kind", "key")
+
+
+def _at(now: Moment) -> float:
+    """The time, read once the lock is there: who waited for that would else lease something that is over."""
+    return now() if callable(now) else now
 
 
 def _lease(job: Job) -> dict[str, Any]:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Agent, Caller, Message
+from swarmlore.records import Agent, Caller, Delivery, Message, Sent
 from swarmlore.store.jobs import Jobs
 from swarmlore.store.rows import from_json
+from swarmlore.text.similarity import normalize
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from swarmlore.store.engine import Row
 
 
 ERASED = "[erased]"
+DAY_S = 86_400.0
+UNREAD_TIMES = 4  # as long as what was read, what nobody read is kept
 
 
 class Mails(Jobs):
@@ -23,7 +29,7 @@ class Mails(Jobs):
         """Let an agent be known to the others of its project."""
         self.act_for(caller)
         told = {name: getattr(agent, name) for name in ("name", "program", "model", "task")}
-        with self.engine.queueing():
+        with self.queueing():
             self.ask("put_agent", project=caller.project, **told, at=now)
 
     def agents(self, caller: Caller) -> list[Agent]:
@@ -40,18 +46,35 @@ class Mails(Jobs):
         self.ask_many("add_recipient", [{**common, "agent": name} for name in message.to])
         self.ask("touch_agent", projects=[caller.project], name=caller.agent, at=message.sent_at)
 
-    def inbox(self, caller: Caller, *, urgent: bool, unread: bool, limit: int) -> list[Message]:
+    def inbox(self, caller: Caller, limit: int, *, urgent: bool, unread: bool, thread: str) -> list[Message]:
         """An agent's own messages without their bodies, newest first."""
-        self.act_for(caller)
-        asked = {"projects": self.names_of(caller.project), "agent": caller.agent}
-        found = self.ask("list_inbox", **asked, urgent=int(urgent), unread=int(unread), limit=limit)
+        found = self.ask("list_inbox", **self._wanted(caller, urgent, unread, thread), limit=limit)
         return [_message(row) for row in found]
 
-    def messages_like(self, caller: Caller, ref: str) -> list[Message]:
-        """The one or two in an agent's inbox whose id begins like this."""
+    def count_inbox(self, caller: Caller, *, urgent: bool, unread: bool, thread: str) -> tuple[int, int]:
+        """How many there are of these, and how many of them are urgent and were not read."""
+        every, waiting = self.ask("count_inbox", **self._wanted(caller, urgent, unread, thread))[0]
+        return int(every), int(waiting)
+
+    def _wanted(self, caller: Caller, urgent: bool, unread: bool, thread: str) -> dict[str, Any]:
+        return {**self._mail_of(caller), "urgent": int(urgent), "unread": int(unread), "thread": thread}
+
+    def _mail_of(self, caller: Caller) -> dict[str, Any]:
         self.act_for(caller)
-        asked = {"projects": self.names_of(caller.project), "agent": caller.agent}
-        return [_message(row) for row in self.ask("get_message", **asked, first=ref, last=ref + "~")]
+        return {"projects": self.names_of(caller.project), "agent": caller.agent}
+
+    def messages_like(self, caller: Caller, ref: str) -> list[Message]:
+        """The one or two in an agent's inbox whose id begins or ends like this."""
+        return [_message(row) for row in self.ask("get_message", **self._mail_of(caller), ref=ref, last=ref + "~")]
+
+    def sent(self, caller: Caller, limit: int, ref: str = "") -> list[Sent]:
+        """What an agent wrote, newest first, and what became of it."""
+        found = self.ask("list_sent", **self._mail_of(caller), ref=ref, last=ref + "~", limit=limit)
+        messages = [_message((*row, None, None)) for row in found]
+        became: dict[str, list[Delivery]] = {}
+        for id, *rest in self.ask("deliveries", messages=[message.id for message in messages]) if messages else ():
+            became.setdefault(id, []).append(Delivery(*rest))
+        return [Sent(message, tuple(became.get(message.id, ()))) for message in messages]
 
     def read_message(self, caller: Caller, id: str, now: float, *, ack: bool = False) -> None:
         """Note that an agent has read a message, or that it has taken care of it."""
@@ -60,20 +83,77 @@ class Mails(Jobs):
             self.ask("ack_message" if ack else "read_message", id=id, agent=caller.agent, at=now)
 
     def erase_words(self, caller: Caller, text: str) -> None:
-        """Take a text that is erased out of jobs that hold it, so that it is not learned again, and out of mail that
-        the caller sees; part of a transaction."""
-        if not text:
+        """Take a text that is erased out of what waits, so that it is not learned again, and out of mail that the
+        caller sees; part of a transaction. It is looked for by its words: a lesson is not written as it was said."""
+        words = normalize(text)
+        if not words:
             return
         self.act_for(caller)
-        self.ask("erase_from_mail", text=text, mark=ERASED)
         with self.working():
-            self.ask("erase_from_jobs", text=json.dumps(text, ensure_ascii=False)[1:-1], mark=ERASED)
+            for id, body, error in self.ask("held_by_jobs", **self._whose_jobs(caller)):
+                held = from_json(body)
+                kept, said = _without(held, text, words), _without(error, text, words)
+                if (kept, said) != (held, error):
+                    self.ask("change_job", id=id, body=json.dumps(kept, ensure_ascii=False), error=said)
+        for id, *texts in self.ask("held_by_mail", **self._mail_of(caller)):
+            kept = [_without(told, text, words) for told in texts]
+            if kept != texts:
+                self.ask("change_message", id=id, **dict(zip(("subject", "body", "thread"), kept, strict=True)))
+
+        for id, task, more in self.ask("held_by_outcomes", **self._whose_jobs(caller)):
+            told = from_json(more)
+            kept = _without({"task": task, "more": told}, text, words)
+            if kept != {"task": task, "more": told}:
+                self.ask("change_outcome", id=id, task=kept["task"], more=json.dumps(kept["more"], ensure_ascii=False))
+
+    def prune_mail(self, caller: Caller, now: float, days: float) -> None:
+        """Remove what this agent sent long ago: what was read first; part of a transaction."""
+        before, long_before = now - days * DAY_S, now - UNREAD_TIMES * days * DAY_S
+        self.ask("prune_mail", **self._mail_of(caller), before=before, long_before=long_before)
+
+    def delete_message(self, caller: Caller, id: str, *, everywhere: bool) -> None:
+        """Remove a message from one inbox, or for all."""
+        self.act_for(caller)
+        with self.engine.queueing():
+            self.ask("drop_message", id=id) if everywhere else self.ask("drop_received", id=id, agent=caller.agent)
+
+    def drop_origin(self, caller: Caller, origin: str, *, erase: bool) -> None:
+        """Let nothing more be learned from a session or a message that is forgotten; part of a transaction."""
+        self.act_for(caller)
+        with self.working():
+            for id, body, _ in self.ask("held_by_jobs", **self._whose_jobs(caller)):
+                held = from_json(body)
+                if origin in (held.get("session"), held.get("mail")):
+                    self.ask("drop_job", id=id)
+        if erase:
+            found = self.ask("held_by_mail", **self._mail_of(caller))
+            for id in [id for id, *_ in found if id == origin]:
+                self.ask("drop_message", id=id)
 
     def count_mail(self, caller: Caller) -> tuple[int, int]:
         """How many messages an agent has, and how many of them it has not read."""
-        self.act_for(caller)
-        found = self.ask("count_mail", projects=self.names_of(caller.project), agent=caller.agent)[0]
+        found = self.ask("count_mail", **self._mail_of(caller))[0]
         return int(found[0]), int(found[1])
+
+
+def _without(value: Any, text: str, words: str) -> Any:
+    """The same value without a text, as it stands or, by its words, as it was said: then without that whole line."""
+    if isinstance(value, dict):
+        return {name: _without(item, text, words) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_without(item, text, words) for item in value]
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("{"):
+        with contextlib.suppress(ValueError, RecursionError):
+            held = json.loads(value)
+            kept = _without(held, text, words)
+            return value if kept == held else json.dumps(kept, ensure_ascii=False)
+    if words not in normalize(value):
+        return value
+    lines = value.replace(text, ERASED).split("\n")
+    left = "\n".join(ERASED if words in normalize(line) else line for line in lines)
+    return ERASED if words in normalize(left) else left
 
 
 _ROW = ("id", "sender", "subject", "body", "thread", "importance", "sent_at")

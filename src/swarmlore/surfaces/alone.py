@@ -60,7 +60,7 @@ def digest_afterwards(places: Places) -> None:
         if work:
             from swarmlore.worker.burst import burst
 
-            burst(places.home, LIMIT_S - (time.monotonic() - began))
+            burst(places.home, LIMIT_S - (time.monotonic() - began), _end_after)
     except Exception as error:  # noqa: BLE001 - nobody waits; the doctor is told
         from swarmlore.hooks.spool import note_problem
 
@@ -88,4 +88,10 @@ def _go_aside() -> None:
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+    _end_after(LIMIT_S)
+
+
+def _end_after(seconds: float) -> None:
+    import signal
+
+    signal.setitimer(signal.ITIMER_REAL, seconds)

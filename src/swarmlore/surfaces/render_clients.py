@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 SOME = 12  # lines of a file that a person reads before saying yes
 _SIGNS = {"+": "green", "-": "red"}
-_STATES = {"yes": "green", "partly": "yellow", "no": "dim"}
 _WHOSE = {"user": "your own files", "project": "this project"}
 
 

@@ -13,6 +13,8 @@ from swarmlore.worker.handlers import HANDLERS
 from swarmlore.worker.running import Orders
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from swarmlore.lore import Lore
 
 LOCK = "burst.lock"
@@ -30,16 +32,17 @@ def is_due(lore: Lore, kinds: tuple[str, ...] = KINDS) -> bool:
         return lore.store.due_in(Terms("", kinds), lore.store.engine.now()) == 0
 
 
-def burst(home: str, limit_s: float) -> None:
-    """Do what is due, for so long at most, unless another process of this home is at it. This process must have one
-    thread, and the store closed."""
-    from swarmlore.worker.supervising import DRAIN_S, Worker
+def burst(home: str, limit_s: float, outlive: Callable[[float], None]) -> None:
+    """Take what is due, for so long at most, unless another process of this home is at it; the last job may take the
+    time that jobs may take. This process must have one thread, and the store closed."""
+    from swarmlore.worker.supervising import Worker
 
     fd = os.open(os.path.join(spool_dir(home), LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         if locked(fd):
             orders = Orders(home, new_owner(), KINDS, until_empty=True)
             settings = config.load(home, "", os.environ).worker
-            Worker(orders, HANDLERS, settings).work(max(0.0, limit_s - DRAIN_S))
+            outlive(settings.job_s + limit_s)
+            Worker(orders, HANDLERS, settings).work(max(0.0, limit_s), settings.job_s)
     finally:
         os.close(fd)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 
-from swarmlore.errors import Conflict
+from swarmlore.errors import Conflict, Unavailable
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,12 +26,18 @@ def embed(lore: Lore, _: Job) -> None:
     """Make the vectors of texts that wait for one: each is stored with its text's row, or left waiting."""
     while lore.catch_up(STEP):
         pass
+    if (why := lore.embedding.problem) and lore.store.count_pending().get("embed"):
+        raise Unavailable(f"vectors still wait: {why}", "swarmlore doctor tells more")
 
 
-def sweep(lore: Lore, _: Job) -> None:
-    """Let memories rise and leave as their phases say; one that was swept has nothing left to sweep."""
-    with contextlib.suppress(Conflict):  # too much would leave: `doctor` says so, and trying again changes nothing
-        lore.sweep()
+def sweep(lore: Lore, job: Job) -> None:
+    """Let memories rise and leave as their phases say, once: another run would take them another step."""
+
+    def swept() -> None:
+        with contextlib.suppress(Conflict):  # too much would leave: `doctor` says so, and trying again changes nothing
+            lore.sweep()
+
+    lore.once(job, swept, last=True)
 
 
 def extract(lore: Lore, job: Job) -> None:

@@ -46,7 +46,7 @@ class Renewing:
             try:
                 store = self._opened()
                 with store.engine.hurried(own.lease_s / RENEWALS):
-                    held = store.renew(job, store.engine.now(), own.lease_s)
+                    held = store.renew(job, store.engine.now, own.lease_s)
             except SwarmloreError:
                 continue  # a store that is busy or gone for the moment: there is another try before the lease ends
 

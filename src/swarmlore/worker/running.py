@@ -37,32 +37,41 @@ TELL_S = 60.0  # between two signs of life
 MOST_PAUSE_S = 600.0
 MOST_ERROR = 300
 MOST_OPEN = 64
+DIGEST_S = 30.0  # of taking in what hooks left, before jobs have their turn again
 
 
 @frozen
 class Orders:
-    """What a child is started with. `blame`: the job during which its predecessor ended, and how."""
+    """What a child is started with. `blame`: the job during which its predecessor ended, and how. `release`: a job that
+    was interrupted because the worker has to leave; giving it back is all there is to do then."""
 
     home: str
     owner: str
     kinds: tuple[str, ...]
     team: bool = False
     until_empty: bool = False
+    digests: bool = False
     blame: tuple[Job, str] | None = None
+    release: Job | None = None
     parent: int = 0
     env: Mapping[str, str] | None = None
 
 
 def run(orders: Orders, handlers: Mapping[str, Handler], pipe: Connection, other: Connection | None = None) -> None:
     """The whole life of a child. `other` is the parent's end of the pipe, which a copy of the parent has as well."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells both; the parent decides
+    for name in ("SIGINT", "SIGHUP"):  # a terminal tells both; the parent decides
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     die_with_parent(orders.parent)
     if other is not None:
         other.close()  # else the end of the parent would not be the end of the pipe
     try:
         with Lore.open(orders.home, cwd=orders.home, client="worker", env=orders.env) as lore:
-            _work(lore, orders, handlers, pipe)
+            if orders.release is not None:
+                _give_back(lore, orders.release)
+            else:
+                _work(lore, orders, handlers, pipe)
     except SwarmloreError as error:
         pipe.send(("broken", error.message, error.hint))
     except BrokenPipeError:
@@ -78,6 +87,12 @@ def _work(lore: Lore, orders: Orders, handlers: Mapping[str, Handler], pipe: Con
     runner = Runner(lore, orders, handlers, pipe.send, pipe.poll)
     runner.run()
     pipe.send(("leaves", runner.worn))
+
+
+def _give_back(lore: Lore, job: Job) -> None:
+    store = lore.store
+    with lore.acting():
+        store.look(lambda: store.release(job, store.engine.now))
 
 
 def do_here(
@@ -109,7 +124,9 @@ class Runner:
         self._open: dict[tuple[object, ...], Lore] = {}
         self._told_at = time.monotonic()
         self._is_known = False
+        self._inode = 0
         self.worn = False
+        self._error = ""
         self._busy = False
         self._blame = orders.blame
         self._watch: Watch | None = None
@@ -126,8 +143,10 @@ class Runner:
                     trouble = 0
                 except StoreError:
                     trouble += 1
-                    if self._orders.until_empty and trouble == MOST_TROUBLE:
+                    if trouble == MOST_TROUBLE and self._orders.until_empty:
                         return  # whoever came for a moment does not wait for better times
+                    if trouble == MOST_TROUBLE:
+                        raise  # the next child opens the store anew: it may be another one
                     time.sleep(TROUBLE_S)
         finally:
             self._renewing.close()
@@ -139,22 +158,41 @@ class Runner:
         if self._blame is not None:
             self._fail(*self._blame)
             self._blame = None
+        if not (self._is_known or self._orders.until_empty):
+            self._sign()
         did = self._next()
         if time.monotonic() - self._told_at > TELL_S or not (did or self._is_known):
             self._sign()
+        if not did and self._orders.digests:
+            did = self._take_in()
         if did or self._orders.until_empty:
             return did
+        if self._store_is_gone():
+            self.worn = True
+            return True
         if self._watch is None:  # one more look after it, as what came before is not told
             self._watch = self._lore.store.engine.watch()
             return True
         return self._wait(self._watch)
+
+    def _take_in(self) -> bool:
+        """What hooks left on disk, while nobody else does that; whether there was anything."""
+        from swarmlore.capture.digest import Digester
+
+        return bool(sum(Digester(self._lore).drain(DIGEST_S).counts))
+
+    def _store_is_gone(self) -> bool:
+        """Whether another file is where the store was: this one is nobody's any more."""
+        own = _inode(self._lore)
+        self._inode = self._inode or own
+        return own != self._inode
 
     def _sign(self) -> None:
         """Tell now and then that there is a worker; `doctor` looks for that. Jobs go first."""
         with self._lore.acting():
             store = self._lore.store
             pid = self._orders.parent or os.getpid()
-            store.seen_worker(self._orders.owner, _host(), pid, store.engine.now())
+            store.seen_worker(self._orders.owner, _host(), pid, store.engine.now(), team=self._orders.team)
         self._told_at, self._is_known = time.monotonic(), True
 
     def _next(self) -> bool:
@@ -163,16 +201,16 @@ class Runner:
         with self._lore.acting():
             now = store.engine.now()
             likely = self._busy or store.due_in(self._terms, now) == 0  # looking needs no lock, taking does
-            job = store.claim(self._terms, now) if likely else None
+            job = store.claim(self._terms, store.engine.now) if likely else None
         self._busy = job is not None
         if job is None:
             return False
-        done = False
+        done, self._error = False, ""
         self._tell(("job", job))
         try:
             done = self._do(job)
         finally:  # also where the store could not be told: then the lease ends by itself
-            self._tell(("ended", done))
+            self._tell(("ended", done, self._error))
         return True
 
     def _wait(self, watch: Watch) -> bool:
@@ -193,9 +231,10 @@ class Runner:
         try:
             with self._renewing.of(job):
                 self._handlers[job.kind](self._lore_of(job), job)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - the worker's loop: it outlives what it runs
+        except BaseException as error:  # noqa: BLE001 - the worker's loop: it outlives what it runs
             self.worn = isinstance(error, MemoryError)  # what is left of this process is not worth relying on
-            self._fail(job, described(error))
+            self._error = described(error)
+            self._fail(job, self._error)
             return False
         return self._finish(job)
 
@@ -213,13 +252,13 @@ class Runner:
     def _finish(self, job: Job) -> bool:
         store = self._lore.store
         with self._lore.acting():
-            return store.look(lambda: store.finish(job, store.engine.now()))
+            return store.look(lambda: store.finish(job, store.engine.now))
 
     def _fail(self, job: Job, error: str) -> None:
         pause_s = min(MOST_PAUSE_S, self._own.backoff_s * 2 ** (job.attempts - 1)) * random.uniform(0.75, 1.25)
         store, most = self._lore.store, self._own.attempts
         with self._lore.acting():
-            store.look(lambda: store.fail(job, error, store.engine.now(), pause_s=pause_s, attempts=most))
+            store.look(lambda: store.fail(job, error, store.engine.now, pause_s=pause_s, attempts=most))
 
 
 def _stamp(path: str) -> tuple[int, int]:
@@ -231,15 +270,26 @@ def _stamp(path: str) -> tuple[int, int]:
     return found.st_mtime_ns, found.st_size
 
 
+def _inode(lore: Lore) -> int:
+    """Which file the store is; 0 where it is none, or nobody can tell."""
+    if lore.store.engine.remote:
+        return 0
+    try:
+        return os.stat(lore.store.engine.facts()["path"]).st_ino
+    except OSError:
+        return -1
+
+
 def _host() -> str:
     """The name of this machine; the module that knows better costs more than it is worth here."""
     return (os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", ""))[:100]
 
 
 def described(error: BaseException) -> str:
-    """What went wrong, in one line without secrets."""
+    """What went wrong, in one line without secrets; its name first."""
+    told = str(error)
     if isinstance(error, SwarmloreError):
-        said = f"{error.message} ({error.hint})" if error.hint else error.message
-    else:
-        said = f"{type(error).__name__}: {error}".rstrip(": ")
-    return scrub_text(" ".join(said.split())[:MOST_ERROR].encode("utf-8", "replace").decode())
+        told = f"{error.message} ({error.hint})" if error.hint else error.message
+    said = f"{type(error).__name__}: {told}".rstrip(": ")  # others are shown what stands before the colon only
+    plain = " ".join(said[: 8 * MOST_ERROR].split()).encode("utf-8", "replace").decode()
+    return scrub_text(plain)[:MOST_ERROR]  # in this order: half a secret is not recognised

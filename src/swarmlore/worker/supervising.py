@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from multiprocessing import connection
 
 from swarmlore.errors import StoreError
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 TICK_S = 0.1  # between two looks at a child that has a job
 IDLE_TICK_S = 0.5
 DRAIN_S = 5.0  # for the job at hand, after a signal to stop
+RELEASE_S = 5.0
+LEAVE_S = 2.0  # from its last word to the end of its process
 PAUSE_S = 1.0  # before the next child, where the last one could not even begin
 
 
@@ -58,6 +60,7 @@ class _Child:
         self.since = 0.0
         self.problem: tuple[str, str] | None = None
         self.left = False
+        self.left_at = 0.0
         self.worked = False
         self._asked = False
 
@@ -91,11 +94,19 @@ class _Child:
 class Worker:
     """Does jobs, one at a time, until it is told to stop or, where that is asked, until nothing is due."""
 
-    def __init__(self, orders: Orders, handlers: Mapping[str, Handler], settings: WorkerSettings) -> None:
+    def __init__(
+        self,
+        orders: Orders,
+        handlers: Mapping[str, Handler],
+        settings: WorkerSettings,
+        report: Callable[[Job, str], None] = lambda _job, _error: None,
+    ) -> None:
         self._orders = replace(orders, parent=os.getpid())
         self._handlers = handlers
         self._settings = settings
+        self._report = report  # a job that has ended, and what went wrong
         self._stop_at: float | None = None
+        self._drain_s = DRAIN_S
         self._worked = False
         self.tally = Tally()
 
@@ -104,12 +115,13 @@ class Worker:
         self._stop_at = self._stop_at or time.monotonic()
 
     def listen_to_signals(self) -> None:
-        for name in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(name, self.stop)
+        for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), self.stop)
 
-    def work(self, limit_s: float = float("inf")) -> Tally:
-        """Until stopped, until nothing is due, or for so long."""
-        deadline = time.monotonic() + limit_s
+    def work(self, limit_s: float = float("inf"), drain_s: float = DRAIN_S) -> Tally:
+        """Until stopped, until nothing is due, or for so long; the job at hand then has so long to come to its end."""
+        deadline, self._drain_s = time.monotonic() + limit_s, drain_s
         blame: tuple[Job, str] | None = None
         while self._stop_at is None and time.monotonic() < deadline:
             child = _Child(replace(self._orders, blame=blame), self._handlers)
@@ -121,7 +133,17 @@ class Worker:
             finally:
                 child.end()
                 child.close()
+        if blame is not None:
+            self._give_back(blame[0])
         return self.tally
+
+    def _give_back(self, job: Job) -> None:
+        """A job that we interrupted ourselves is not to blame: a last child tells the store so, in a moment."""
+        self.tally = replace(self.tally, failed=self.tally.failed - 1)
+        child = _Child(replace(self._orders, release=job), {})
+        child.process.join(RELEASE_S)  # else its lease ends by itself, and costs an attempt
+        child.end()
+        child.close()
 
     def _watch(self, child: _Child, deadline: float) -> tuple[Job, str] | None:
         """Until a child is gone; the job that it had then, and what happened to it."""
@@ -134,6 +156,8 @@ class Worker:
             if time.monotonic() > deadline:
                 self.stop()
             self._leave(child)
+            if child.left_at and time.monotonic() - child.left_at > LEAVE_S:
+                child.end()  # a handler left something behind that does not end
         self._take(child, child.hear(0))
         code = child.process.exitcode or 0
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
@@ -145,13 +169,15 @@ class Worker:
             if word == "job":
                 child.job, child.since, child.worked = rest[0], time.monotonic(), True
             elif word == "ended":
+                if child.job is not None:
+                    self._report(child.job, "" if rest[0] else rest[1] or "the lease was lost")
                 child.job = None
                 done, failed = self.tally.done, self.tally.failed
                 self.tally = Tally(done + 1, failed) if rest[0] else Tally(done, failed + 1)
             elif word == "broken":
                 child.problem = (rest[0], rest[1])
             elif word == "leaves":
-                child.left = not rest[0]
+                child.left, child.left_at = not rest[0], time.monotonic()
 
     def _too_much(self, child: _Child) -> str:
         own = self._settings
@@ -163,6 +189,8 @@ class Worker:
 
     def _failed(self, child: _Child, why: str) -> tuple[Job, str] | None:
         self.tally = replace(self.tally, failed=self.tally.failed + 1)
+        if child.job is not None and self._stop_at is None:
+            self._report(child.job, why)
         return (child.job, why) if child.job else None
 
     def _leave(self, child: _Child) -> None:
@@ -170,7 +198,7 @@ class Worker:
         if self._stop_at is None:
             return
         child.ask_to_leave()
-        if time.monotonic() - self._stop_at > DRAIN_S:
+        if time.monotonic() - self._stop_at > self._drain_s:
             child.end()
 
     def _check(self, child: _Child) -> None:

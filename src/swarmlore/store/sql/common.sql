@@ -177,14 +177,14 @@ DELETE FROM link WHERE operation = :operation
 DELETE FROM link WHERE source = :id OR target = :id
 
 -- name: add_operation
-INSERT INTO operation (id, at, verb, by, project, reason, undoes, undone_by)
-VALUES (:id, :at, :verb, :by, :project, :reason, :undoes, '') ON CONFLICT (id) DO NOTHING
+INSERT INTO operation (id, at, verb, by, project, reason, undoes, undone_by, job)
+VALUES (:id, :at, :verb, :by, :project, :reason, :undoes, '', :job) ON CONFLICT (id) DO NOTHING
 
 -- name: get_operation
 SELECT id, at, verb, by, project, reason, undoes, undone_by FROM operation WHERE id = :id
 
 -- name: last_operation
-SELECT id FROM operation WHERE by = :by AND project IN (:list:projects) AND undone_by = '' AND undoes = ''
+SELECT id FROM operation WHERE by = :by AND project IN (:list:projects) AND undone_by = '' AND undoes = '' AND job = ''
   AND verb NOT IN ('erase', 'settle', 'outcome')
   AND (verb <> 'phase' OR EXISTS (SELECT 1 FROM audit WHERE audit.operation = operation.id)) AND NOT EXISTS (
     SELECT 1 FROM audit LEFT JOIN memory ON memory.id = audit.memory
@@ -194,6 +194,7 @@ ORDER BY at DESC, id DESC LIMIT 1
 
 -- name: last_act
 SELECT id, verb FROM operation WHERE by = :by AND project IN (:list:projects) AND undone_by = '' AND undoes = ''
+  AND job = ''
   AND verb NOT IN ('settle', 'outcome') ORDER BY at DESC, id DESC LIMIT 1
 
 -- name: last_undo
@@ -751,15 +752,32 @@ SELECT message.id, message.sender, message.addressed, message.subject, '' AS bod
     message.ack_required, message.sent_at, recipient.read_at, recipient.acked_at
 FROM recipient JOIN message ON message.id = recipient.message
 WHERE recipient.project IN (:list:projects) AND recipient.agent = :agent
-  AND (:urgent = 0 OR message.importance = 'urgent')
+  AND (:urgent = 0 OR message.importance = 'urgent') AND (:thread = '' OR message.thread = :thread)
   AND (:unread = 0 OR recipient.read_at IS NULL OR (message.ack_required = 1 AND recipient.acked_at IS NULL))
 ORDER BY message.seq DESC LIMIT :limit
+
+-- name: count_inbox
+SELECT count(*), coalesce(sum(CASE WHEN message.importance = 'urgent' AND recipient.read_at IS NULL THEN 1 ELSE 0 END), 0)
+FROM recipient JOIN message ON message.id = recipient.message
+WHERE recipient.project IN (:list:projects) AND recipient.agent = :agent
+  AND (:urgent = 0 OR message.importance = 'urgent') AND (:thread = '' OR message.thread = :thread)
+  AND (:unread = 0 OR recipient.read_at IS NULL OR (message.ack_required = 1 AND recipient.acked_at IS NULL))
+
+-- name: list_sent
+SELECT id, sender, addressed, subject, body, thread, importance, ack_required, sent_at FROM message
+WHERE project IN (:list:projects) AND sender = :agent
+  AND (:ref = '' OR (id >= :ref AND id < :last) OR id LIKE '%' || :ref)
+ORDER BY seq DESC LIMIT :limit
+
+-- name: deliveries
+SELECT message, agent, read_at, acked_at FROM recipient WHERE message IN (:list:messages) ORDER BY message, agent
 
 -- name: get_message
 SELECT message.id, message.sender, message.addressed, message.subject, message.body, message.thread, message.importance,
     message.ack_required, message.sent_at, recipient.read_at, recipient.acked_at
 FROM recipient JOIN message ON message.id = recipient.message
-WHERE recipient.project IN (:list:projects) AND recipient.agent = :agent AND message.id >= :first AND message.id < :last
+WHERE recipient.project IN (:list:projects) AND recipient.agent = :agent
+  AND ((message.id >= :ref AND message.id < :last) OR message.id LIKE '%' || :ref)
 ORDER BY message.id LIMIT 2
 
 -- name: read_message
@@ -774,51 +792,68 @@ SELECT count(*), coalesce(sum(CASE WHEN read_at IS NULL THEN 1 ELSE 0 END), 0) F
 WHERE project IN (:list:projects) AND agent = :agent
 
 -- name: put_job
-INSERT INTO job (id, project, agent, role, trust, folder, kind, key, body, state, queued_at, not_before)
-VALUES (:id, :project, :agent, :role, :trust, :folder, :kind, :key, :body, 'waiting', :at, :at)
+INSERT INTO job (id, project, agent, role, trust, folder, kind, key, body, state, queued_at, not_before, since)
+VALUES (:id, :project, :agent, :role, :trust, :folder, :kind, :key, :body, 'waiting', :at, :at, :at)
 ON CONFLICT DO NOTHING RETURNING id
 
 -- name: job_of_key
 SELECT id, kind, body, key, project, agent, role, trust, folder, state, attempts, queued_at, error, owner, fence
 FROM job WHERE project = :project AND agent = :agent AND key = :key AND key <> ''
 
+-- One that waits keeps its pause and its attempts: what fails is not tried more often for being asked for again.
 -- name: arm_job
 UPDATE job SET
     again = CASE WHEN state = 'running' THEN 1 ELSE 0 END,
-    attempts = CASE WHEN state = 'running' THEN attempts ELSE 0 END,
+    attempts = CASE WHEN state IN ('waiting', 'running') THEN attempts ELSE 0 END,
+    queued_at = CASE WHEN state = 'waiting' THEN queued_at ELSE :at END,
+    not_before = CASE WHEN state = 'waiting' THEN not_before ELSE :at END,
+    since = CASE WHEN state IN ('waiting', 'running') THEN since ELSE :at END,
+    error = CASE WHEN state = 'waiting' THEN error ELSE '' END,
     state = CASE WHEN state = 'running' THEN state ELSE 'waiting' END,
-    body = :body, folder = :folder, queued_at = :at, not_before = :at, ended_at = NULL, error = ''
-WHERE id = :id AND state <> 'waiting'
+    body = :body, folder = :folder, ended_at = NULL
+WHERE id = :id
 
 -- name: bury_expired
 UPDATE job SET state = 'dead', ended_at = :now, owner = '',
     error = CASE WHEN error = '' THEN :error ELSE error END
-WHERE state = 'running' AND attempts >= :most AND (lease_until <= :now OR lease_until > :far)
+WHERE state = 'running' AND attempts >= :most AND (lease_until <= :now OR lease_until > :now + 2 * (lease_until - since))
 
 -- name: renew_job
-UPDATE job SET lease_until = :until
+UPDATE job SET lease_until = :until, since = :now
 WHERE id = :id AND owner = :owner AND fence = :fence AND state = 'running' AND lease_until > :now RETURNING id
 
 -- name: finish_job
 UPDATE job SET state = CASE WHEN again = 1 THEN 'waiting' ELSE 'done' END,
     body = CASE WHEN again = 1 THEN body ELSE '{}' END, attempts = CASE WHEN again = 1 THEN 0 ELSE attempts END,
-    ended_at = :now, again = 0, owner = '', error = ''
+    ended_at = :now, since = not_before, again = 0, owner = '', error = ''
 WHERE id = :id AND owner = :owner AND fence = :fence AND state = 'running' AND lease_until > :now RETURNING id
 
 -- name: fail_job
 UPDATE job SET state = CASE WHEN attempts >= :most THEN 'dead' ELSE 'waiting' END,
-    ended_at = CASE WHEN attempts >= :most THEN :now ELSE NULL END, not_before = :not_before, error = :error, owner = ''
+    ended_at = CASE WHEN attempts >= :most THEN :now ELSE NULL END, not_before = :not_before, since = :now,
+    error = :error, owner = ''
 WHERE id = :id AND owner = :owner AND fence = :fence AND state = 'running' RETURNING state
+
+-- Nothing is wrong with a job whose worker was told to leave: it has its attempt back.
+-- name: release_job
+UPDATE job SET state = 'waiting', attempts = attempts - 1, not_before = :now, since = :now, owner = ''
+WHERE id = :id AND owner = :owner AND fence = :fence AND state = 'running' RETURNING id
 
 -- name: put_effect
 INSERT INTO effect (project, agent, key, at) VALUES (:project, :agent, :key, :at) ON CONFLICT DO NOTHING RETURNING key
 
 -- name: next_due
-SELECT min(CASE WHEN state = 'waiting' THEN not_before ELSE lease_until END) FROM job
+SELECT min(CASE
+    WHEN state = 'waiting' AND not_before > :now + 2 * (not_before - since) THEN :now
+    WHEN state = 'waiting' THEN not_before
+    WHEN lease_until > :now + 2 * (lease_until - since) THEN :now
+    ELSE lease_until END) FROM job
 WHERE state IN ('waiting', 'running') AND kind IN (:list:kinds)
 
 -- name: count_jobs
-SELECT state, kind, count(*), min(queued_at) FROM job WHERE state <> 'done' GROUP BY state, kind
+SELECT state, kind, count(*), min(queued_at) FROM job
+WHERE state <> 'done' AND (:all = 1 OR (project IN (:list:projects) AND (agent = :agent OR :every = 1)))
+GROUP BY state, kind
 
 -- name: count_done
 SELECT count(*) FROM job WHERE state = 'done' AND ended_at >= :since
@@ -826,35 +861,84 @@ SELECT count(*) FROM job WHERE state = 'done' AND ended_at >= :since
 -- name: queue_length
 SELECT count(*) FROM (SELECT 1 FROM job WHERE state IN ('waiting', 'running') LIMIT :most) AS open
 
+-- name: list_open
+SELECT id, kind, body, key, project, agent, role, trust, folder, state, attempts, queued_at, error, owner, fence
+FROM job WHERE state IN ('waiting', 'running') AND project IN (:list:projects) AND (agent = :agent OR :every = 1)
+ORDER BY seq LIMIT :limit
+
 -- name: list_dead
 SELECT id, kind, body, key, project, agent, role, trust, folder, state, attempts, queued_at, error, owner, fence
-FROM job WHERE state = 'dead' AND project IN (:list:projects) AND (agent = :agent OR :every = 1)
+FROM job
+WHERE state = 'dead' AND (:all = 1 OR (project IN (:list:projects) AND (agent = :agent OR :every = 1)))
 ORDER BY ended_at DESC, seq DESC LIMIT :limit
 
 -- name: dead_like
 SELECT id, kind, body, key, project, agent, role, trust, folder, state, attempts, queued_at, error, owner, fence
-FROM job WHERE state = 'dead' AND project IN (:list:projects) AND (agent = :agent OR :every = 1)
-  AND id >= :first AND id < :last ORDER BY id LIMIT 2
+FROM job WHERE state = 'dead' AND (:all = 1 OR (project IN (:list:projects) AND (agent = :agent OR :every = 1)))
+  AND ((id >= :ref AND id < :last) OR id LIKE '%' || :ref) ORDER BY id LIMIT 2
 
 -- name: retry_job
-UPDATE job SET state = 'waiting', attempts = 0, not_before = :at, ended_at = NULL WHERE id = :id AND state = 'dead'
-RETURNING id
+UPDATE job SET state = 'waiting', attempts = 0, not_before = :at, since = :at, ended_at = NULL
+WHERE id = :id AND state = 'dead' RETURNING id
 
 -- name: discard_job
 DELETE FROM job WHERE id = :id AND state = 'dead' RETURNING id
 
--- name: erase_from_jobs
-UPDATE job SET body = replace(body, :text, :mark) WHERE replace(body, :text, :mark) <> body
+-- name: held_by_jobs
+SELECT id, body, error FROM job
+WHERE state <> 'done' AND project IN (:list:projects) AND (agent = :agent OR :every = 1) ORDER BY seq
 
--- name: erase_from_mail
-UPDATE message SET body = replace(body, :text, :mark), subject = replace(subject, :text, :mark)
-WHERE replace(body, :text, :mark) <> body OR replace(subject, :text, :mark) <> subject
+-- A job that is at it is taken from whoever has it: what it holds may be stored no more.
+-- name: change_job
+UPDATE job SET body = :body, error = :error, fence = fence + 1,
+    owner = '', state = CASE WHEN state = 'running' THEN 'waiting' ELSE state END
+WHERE id = :id
 
+-- name: drop_job
+DELETE FROM job WHERE id = :id
+
+-- name: held_by_mail
+SELECT id, subject, body, thread FROM message WHERE project IN (:list:projects) AND (sender = :agent OR EXISTS (
+    SELECT 1 FROM recipient WHERE recipient.message = message.id AND recipient.agent = :agent
+)) ORDER BY seq
+
+-- name: change_message
+UPDATE message SET subject = :subject, body = :body, thread = :thread WHERE id = :id
+
+-- name: settle_recipient
+UPDATE recipient SET read_at = coalesce(read_at, :at), acked_at = coalesce(acked_at, :at)
+WHERE message = :message AND agent = 'memory-catcher'
+
+-- name: settle_message
+UPDATE message SET body = '' WHERE id = :id AND addressed = '["memory-catcher"]'
+
+-- name: prune_mail
+DELETE FROM message WHERE project IN (:list:projects) AND sender = :agent AND sent_at < :before AND (
+    sent_at < :long_before
+    OR NOT EXISTS (SELECT 1 FROM recipient WHERE recipient.message = message.id AND recipient.read_at IS NULL)
+)
+
+-- name: drop_received
+DELETE FROM recipient WHERE message = :id AND agent = :agent RETURNING message
+
+-- name: held_by_outcomes
+SELECT id, task, more FROM outcome WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1)
+
+-- name: change_outcome
+UPDATE outcome SET task = :task, more = :more WHERE id = :id
+
+-- name: drop_message
+DELETE FROM message WHERE id = :id
+
+-- Held against the newest too: a clock that is ahead for a moment would take all of them.
 -- name: prune_jobs
-DELETE FROM job WHERE state = 'done' AND ended_at < :before
+DELETE FROM job WHERE state = 'done' AND ended_at < :now - :age
+  AND ended_at < (SELECT max(last.ended_at) FROM job AS last WHERE last.state = 'done') - :age
 
+-- What a job that was given up has done stays known as long as it may be tried again.
 -- name: prune_effects
-DELETE FROM effect WHERE at < :before
+DELETE FROM effect WHERE at < :now - :age AND at < (SELECT max(last.at) FROM effect AS last) - :age
+  AND at < coalesce((SELECT min(queued_at) FROM job WHERE state <> 'done'), :now)
 
 -- name: put_worker
 INSERT INTO worker (id, host, pid, started_at, seen_at) VALUES (:id, :host, :pid, :at, :at)

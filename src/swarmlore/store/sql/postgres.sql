@@ -216,11 +216,13 @@ UPDATE memory SET more = jsonb_set(more::JSONB, '{outcomes}', coalesce(more::JSO
 WHERE id IN (:list:ids)
 
 -- name: claim_job
-UPDATE job SET state = 'running', attempts = attempts + 1, fence = fence + 1, owner = :owner, lease_until = :until
+UPDATE job SET state = 'running', attempts = attempts + 1, fence = fence + 1, owner = :owner, lease_until = :until,
+    since = :now
 WHERE seq = (
     SELECT seq FROM job WHERE state IN ('waiting', 'running') AND kind IN (:list:kinds) AND (
-        (state = 'waiting' AND (not_before <= :now OR not_before > :far))
-        OR (state = 'running' AND attempts < :most AND (lease_until <= :now OR lease_until > :far))
+        (state = 'waiting' AND (not_before <= :now OR not_before > :now + 2 * (not_before - since)))
+        OR (state = 'running' AND attempts < :most
+            AND (lease_until <= :now OR lease_until > :now + 2 * (lease_until - since)))
     ) ORDER BY seq LIMIT 1 FOR UPDATE SKIP LOCKED
 )
 RETURNING id, kind, body, key, project, agent, role, trust, folder, state, attempts, queued_at, error, owner, fence

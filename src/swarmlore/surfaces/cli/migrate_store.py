@@ -27,6 +27,8 @@ def run(desk: Desk) -> int:
         except KeyboardInterrupt:
             desk.note("stopped; what was copied stays there. The same command goes on from here")
             raise
+        left = lore.waiting_jobs()
+        jobs, (mail, _) = sum(left.values()), lore.count_inbox()
     desk.show(
         lambda: {
             "target": where,
@@ -34,9 +36,13 @@ def run(desk: Desk) -> int:
             "known": told.known,
             "different": list(told.different),
             "digest": told.digest,
+            "jobs_left": jobs,
+            "mail_left": mail,
         },
         lambda page: render.migrated(told.written, told.known, told.digest, where, page),
     )
+    if jobs or mail:
+        desk.note(f"{jobs} jobs and {mail} messages stay where they are: swarmlore worker --until-empty does the jobs")
     if told.different:
         some = ", ".join(told.different[:5])
         raise Conflict(f"{len(told.different)} memories differ there: {some}", f"see one: swarmlore get {some[:36]}")

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 
 from swarmlore import config
-from swarmlore.records import JOB_KINDS
+from swarmlore.records import JOB_KINDS, Job
 from swarmlore.surfaces import render_mail
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import chosen
+from swarmlore.surfaces.page import clean
 
 EXAMPLES = ("swarmlore worker", "swarmlore worker --until-empty", "swarmlore worker --kind extract --kind summarise")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--until-empty", action="store_true", help="stop when nothing is due any more")
-    parser.add_argument("--kind", action="append", metavar="KIND", help="only jobs of this kind; may be repeated")
+    kinds = ", ".join(JOB_KINDS)
+    parser.add_argument("--kind", action="append", metavar="KIND", help=f"only jobs of this kind ({kinds}); repeatable")
     parser.add_argument(
         "--team", action="store_true", help="on a server: the jobs of every login, not only of your own"
     )
@@ -32,8 +35,24 @@ def run(desk: Desk) -> int:
     kinds = chosen("--kind", desk.args.kind, JOB_KINDS) or tuple(HANDLERS)
     home = os.path.abspath(desk.home) if desk.home else config.home_dir(os.environ)
     settings = config.load(home, "", os.environ).worker
-    orders = Orders(home, new_owner(), kinds, team=desk.args.team, until_empty=desk.args.until_empty)
-    worker = Worker(orders, HANDLERS, settings)
+    stays = not desk.args.until_empty
+    orders = Orders(home, new_owner(), kinds, team=desk.args.team, until_empty=not stays, digests=not desk.args.kind)
+    worker = Worker(orders, HANDLERS, settings, lambda job, error: _report(desk, job, error))
     worker.listen_to_signals()
+    if stays and sys.stderr.isatty():
+        desk.note("waiting for jobs; Ctrl-C ends")
     tally = worker.work()
-    return desk.show(lambda: plain(tally), lambda page: render_mail.worked(tally, page))
+    with desk.open() as lore:
+        left = lore.waiting_jobs()
+    return desk.show(
+        lambda: {**plain(tally), "waiting": left.get("waiting", 0), "dead": left.get("dead", 0)},
+        lambda page: render_mail.worked(tally, left, page),
+    )
+
+
+def _report(desk: Desk, job: Job, error: str) -> None:
+    """One line about a job: what went wrong always, what went well to somebody who watches."""
+    if error:
+        desk.note(f"{job.kind} {job.handle} of {job.agent or 'nobody'} was not done: {clean(error)}")
+    elif sys.stderr.isatty():
+        desk.note(f"{job.kind} {job.handle} of {job.agent or 'nobody'} is done")

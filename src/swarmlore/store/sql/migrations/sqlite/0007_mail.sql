@@ -21,24 +21,28 @@ CREATE TABLE message (
     thread TEXT NOT NULL,
     importance TEXT NOT NULL,
     ack_required INTEGER NOT NULL,
-    sent_at REAL NOT NULL
+    sent_at REAL NOT NULL,
+    UNIQUE (id, sender)
 );
 CREATE INDEX message_sender ON message (project, sender, seq);
 
 -- A message in the inbox of one who was written to.
 CREATE TABLE recipient (
-    message TEXT NOT NULL REFERENCES message (id) ON DELETE CASCADE,
+    message TEXT NOT NULL,
     project TEXT NOT NULL,
     sender TEXT NOT NULL,
     agent TEXT NOT NULL,
     read_at REAL,
     acked_at REAL,
-    PRIMARY KEY (message, agent)
+    PRIMARY KEY (message, agent),
+    FOREIGN KEY (message, sender) REFERENCES message (id, sender) ON DELETE CASCADE
 ) WITHOUT ROWID;
 CREATE INDEX recipient_agent ON recipient (project, agent, message);
 
 -- Work that nobody waits for, done in the name of whoever put it there. `fence` grows with each lease: whoever holds an
 -- older one can neither finish the job nor leave an effect. `again`: it was asked for once more while it was at it.
+-- `since`: when its pause or its lease began. One that would last longer than it was meant to is from a clock that was
+-- ahead, and is over.
 CREATE TABLE job (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -54,6 +58,7 @@ CREATE TABLE job (
     attempts INTEGER NOT NULL DEFAULT 0,
     queued_at REAL NOT NULL,
     not_before REAL NOT NULL,
+    since REAL NOT NULL,
     ended_at REAL,
     owner TEXT NOT NULL DEFAULT '',
     fence INTEGER NOT NULL DEFAULT 0,
@@ -83,3 +88,6 @@ CREATE TABLE worker (
     started_at REAL NOT NULL,
     seen_at REAL NOT NULL
 ) WITHOUT ROWID;
+
+-- The job for which an operation was done: `undo` takes back what a caller did, not what was done for it meanwhile.
+ALTER TABLE operation ADD COLUMN job TEXT NOT NULL DEFAULT '';
