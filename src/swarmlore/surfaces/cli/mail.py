@@ -12,7 +12,6 @@ from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import count, items
 from swarmlore.surfaces.cli.reading import given_text
-from swarmlore.text.choices import choices_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,12 +31,12 @@ MIXED = True
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     words = ", ".join(_ACTIONS)
-    parser.add_argument("action", metavar="ACTION", help=f"one of: {words}")
+    parser.add_argument("action", choices=tuple(_ACTIONS), metavar="ACTION", help=f"one of: {words}")
     parser.add_argument("what", nargs="?", default="", metavar="WHAT", help="the text of a message (- reads it from standard input), or an id")  # fmt: skip  # noqa: E501
     parser.add_argument("--to", action="append", metavar="AGENT", help="send: who gets it; may be repeated")
     parser.add_argument("--subject", metavar="TEXT", help="send: what it is about")
     parser.add_argument("--thread", metavar="NAME", help="send, inbox: the conversation it belongs to")
-    parser.add_argument("--importance", metavar="WORD", help="send: " + ", ".join(IMPORTANCES))
+    parser.add_argument("--importance", choices=IMPORTANCES, metavar="WORD", help="send: " + ", ".join(IMPORTANCES))
     parser.add_argument("--ack-required", action="store_true", help="send: it asks to be acknowledged")
     parser.add_argument("--urgent", action="store_true", help="inbox: urgent ones only")
     parser.add_argument("--unread", action="store_true", help="inbox: what was not read, or not acknowledged as asked")
@@ -49,11 +48,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk) -> int:
-    chosen = desk.args.action
-    if chosen not in _ACTIONS:
-        raise InvalidInput(f"mail has no action {chosen!r}", choices_hint(chosen, tuple(_ACTIONS)))
-    action, options = _ACTIONS[chosen]
-    _refuse_others(desk.args, chosen, options)
+    action, options = _ACTIONS[desk.args.action]
+    _refuse_others(desk.args, desk.args.action, options)
     with desk.open() as lore:
         return action(desk, lore)
 

@@ -20,7 +20,8 @@ EXAMPLES = ("swarmlore worker", "swarmlore worker --until-empty", "swarmlore wor
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--until-empty", action="store_true", help="stop when nothing is due any more")
     kinds = ", ".join(JOB_KINDS)
-    parser.add_argument("--kind", action="append", metavar="KIND", help=f"only jobs of this kind ({kinds}); repeatable")
+    parser.add_argument("--kind", action="append", choices=JOB_KINDS, metavar="KIND",
+                        help=f"only jobs of this kind ({kinds}); may be repeated")  # fmt: skip
     parser.add_argument(
         "--team", action="store_true", help="on a server: the jobs of every login, not only of your own"
     )
