@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from command_line import Run, process
+from hook_runs import Hooks, payload
 from swarmlore import Lore
+from swarmlore.rules.block import strip_blocks
 
 
 def as_agent(name: str, *words: str) -> Any:
@@ -161,3 +163,19 @@ def test_a_sweep_can_be_left_to_the_worker(run: Run) -> None:
     assert process("worker", "--until-empty").stdout == "1 job done.\n"
     assert run("stats", "--json").json["jobs_waiting"] == 0
     assert run("sweep", "--defer", "--force").code == 2
+
+
+def test_a_session_begins_with_the_word_that_mail_waits_and_not_with_what_it_says(tmp_path: Path) -> None:
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    hooks = Hooks(tmp_path / "home", folder)
+    with Lore.open(hooks.home, cwd=folder, env={**hooks.env, "SWARMLORE_AGENT": "alice"}) as lore:
+        assert hooks.context("SessionStart", payload("SessionStart", source="startup")) == ""
+        lore.send(["claude"], "The schema has changed", "Run make schema", importance="urgent")
+        lore.send(["codex"], "Another one", "text")
+    given = hooks.context("SessionStart", payload("SessionStart", "s2", source="startup"))
+    assert "1 message waits for you (1 urgent)" in given and "swarmlore mail inbox" in given
+    assert "schema" not in given and strip_blocks(given).strip() == ""
+    with Lore.open(hooks.home, cwd=folder, env={**hooks.env, "SWARMLORE_AGENT": "claude"}) as lore:
+        lore.read(lore.inbox()[0].id)
+    assert hooks.context("SessionStart", payload("SessionStart", "s3", source="startup")) == ""

@@ -64,6 +64,15 @@ class Errands(Parts):
         with self._guard:
             return self.mail.count_inbox(wanted)
 
+    def mail_notice(self) -> str:
+        """One line for an agent whose mail waits; empty where none does."""
+        many, urgent = self.count_inbox(unread_only=True) if self.caller.agent else (0, 0)
+        if not many:
+            return ""
+        some = f" ({urgent} urgent)" if urgent else ""
+        wait = "message waits" if many == 1 else "messages wait"
+        return f"{many} {wait} for you{some}, from other agents of this project. To see them: swarmlore mail inbox"
+
     def sent(self, limit: int = 20, ref: str = "") -> tuple[Sent, ...]:
         """What this agent wrote, newest first, and who read and acknowledged it; with `ref` that one and its body."""
         with self._guard:

@@ -41,6 +41,7 @@ def answer(lore: Lore, event: Event, mode: str = "", until: float | None = None)
     for moment in _moments(lore, event):
         try:
             blocks.append(_block(lore, replace(event, moment=moment), mode, until))
+            blocks.append(_mail(lore, replace(event, moment=moment)))
         except TooLate:
             if not any(blocks):
                 raise
@@ -65,6 +66,15 @@ def _moments(lore: Lore, event: Event) -> tuple[str, ...]:
     answered_at = max((item.at for item in given if item.trigger == TRIGGERS[e.COMPACTED]), default=0.0)
     cut = given and cut_at(event.client, event.transcript) > answered_at
     return (e.COMPACTED, event.moment) if cut else (event.moment,)
+
+
+def _mail(lore: Lore, event: Event) -> str:
+    """That messages wait, at the beginning of a session: an agent looks into its inbox only if it is told to."""
+    if event.moment != e.SESSION_START or event.agent:
+        return ""
+    from swarmlore.rules.block import notice
+
+    return notice(lore.mail_notice(), os.urandom(6).hex())
 
 
 def _block(lore: Lore, event: Event, mode: str, until: float | None) -> str:

@@ -101,6 +101,11 @@ def quote(hits: Sequence[Hit], *, fence: str, now: float, project: str, whole: b
     return Composed(text, tuple(tray.shown), tuple(tray.cut))
 
 
+def notice(text: str, fence: str) -> str:
+    """A line of our own in a fence, so that it is recognised as ours when it comes back in a prompt."""
+    return f"=== swarmlore notes {fence} ===\n{text}\n=== end {fence} ===" if text else ""
+
+
 def estimate_tokens(chars: int) -> int:
     """Estimate tokens from characters: a third of them, rounded up."""
     return -(-chars * 33 // 100)
