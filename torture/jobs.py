@@ -1,4 +1,5 @@
-"""Workers on one queue, killed at random with SIGKILL, with poison among the jobs.
+"""Workers on one queue, killed at random with SIGKILL, or only their child, or stopped until their lease is over, with
+poison among the jobs.
 
     python torture/jobs.py                  # 10,000 jobs, 8 workers, one killed every 100 ms
     python torture/jobs.py --postgres
@@ -11,6 +12,7 @@ may be left: no job that waits or runs, no process.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import multiprocessing
 import os
@@ -36,6 +38,7 @@ FORK = multiprocessing.get_context("fork")  # an interpreter per worker and kill
 CALLER = Caller("torture", "sender", "worker", 2)
 POISON = ("raises", "hangs", "exits", "allocates")
 ATTEMPTS = 5
+SLEEP_S, MOST_ASLEEP = 5.0, 2  # longer than a lease
 LIMITS = {"LEASE_S": "4", "JOB_S": "3", "MEMORY_MB": "256", "BACKOFF_S": "0.2", "ATTEMPTS": str(ATTEMPTS)}
 
 
@@ -123,25 +126,64 @@ def kill_loop(home: str, workers: int, every_s: float, seed: int, limit_s: float
     """Kill a worker every so often and start another in its place, until nothing is left; returns kills and seconds."""
     rng = random.Random(seed)
     running = [start(home, number) for number in range(workers)]
+    asleep: list[tuple[float, Any]] = []
     began = looked = time.monotonic()
     kills = 0
     while time.monotonic() - began < limit_s:
         time.sleep(every_s)
+        wake(asleep)
         victim = rng.randrange(workers)
-        running[victim].kill()
-        running[victim].join()
-        running[victim] = start(home, victim)
+        how = rng.choices(("worker", "child", "sleep"), (12, 6, 1))[0]
+        if how == "sleep" and len(asleep) < MOST_ASLEEP:
+            send(running[victim], signal.SIGSTOP)
+            asleep.append((time.monotonic() + SLEEP_S, running[victim]))
+            running[victim] = start(home, victim)
+        elif how == "child" and (children := children_of(running[victim].pid)):
+            kill(children[0], signal.SIGKILL)
+        else:
+            running[victim].kill()
+            running[victim].join()
+            running[victim] = start(home, victim)
         kills += 1
         if time.monotonic() - looked > 2.0:
             looked = time.monotonic()
             if apart(lambda: left(home)) == 0:
                 break
     took = time.monotonic() - began
+    wake(asleep, every=True)
     for process in running:
         os.kill(process.pid, signal.SIGTERM)
     for process in running:
         process.join(10)
     return kills, took
+
+
+def wake(asleep: list[tuple[float, Any]], *, every: bool = False) -> None:
+    """Let workers go on whose lease is long over, and leave: whatever they still do must not count."""
+    for entry in [entry for entry in asleep if every or entry[0] < time.monotonic()]:
+        asleep.remove(entry)
+        send(entry[1], signal.SIGCONT)
+        time.sleep(0.2)
+        entry[1].terminate()
+        entry[1].join(10)
+
+
+def send(process: Any, number: signal.Signals) -> None:
+    """A signal for a worker and its child."""
+    for pid in (process.pid, *children_of(process.pid)):
+        kill(pid, number)
+
+
+def kill(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def children_of(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
 
 
 def examine(home: str) -> dict[str, Any]:
