@@ -26,6 +26,10 @@ LINES = {
     "swarmlore list --tier ": {"agent", "swarm", "hive"},
     "swarmlore list --tier=s": {"swarm"},
     "swarmlore completion z": {"zsh"},
+    "swarmlore install ": {"claude", "codex", "gemini", "copilot", "opencode"},
+    "swarmlore install claude --pr": {"--project"},
+    "swarmlore --json uninstall claude co": {"codex", "copilot"},
+    "swarmlore status ge": {"gemini"},
     "swarmlore --home wor": {"world/"},
     "swarmlore remember --file wor": {"world/"},
 }

@@ -17,6 +17,7 @@ from repositories import a_repository, git
 from swarmlore import Lore
 from swarmlore.records import Caller, Session
 from swarmlore.store.store import Store
+from test_cli import Terminal, posix
 
 WHOLE = ".claude/settings.json"
 
@@ -63,11 +64,23 @@ def test_who_is_asked_reads_sentences_and_sees_every_program_and_permission(run:
     assert len(said.splitlines()) < 40 and "--dry-run shows every line" in asked.err
     assert "  + hooks at SessionStart, UserPromptSubmit, PreToolUse, " in said
     assert "swarmlore hook claude EVENT --home " in said and "swarmlore hook codex EVENT --home " in said
-    assert "swarmlore mcp --client claude --home " in said and '+args = ["mcp", "--client", "codex", ' in said
+    assert "swarmlore mcp --client claude --home " in said and "swarmlore mcp --client codex --home " in said
     assert "  + allowed without asking: mcp__swarmlore__recall, mcp__swarmlore__get" in said
     run("install", "--yes")
     going = run("uninstall").out
     assert "  - hooks at SessionStart, " in going and "runs" not in going
+
+
+def test_new_files_are_told_in_sentences_and_what_is_to_do_once(run: Run, person: Path) -> None:
+    everybody = ("claude", "codex", "gemini", "copilot", "opencode")
+    said = run("install", *everybody).out
+    assert not [line for line in said.splitlines() if line.startswith("+")]
+    assert said.count("keeps OpenCode from fetching a package") == 2
+    assert run("install", *everybody, "--yes").out.count("have to be started again") == 1
+    going = run("uninstall", *everybody).out
+    assert not [line for line in going.splitlines() if line.startswith("-")]
+    restarts = [line for line in run("doctor").out.splitlines() if "have to be started again" in line]
+    assert len(restarts) == 1 and "Claude Code, Gemini CLI, Copilot CLI, OpenCode: Sessions" in restarts[0]
 
 
 def test_few_lines_are_shown_as_they_are(run: Run, person: Path) -> None:
@@ -126,7 +139,7 @@ def test_a_machine_without_clients_is_told_how_to_name_one(
         (person / folder).rmdir()
     monkeypatch.setenv("PATH", "/nowhere")
     said = run("install", "--yes")
-    assert said.code == 4 and "swarmlore install claude" in said.err
+    assert said.code == 4 and "swarmlore install claude, or codex, gemini, copilot, opencode" in said.err
     said = run("install", "cluade", "--yes")
     assert said.code == 2 and "did you mean: claude" in said.err
 
@@ -134,10 +147,77 @@ def test_a_machine_without_clients_is_told_how_to_name_one(
 def test_a_file_that_cannot_be_read_is_named_with_what_to_do(run: Run, person: Path) -> None:
     (person / ".codex/config.toml").write_text("model = ")
     before = files(person)
-    said = run("install", "--yes")
+    said = run("install", "codex", "--yes")
     assert said.code == 9
     assert str(person / ".codex/config.toml") in said.err and "nothing was changed" in said.err
     assert files(person) == before
+
+
+def test_a_file_that_cannot_be_read_leaves_out_its_own_client_only(run: Run, person: Path) -> None:
+    broken = person / ".codex/config.toml"
+    broken.write_text("model = ")
+    said = run("install", "--yes")
+    assert said.code == 9 and "Changed 3 files." in said.out
+    assert f"left out: Codex: {broken} cannot be read as TOML" in said.err and "mend it" in said.err
+    assert "nothing was changed" not in said.err
+    assert set(files(person)) == {WHOLE, ".claude.json", ".claude/skills/recall/SKILL.md", ".codex/config.toml"}
+    (refused,) = run("install", "--json", "--yes").json["refused"]
+    assert (refused["client"], refused["exit_code"]) == ("codex", 9)
+    assert run("uninstall", "--yes").code == 0  # nothing of ours is in that file
+    assert files(person) == {".codex/config.toml": b"model = "}
+
+
+def test_a_broken_file_with_our_entries_in_it_is_not_passed_over(run: Run, person: Path, world: Path) -> None:
+    run("install", "--yes")
+    settings = person / WHOLE
+    settings.write_text(settings.read_text() + "}")
+    (world / "home" / "installed.json").unlink()
+    said = run("uninstall", "--yes")
+    assert said.code == 9 and str(settings) in said.err
+    assert set(files(person)) == {WHOLE, ".claude.json", ".claude/skills/recall/SKILL.md"}
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff", b'{"a": 1,}'])
+@pytest.mark.parametrize("words", [("uninstall",), ("uninstall", "claude"), ("uninstall", "--project", "claude")])
+def test_where_nothing_was_installed_uninstalling_never_fails(
+    run: Run, person: Path, world: Path, words: tuple[str, ...], content: bytes
+) -> None:
+    (world / "project" / ".claude").mkdir()
+    for folder in (person, world / "project"):
+        (folder / WHOLE).write_bytes(content)
+    said = run(*words, "--yes")
+    assert (said.code, said.out) == (0, "Nothing has to be changed.\n")
+    assert not (world / "home").exists()
+
+
+def test_uninstalling_makes_no_memory(run: Run, person: Path, world: Path) -> None:
+    run("install", "claude", "--yes")
+    (world / "home" / "installed.json").unlink()
+    (world / "home").rmdir()
+    assert "Changed 3 files." in run("uninstall", "--yes").out
+    assert files(person) == {} and not (world / "home").exists()
+
+
+def test_a_list_of_what_another_home_has_taken_out_is_cleared(
+    run: Run, person: Path, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("install", "claude", "--yes")
+    monkeypatch.setenv("SWARMLORE_HOME", str(world / "another"))
+    run("uninstall", "--yes")
+    monkeypatch.setenv("SWARMLORE_HOME", str(world / "home"))
+    assert (world / "home" / "installed.json").exists()
+    assert "Nothing has to be changed." in run("uninstall", "--yes").out
+    assert not (world / "home" / "installed.json").exists()
+
+
+@posix
+@pytest.mark.parametrize("typed", ["n\n", "\n", "\x04"], ids=["n", "nothing", "the end of the input"])
+def test_a_no_is_an_answer_and_no_error(person: Path, world: Path, typed: str) -> None:
+    asked = Terminal("install", "claude")
+    seen = asked.answer(typed)
+    assert asked.child.returncode == 0 and files(person) == {}
+    asked_for = "[y/N] \n" if typed == "\x04" else "[y/N] "  # else the person's own key ended the line
+    assert seen.replace("\r", "").endswith(f"{asked_for}Nothing was changed.\n") and "error" not in seen
 
 
 @pytest.mark.parametrize("words", [("claude", "--project"), ("--project", "claude"), ("claude", "--project", ".")])
@@ -241,6 +321,11 @@ def test_status_notices_a_lost_program_another_home_and_missing_entries(run: Run
     assert "to do: It uses another memory" in run("status", "--home", str(world / "else")).out
     (person / WHOLE).write_text("{")
     assert "cannot be read as JSON" in run("status").out
+
+
+def test_status_of_one_client(run: Run, person: Path) -> None:
+    assert [one["client"] for one in run("status", "codex", "--json").json["clients"]] == ["codex"]
+    assert run("status", "codecs").code == 2
 
 
 def test_status_shows_the_project_too(run: Run, person: Path, world: Path) -> None:

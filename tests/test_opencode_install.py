@@ -196,6 +196,7 @@ def test_in_a_project_no_path_of_this_machine_is_named(machine: Machine) -> None
     files = [path for path in machine.project.rglob("*") if path.is_file()]
     assert {str(path.relative_to(machine.project)) for path in files} == {
         ".opencode/plugins/swarmlore.js",
+        ".opencode/.gitignore",
         ".opencode/package-lock.json",
         ".opencode/node_modules/README.md",
         "opencode.json",

@@ -10,7 +10,7 @@ from clients.runners import CLIENTS, Client
 from clients.world import PROGRAM, World, soon
 from swarmlore import Lore
 
-WRAPPER = '#!/bin/sh\nexport SWARMLORE_HOME="{home}"\nexec {program} "$@"\n'  # a project's lines name no home
+WRAPPER = '#!/bin/sh\nunset SWARMLORE_HOME\nexec {program} "$@"\n'  # a project's lines use what the person's own name
 LESSON = "Data is kept in parquet files, never in CSV"
 
 
@@ -18,7 +18,7 @@ LESSON = "Data is kept in parquet files, never in CSV"
 def shared(new_world: NewWorld) -> World:
     world = new_world()
     wrapper = world.project / "bin" / "swarmlore"
-    wrapper.write_text(WRAPPER.format(home=world.lore, program=PROGRAM))
+    wrapper.write_text(WRAPPER.format(program=PROGRAM))
     wrapper.chmod(0o755)
     world.swarmlore(*INSTALL)
     world.swarmlore("install", *NAMES, "--project", "--yes")

@@ -38,8 +38,8 @@ LINES = "--lines"  # in place of an event: they come as lines, until the input e
 class Places:
     """Where the pieces of one home are; `install` writes them into the command, so that no setting has to be read."""
 
-    def __init__(self, options: dict[str, str]) -> None:
-        self.home = options.get("--home") or _usual_home()
+    def __init__(self, options: dict[str, str], client: str = "") -> None:
+        self.home = options.get("--home") or _usual_home(client)
         self.socket = options.get("--socket") or _socket_of(self.home)
         self.spool = options.get("--spool") or os.path.join(self.home, "spool")
         self.left_waiting = False  # an event that should be digested soon
@@ -51,7 +51,7 @@ def run(words: Sequence[str], alone: Alone, afterwards: Afterwards) -> int:
     options, named = _split(words)
     places = None
     try:
-        places = Places(options)
+        places = Places(options, *named[:1])
         if named[1:] == [LINES]:
             from swarmlore.hooks.lines import serve_lines
 
@@ -186,10 +186,10 @@ def _watch() -> None:
     _thread.start_new_thread(end, ())
 
 
-def _usual_home() -> str:
-    from swarmlore.config import home_dir
+def _usual_home(client: str = "") -> str:
+    from swarmlore.hooks.person import usual_home
 
-    return home_dir(os.environ)
+    return usual_home(client, os.environ)
 
 
 def _socket_of(home: str) -> str:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 PROGRAM = "swarmlore"
 SERVER = "swarmlore"  # the name of the entry, and of the tools behind it
+_OPTIONS = ("--home", "--socket", "--spool")
+_PARTING = {";", "&", "|", "||", "&&", "|&", ";;", "(", ")"}  # what stands between two commands of a shell
 # In a repository the same line runs on machines where this program is not installed: there it does nothing.
 _IF_THERE = f"command -v {PROGRAM} >/dev/null 2>&1"
 
@@ -61,11 +63,19 @@ def lines_command(client: str, target: Target) -> list[str]:
 
 
 def hook_call(line: object, client: str) -> Call | None:
-    """What a hook's line starts, if that is our hook for this client."""
-    words = _words(line)
+    """What a hook's line starts, if that is our hook for this client and nothing besides: a line with other commands in
+    it is somebody's own."""
+    words, guard = _words(line), _words(f"{_IF_THERE} &&")
+    words = words[len(guard) :] if words[: len(guard)] == guard else words
+    words = words[:-2] if words[-2:] == ["||", "true"] else words
+    return None if _PARTING & set(_without_values(words)) else words_call(words, client)
+
+
+def words_call(words: Sequence[str], client: str) -> Call | None:
+    """The same of a command that is split into words already."""
     for at in range(len(words) - 2):
-        if _is_program(words[at]) and words[at + 1 : at + 3] == ["hook", client]:
-            return Call(words[at], _option(words[at + 3 :], "--home"))
+        if _is_program(str(words[at])) and list(words[at + 1 : at + 3]) == ["hook", client]:
+            return Call(str(words[at]), _option(words[at + 3 :], "--home"))
     return None
 
 
@@ -104,6 +114,11 @@ def _is_program(word: str) -> bool:
     return os.path.basename(word.replace("\\", "/")).removesuffix(".exe") == PROGRAM
 
 
+def _without_values(words: Sequence[str]) -> list[str]:
+    """The words but those that follow our options: a path may be called like anything."""
+    return [word for before, word in zip(("", *words), words, strict=False) if before not in _OPTIONS]
+
+
 def _option(words: Sequence[str], name: str) -> str:
     after = words[words.index(name) + 1 :] if name in words else ()
-    return after[0] if after else ""
+    return str(after[0]) if after else ""

@@ -21,16 +21,18 @@ def uncommented(text: str) -> str:
 
 def _blank(found: re.Match[str]) -> str:
     piece = found[0]
-    return piece if piece.startswith('"') else re.sub(r"[^\r\n]", " ", piece)
+    stays = piece.startswith('"') or (piece.startswith("/*") and found[1] is None)
+    return piece if stays else re.sub(r"[^\r\n]", " ", piece)
 
 
 @cache
 def _pieces() -> re.Pattern[str]:
-    """A string, which stays, or a comment; one that never ends is none."""
-    return re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|//[^\r\n]*|/\*[\s\S]*?\*/')
+    """A string, which stays, or a comment; one that never ends is none. Each matches in any case, else every quote
+    and every slash of a broken file would be followed to its end."""
+    return re.compile(r'"(?:[^"\\]|\\[\s\S])*(?:"|\\?\Z)|//[^\r\n]*|/\*[\s\S]*?(?:(\*/)|\Z)')
 
 
 @cache
 def _last_comma() -> re.Pattern[str]:
     """A string, which stays, or a comma with nothing behind it but a closing bracket."""
-    return re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|(,)(\s*[}\]])')
+    return re.compile(r'"(?:[^"\\]|\\[\s\S])*(?:"|\\?\Z)|(,)(\s*[}\]])')

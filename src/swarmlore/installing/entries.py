@@ -41,9 +41,11 @@ class File:
     entries: tuple[Entry, ...] = ()
     text: str = ""
     mode: int = 0o644
-    comments: bool = False  # whether the client reads JSON with comments there
+    comments: bool = False  # whether the client reads JSON with comments there,
+    commas: bool = False  # and with a comma behind the last item
     about: str = ""  # what a text of ours is for; a person is asked to agree to it
     wanted: bool = True  # else it is only taken away
+    starts: str = ""  # the client of a text that starts us: a script with a seal, known whatever home it names
 
     @property
     def form(self) -> str:
@@ -102,14 +104,16 @@ class Hooks:
             set_to(sheet, (*own[0][:-2], "matcher"), hook.matcher)
 
     def take(self, sheet: JsonSheet, made: Collection[Path] | None) -> None:
-        events = sheet.at(HOOKS)
+        events, held = sheet.at(HOOKS), bool(made)
         for event in list(events) if isinstance(events, dict) else []:
             own = list(self._own(sheet, event))
             for place in reversed(own):
                 self._drop(sheet, place)
-            if own:
+            if own or made:
                 prune(sheet, (*HOOKS, event), made)
-        prune(sheet, HOOKS, made)
+                held = True
+        if held:
+            prune(sheet, HOOKS, made)
 
     def found(self, sheet: JsonSheet) -> tuple[int, int]:
         return sum(any(True for _ in self._own(sheet, hook.event)) for hook in self.hooks), len(self.hooks)
@@ -199,10 +203,10 @@ class Allowed:
 
     def take(self, sheet: JsonSheet, made: Collection[Path] | None) -> None:
         listed = sheet.at(self.path)
-        for place in reversed(range(len(listed) if isinstance(listed, list) else 0)):
-            if listed[place] in self.words:
-                sheet.remove((*self.path, place))
-        for depth in range(len(self.path), 0, -1):
+        own = [place for place, word in enumerate(listed if isinstance(listed, list) else ()) if word in self.words]
+        for place in reversed(own):
+            sheet.remove((*self.path, place))
+        for depth in range(len(self.path), 0, -1) if own or made else ():
             prune(sheet, self.path[:depth], made)
 
     def found(self, sheet: JsonSheet) -> tuple[int, int]:
@@ -264,6 +268,7 @@ def set_to(sheet: JsonSheet, path: Path, value: Any) -> None:
 
 
 def prune(sheet: JsonSheet, path: Path, made: Collection[Path] | None) -> None:
-    """Take out a container that nothing is left in, if it may go."""
+    """Take out a container that nothing is left in, if it may go: one that we made, or where nobody knows who did
+    (None), one that held something of ours."""
     if sheet.at(path) in ({}, []) and (made is None or path in made):
         sheet.remove(path)

@@ -29,6 +29,7 @@ class FlatHooks:
     def put(self, sheet: JsonSheet) -> None:
         if sheet.at(VERSION) is None:
             sheet.put(VERSION, FORM)
+            sheet.made.append(VERSION)
         sheet.ensure(HOOKS, {})
         need(sheet, HOOKS, dict)
         for hook in self.hooks:
@@ -50,15 +51,17 @@ class FlatHooks:
             set_to(sheet, (*own[0], key), value)
 
     def take(self, sheet: JsonSheet, made: Collection[Path] | None) -> None:
-        events = sheet.at(HOOKS)
+        events, held = sheet.at(HOOKS), bool(made)
         for event in list(events) if isinstance(events, dict) else []:
             own = list(self._own(sheet, event))
             for place in reversed(own):
                 sheet.remove(place)
-            if own:
+            if own or made:
                 prune(sheet, (*HOOKS, event), made)
-        prune(sheet, HOOKS, made)
-        if sheet.data == {"version": FORM}:  # nobody keeps a file that says nothing else
+                held = True
+        if held:
+            prune(sheet, HOOKS, made)
+        if sheet.data == {"version": FORM} and (made is None or VERSION in made):  # it says nothing else
             sheet.remove(VERSION)
 
     def found(self, sheet: JsonSheet) -> tuple[int, int]:

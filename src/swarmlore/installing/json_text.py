@@ -43,9 +43,10 @@ def _refuse(name: str) -> Any:
 class JsonSheet(Sheet):
     """A document under change. Its `data` follow every change of the text; `made` are containers that were put in."""
 
-    def __init__(self, text: str, *, comments: bool = False) -> None:
+    def __init__(self, text: str, *, comments: bool = False, commas: bool = False) -> None:
         super().__init__(text)
         self._comments = comments  # for clients that read JSON with comments: theirs stay where they are
+        self._commas = commas  # and with a comma behind the last item
         self.data: Any = read(self._plain) if text.strip() else {}
         self.made: list[Path] = []
         if not text.strip():
@@ -54,7 +55,7 @@ class JsonSheet(Sheet):
     @property
     def _plain(self) -> str:
         """The text without comments, every place where it was."""
-        return blanked(self.text) if self._comments else self.text
+        return (blanked if self._commas else uncommented)(self.text) if self._comments else self.text
 
     def at(self, path: Path) -> Any:
         """The value at a path, or None."""
@@ -92,17 +93,14 @@ class JsonSheet(Sheet):
 
     def remove(self, path: Path) -> None:
         """Take out a member or an element, with its comma."""
-        opening, items, closing = self._container(path[:-1])
+        _, items, _ = self._container(path[:-1])
         for place in reversed([n for n, item in enumerate(items) if item.key == path[-1]]):
-            if self._comments and self.text != self._plain:
+            opening, items, closing = self._container(path[:-1])  # each time: what is behind has moved
+            start, end = _reach(opening, items, closing, place)
+            if self._comments and self.text[start:end] != self._plain[start:end]:
                 self._cut_out(items, place)
-            elif len(items) == 1:
-                self.splice(opening + 1, closing, "")
-            elif place == len(items) - 1:
-                self.splice(items[place - 1].end, items[place].end, "")
             else:
-                self.splice(items[place].start, items[place + 1].start, "")
-            del items[place]
+                self.splice(start, end, "")
         del self.at(path[:-1])[path[-1]]
 
     def _cut_out(self, items: list[Item], place: int) -> None:
@@ -189,6 +187,15 @@ class JsonSheet(Sheet):
             return json.dumps(value, ensure_ascii=False)
         lines = json.dumps(value, ensure_ascii=False, indent=self._unit()).split("\n")
         return (self.newline + indent).join(lines)
+
+
+def _reach(opening: int, items: list[Item], closing: int, place: int) -> tuple[int, int]:
+    """What goes with an item of a container: its comma, and the space around it."""
+    if len(items) == 1:
+        return opening + 1, closing
+    if place == len(items) - 1:
+        return items[place - 1].end, items[place].end
+    return items[place].start, items[place + 1].start
 
 
 def _items(text: str, opening: int) -> tuple[list[Item], int]:

@@ -38,6 +38,7 @@ class Kept:
     folders: tuple[str, ...] = ()
     version: str = ""
     at: float = 0.0
+    guessed: bool = False  # entries of ours were there before, and nobody knows what was made for them
 
 
 def digest(content: bytes | None) -> str:

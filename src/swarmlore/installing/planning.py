@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import stat
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Sequence
 
-from swarmlore.errors import ConfigError, NotAllowed
+from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.installing.entries import File
+from swarmlore.installing.files import Found, bytes_of, look, missing_folders, packed, sheet_of, speaking_of, text_of
 from swarmlore.installing.ledger import Kept, digest
-from swarmlore.installing.sheet import Sheet, undone
+from swarmlore.installing.owning import (
+    calls_in,
+    folders_of,
+    is_foreign,
+    kept_elsewhere,
+    may_hold_ours,
+    strays,
+    used_by_others,
+)
+from swarmlore.installing.sheet import undone
 from swarmlore.installing.where import Client, Where
 
 if TYPE_CHECKING:
-    from swarmlore.installing.json_text import JsonSheet, Path
-    from swarmlore.installing.toml_text import TomlSheet
+    from swarmlore.installing.json_text import Path
 
-MOST_BYTES = 64 * 1024 * 1024
-BOM = b"\xef\xbb\xbf"
-UNTOUCHED = "nothing was changed"
+_LEFT = "{} was left: set the variable that named its folder then, and run this again"
 
 
 @frozen
@@ -46,68 +50,110 @@ class Plan:
     kept: tuple[Kept, ...]  # the whole list as it is to be afterwards
     notes: tuple[str, ...] = ()
     takes_out: bool = False
+    refused: tuple[tuple[str, SwarmloreError], ...] = ()  # clients that are left out, and why
 
 
 @frozen
-class Found:
-    """A file as it is now."""
+class Draft:
+    """A plan in the making. Each client adds to it as a whole, or is left out."""
 
-    target: str
-    content: bytes | None
-    mode: int
+    kept: tuple[Kept, ...]
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+    done: tuple[str, ...] = ()
+
+    def changed(self, path: str) -> bool:
+        return any(change.path == path for change in self.changes)
+
+    def without(self, gone: Sequence[Kept]) -> tuple[Kept, ...]:
+        return tuple(entry for entry in self.kept if entry not in gone)
 
 
 def plan_install(where: Where, clients: Sequence[Client], kept: Sequence[Kept], version: str, now: float) -> Plan:
     """What it takes so that all entries of these clients are there and point to the target."""
-    changes: list[Change] = []
-    notes: list[str] = []
-    after = list(kept)
-    for client in clients:
+
+    def step(client: Client, draft: Draft) -> Draft:
+        elsewhere = kept_elsewhere(client, where)
         for file in client.files(where):
-            if not file.wanted:
-                continue
-            found = look(file.path, where.root)
-            own = _own(kept, client, where, file)
-            old = _fitting(own, found)
-            if file.form == "text" and _is_foreign(file, found, old):
-                notes.append(f"{file.path} is not as Swarmlore writes it, and was left alone; delete it to get ours")
-                continue
-            content, record = _installed(file, found, old, client.name, where.root)
-            if content == found.content or any(change.path == file.path for change in changes):
-                after += [] if own else _joining(after, client, file)
-                continue
-            change = _change(client.name, file, found, content)
-            changes.append(change)
-            folders = tuple(dict.fromkeys((*record.folders, *change.folders)))
-            after = [entry for entry in after if entry not in own]
-            after.append(replace(record, folders=folders, version=version, at=now))
-    return Plan(tuple(client.name for client in clients), tuple(changes), tuple(after), tuple(notes))
+            draft = _install_file(where, client, file, draft, elsewhere) if file.wanted else draft
+        return draft
+
+    plan = _for_each(clients, kept, step)
+    fresh = (entry if entry in kept else replace(entry, version=version, at=now) for entry in plan.kept)
+    return replace(plan, kept=tuple(fresh))
 
 
 def plan_uninstall(where: Where, clients: Sequence[Client], kept: Sequence[Kept]) -> Plan:
     """What it takes so that nothing of ours is left in the files of these clients."""
-    changes: list[Change] = []
-    notes: list[str] = []
-    gone: list[Kept] = []
-    for client in clients:
+
+    def step(client: Client, draft: Draft) -> Draft:
+        elsewhere, left = kept_elsewhere(client, where), strays(client, where, draft.kept)
         for file in client.files(where):
-            found = look(file.path, where.root)
-            own = _own(kept, client, where, file)
-            old = _fitting(own, found)
-            gone += own
-            shared = any(entry.path == file.path for entry in kept if entry not in gone)
-            if found.content is None or (file.form == "text" and shared):
-                continue
-            if file.form == "text" and _is_foreign(file, found, old):
-                notes += [f"{file.path} was changed since, and was left alone"] if old else []
-                continue
-            content = _uninstalled(file, found, old)
-            if content != found.content and not any(change.path == file.path for change in changes):
-                folders = old.folders if old and content is None else ()
-                changes.append(Change(client.name, file.path, found.target, found.content, content, found.mode,
-                                      folders, file.says(going=True)))  # fmt: skip
-    after = tuple(entry for entry in kept if entry not in gone)
-    return Plan(tuple(client.name for client in clients), tuple(changes), after, tuple(notes), takes_out=True)
+            if not (left and file.form == "text"):  # whoever reads those may read this one too
+                draft = _uninstall_file(where, client, file, draft, elsewhere)
+        return replace(draft, notes=(*draft.notes, *(_LEFT.format(path) for path in left)))
+
+    return replace(_for_each(clients, kept, step), takes_out=True)
+
+
+def _for_each(clients: Sequence[Client], kept: Sequence[Kept], step: Callable[[Client, Draft], Draft]) -> Plan:
+    """A client whose files cannot be used is left out; where none is left, that is the error."""
+    draft, refused = Draft(tuple(kept)), []
+    for client in clients:
+        try:
+            draft = step(client, draft)
+            draft = replace(draft, done=(*draft.done, client.name))
+        except SwarmloreError as error:
+            refused.append((client.name, error))
+    if refused and not draft.done:
+        raise refused[0][1]
+    return Plan(draft.done, draft.changes, draft.kept, draft.notes, refused=tuple(refused))
+
+
+def _install_file(where: Where, client: Client, file: File, draft: Draft, elsewhere: Sequence[Kept]) -> Draft:
+    found = look(file.path, where.root)
+    own = _own(draft.kept, client, where, file)
+    former = own or _own(elsewhere, client, where, file)
+    old = _fitting(former, found)
+    if file.form == "text" and is_foreign(file, found.content, old):
+        note = f"{file.path} is not as Swarmlore writes it, and was left alone; delete it to get ours"
+        return replace(draft, notes=(*draft.notes, note))
+    content, record = _installed(file, found, old, client.name, where.root)
+    if content == found.content or draft.changed(file.path):
+        return replace(draft, kept=(*draft.kept, *([] if own else former or _joining(draft.kept, client, file))))
+    change = _change(client.name, file, found, content)
+    record = replace(record, folders=tuple(dict.fromkeys((*record.folders, *change.folders))))
+    return replace(draft, changes=(*draft.changes, change), kept=(*draft.without(own), record))
+
+
+def _uninstall_file(where: Where, client: Client, file: File, draft: Draft, elsewhere: Sequence[Kept]) -> Draft:
+    own = _own(draft.kept, client, where, file)
+    former = own or _own(elsewhere, client, where, file)
+    if not may_hold_ours(file.path, where.root, former):
+        return replace(draft, kept=draft.without(own))
+    found = look(file.path, where.root)
+    old = _fitting(former, found)
+    draft = replace(draft, kept=draft.without(own))
+    if found.content is None or draft.changed(file.path) or _is_shared(where, client, file, draft):
+        return draft
+    if file.form == "text" and is_foreign(file, found.content, old):
+        notes = (f"{file.path} was changed since, and was left alone",) if old or file.starts else ()
+        return replace(draft, notes=(*draft.notes, *notes))
+    content = _uninstalled(file, found, old)
+    if content == found.content:
+        return draft
+    folders = folders_of(client, where, found.target, old) if content is None else ()
+    change = Change(client.name, file.path, found.target, found.content, content, found.mode, folders,
+                    file.says(going=True))  # fmt: skip
+    return replace(draft, changes=(*draft.changes, change))
+
+
+def _is_shared(where: Where, client: Client, file: File, draft: Draft) -> bool:
+    """Whether another client still reads a text of ours, as the list says or as its own files do."""
+    if file.form != "text":
+        return False
+    listed = any(entry.path == file.path for entry in draft.kept)
+    return listed or used_by_others(where, file.path, (*draft.done, client.name))
 
 
 def _joining(kept: Iterable[Kept], client: Client, file: File) -> list[Kept]:
@@ -127,31 +173,10 @@ def _fitting(own: Sequence[Kept], found: Found) -> Kept | None:
     return next((entry for entry in own if entry.after == written), own[0] if own else None)
 
 
-def _is_foreign(file: File, found: Found, old: Kept | None) -> bool:
-    """Whether a file that should be ours alone was written or changed by somebody else."""
-    if found.content is None or found.content == file.text.encode():
-        return False
-    return old is None or digest(found.content) != old.after
-
-
 def _change(client: str, file: File, found: Found, content: bytes | None) -> Change:
     folders = tuple(reversed(missing_folders(found.target)))
     mode = file.mode if found.content is None else found.mode
     return Change(client, file.path, found.target, found.content, content, mode, folders, file.says())
-
-
-def missing_folders(path: str) -> list[str]:
-    """The folders that have to be made for a file, the innermost first."""
-    missing = []
-    folder = os.path.dirname(path)
-    while not os.path.lexists(folder):
-        missing.append(folder)
-        folder = os.path.dirname(folder)
-    if not os.path.isdir(folder):
-        raise NotAllowed(f"{folder} is not a folder", f"move it away; {UNTOUCHED}")
-    if not os.access(folder, os.W_OK):
-        raise ConfigError(f"{folder} cannot be written", f"check its permissions; {UNTOUCHED}")
-    return missing
 
 
 # One file
@@ -160,17 +185,16 @@ def missing_folders(path: str) -> list[str]:
 def _installed(file: File, found: Found, old: Kept | None, client: str, root: str) -> tuple[bytes, Kept]:
     """The content with our entries, and what to keep about it."""
     existed, before = found.content is not None, digest(found.content)
-    if file.form == "text":
+    if file.form == "text":  # a text that is there and may be replaced is ours
         content = file.text.encode()
-        was_made = old is not None and not old.existed
-        return content, Kept(client, root, file.path, existed and not was_made, "", digest(content), (),
-                             folders=old.folders if old else ())  # fmt: skip
+        return content, Kept(client, root, file.path, False, "", digest(content), (),
+                             folders=old.folders if old else (), guessed=old.guessed if old else existed)  # fmt: skip
     sheet = sheet_of(file, found)
     clean = not any(entry.found(sheet)[0] for entry in file.entries)
-    with _speaking_of(file.path):
+    with speaking_of(file.path):
         for entry in file.entries:
             entry.put(sheet)
-    content = _bytes(sheet, found)
+    content = bytes_of(sheet, found)
     made = tuple(getattr(sheet, "made", ()))
     record = Kept(client, root, file.path, existed, before, digest(content), tuple(sheet.undo), made)
     return content, record if clean else _joined(record, old)
@@ -179,11 +203,12 @@ def _installed(file: File, found: Found, old: Kept | None, client: str, root: st
 def _joined(record: Kept, old: Kept | None) -> Kept:
     """What to keep about a file that had entries of ours before."""
     if old is None:
-        return replace(record, undo=None)
+        return replace(record, undo=None, guessed=True)
     made = tuple(dict.fromkeys((*old.made, *record.made)))
     same = old.undo is not None and old.after == record.before
     undo = (*old.undo, *(record.undo or ())) if same and old.undo is not None else None
-    return replace(record, existed=old.existed, before=old.before, undo=undo, made=made, folders=old.folders)
+    return replace(record, existed=old.existed, before=old.before, undo=undo, made=made, folders=old.folders,
+                   guessed=old.guessed)  # fmt: skip
 
 
 def _uninstalled(file: File, found: Found, old: Kept | None) -> bytes | None:
@@ -193,104 +218,20 @@ def _uninstalled(file: File, found: Found, old: Kept | None) -> bytes | None:
     if old and old.undo is not None and digest(found.content) == old.after:
         if not old.existed:
             return None
-        sheet = _text_of(found)
-        former = _packed(undone(sheet, old.undo), found)
+        former = packed(undone(text_of(found), old.undo), found)
         if digest(former) == old.before:
             return former
-    return _without_entries(file, found, old)
+    return _without_entries(file, found, None if old and old.guessed else old)
 
 
 def _without_entries(file: File, found: Found, old: Kept | None) -> bytes | None:
     sheet = sheet_of(file, found)
-    if not any(entry.found(sheet)[0] for entry in file.entries) and not any(_calls(file, sheet)):
+    if not any(entry.found(sheet)[0] for entry in file.entries) and not calls_in(file, found):
         return found.content
     made: Collection[Path] | None = set(old.made) if old else None
-    with _speaking_of(file.path):
+    with speaking_of(file.path):
         for entry in file.entries:
             entry.take(sheet, made)
     if not sheet.data and not (old and old.existed) and not sheet.text.strip("{} \t\r\n"):
         return None
-    return _bytes(sheet, found)
-
-
-def _calls(file: File, sheet: JsonSheet | TomlSheet) -> list[object]:
-    return [call for entry in file.entries for call in entry.calls(sheet)]
-
-
-# Reading and writing text
-
-
-def look(path: str, root: str = "") -> Found:
-    """A file as it is, behind symbolic links; one in a project has to be in that project."""
-    target = os.path.realpath(path)
-    if root and not (target + os.sep).startswith(os.path.realpath(root) + os.sep):
-        raise NotAllowed(f"{path} leads out of the project, to {target}", f"put a real file there; {UNTOUCHED}")
-    try:
-        facts = os.lstat(target)
-    except FileNotFoundError:
-        return Found(target, None, 0)
-    except OSError as error:
-        raise unusable(path, error) from error
-    if not stat.S_ISREG(facts.st_mode):
-        raise NotAllowed(f"{path} is not a regular file", f"move it away; {UNTOUCHED}")
-    if facts.st_size > MOST_BYTES:
-        raise NotAllowed(f"{path} is larger than {MOST_BYTES} bytes", f"move it away; {UNTOUCHED}")
-    try:
-        with open(target, "rb") as file:
-            return Found(target, file.read(), stat.S_IMODE(facts.st_mode))
-    except OSError as error:
-        raise unusable(path, error) from error
-
-
-def unusable(path: str, error: OSError) -> ConfigError:
-    return ConfigError(f"{path} cannot be used: {error.strerror}", f"check its permissions; {UNTOUCHED}")
-
-
-def sheet_of(file: File, found: Found) -> JsonSheet | TomlSheet:
-    """The file, ready to be changed; raises ConfigError where it is not what its name says."""
-    from swarmlore.installing.json_text import JsonSheet
-    from swarmlore.installing.toml_text import TomlSheet
-
-    kind = "TOML" if file.form == "toml" else "JSON"
-    try:
-        text = _text_of(found)
-        sheet = TomlSheet(text) if file.form == "toml" else JsonSheet(text, comments=file.comments)
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are such
-        hint = f"mend it or move it away, then run this again; {UNTOUCHED}"
-        raise ConfigError(f"{file.path} cannot be read as {kind}: {_reason(error)}", hint) from error
-    if not isinstance(sheet.data, dict):
-        raise ConfigError(f"{file.path} holds no object", f"mend it or move it away; {UNTOUCHED}")
-    return sheet
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, RecursionError):
-        return "nested too deeply"
-    return "it is not UTF-8" if isinstance(error, UnicodeError) else str(error)
-
-
-@contextmanager
-def _speaking_of(path: str) -> Iterator[None]:
-    """Errors say which file they are about, and that it is as it was."""
-    from swarmlore.installing.toml_text import Unwritable
-
-    try:
-        yield
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error.message}", f"{error.hint}; {UNTOUCHED}") from error
-    except Unwritable:
-        hint = f"take mcp_servers.swarmlore out of it by hand, or write it as a table of its own; {UNTOUCHED}"
-        raise ConfigError(f"{path} holds its servers in a form that cannot be changed safely", hint) from None
-
-
-def _text_of(found: Found) -> str:
-    return (found.content or b"").removeprefix(BOM).decode("utf-8")
-
-
-def _bytes(sheet: Sheet, found: Found) -> bytes:
-    checked = getattr(sheet, "checked", None)
-    return _packed(checked() if checked else sheet.text, found)
-
-
-def _packed(text: str, found: Found) -> bytes:
-    return (BOM if (found.content or b"").startswith(BOM) else b"") + text.encode("utf-8")
+    return bytes_of(sheet, found)

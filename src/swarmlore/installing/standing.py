@@ -7,8 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.hooks.person import named_home
+from swarmlore.installing.files import look, sheet_of
 from swarmlore.installing.ledger import Kept, digest
-from swarmlore.installing.planning import look, sheet_of
+from swarmlore.installing.owning import calls_in, hides_ours, is_foreign, strays
+from swarmlore.installing.sealed import same_script
 from swarmlore.installing.where import Client, Where
 from swarmlore.records import Receipt, Session
 
@@ -79,12 +82,25 @@ def standing(client: Client, places: Sequence[Where], kept: Sequence[Kept], acti
     levels = tuple(_level(client, where, kept) for where in places)
     to_do = [problem for level in levels for problem in level.problems]
     for where, level in zip(places, levels, strict=True):
+        to_do += [] if level.installed == NO else two_memories(client, where)
         if level.installed != NO and not activity.all_sessions:
             to_do += client.to_do(where)
     found = client.is_here(places[0].env)
     if found and all(level.installed == NO for level in levels):
         to_do.append(f"It is not installed: swarmlore install {client.name}")
     return Standing(client.name, client.title, found, levels, activity, tuple(dict.fromkeys(to_do)))
+
+
+def two_memories(client: Client, where: Where) -> list[str]:
+    """What is wrong where a person's own hooks and those of a project do not reach the same memory. They do, unless a
+    variable says otherwise: those of a project name no home, and use what the person's own name."""
+    named, chosen = named_home(client.name, where.env), where.env.get("SWARMLORE_HOME", "")
+    if not (where.root and named and chosen) or os.path.realpath(chosen) == os.path.realpath(named):
+        return []
+    return [
+        f"Every event would be kept twice where {client.title} runs with SWARMLORE_HOME={chosen}: your own hooks name "
+        f"the memory in {named}. Unset it, or write it there: swarmlore install {client.name}"
+    ]
 
 
 def activity_of(
@@ -113,45 +129,65 @@ def _given(receipt: Receipt) -> Given:
     return Given(receipt.at, receipt.trigger, handles, receipt.reason, receipt.session)
 
 
+@frozen
+class Seen:
+    """Our part of a file: whether it shows that the client is installed, how many entries of how many, what they start,
+    and whether another release wrote them."""
+
+    shows: bool
+    there: int
+    wanted: int
+    calls: tuple[Call, ...] = ()
+    outdated: bool = False
+
+
 def _level(client: Client, where: Where, kept: Sequence[Kept]) -> Level:
-    there = wanted = entries = 0
-    calls: list[Call] = []
+    seen: list[Seen] = []
     problems: list[str] = []
     for file in client.files(where):
         try:
-            found, all_of_it, called = _file(file, where, kept)
+            seen.append(_file(file, where, kept))
         except SwarmloreError as error:
             problems.append(error.message)
             continue
-        there, wanted, calls = there + found, wanted + all_of_it, calls + called
-        entries += 0 if file.form == "text" else found
-    # A text alone says nothing: another client may read the same one.
-    installed = NO if not entries else YES if there == wanted else PARTLY
+        if seen[-1].outdated:
+            problems.append(f"{file.path} is of another release: {_again(client, where)}")
+    complete = all(one.there == one.wanted for one in seen)
+    installed = NO if not any(one.shows for one in seen) else YES if complete else PARTLY
+    calls = [call for one in seen for call in one.calls]
     return _judged(client, where, kept, calls, problems, installed)
 
 
-def _file(file: File, where: Where, kept: Sequence[Kept]) -> tuple[int, int, list[Call]]:
-    """How many of our entries are in a file, of how many, and what they start."""
+def _file(file: File, where: Where, kept: Sequence[Kept]) -> Seen:
     found = look(file.path, where.root)
+    calls = tuple(calls_in(file, found))
     if file.form == "text":
-        known = {digest(file.text.encode()), *(entry.after for entry in kept if entry.path == file.path)}
-        ours = digest(found.content) in known
+        known = next((entry for entry in kept if (entry.path, entry.after) == (file.path, digest(found.content))), None)
+        ours = found.content is not None and not is_foreign(file, found.content, known)
         missing = file.wanted and found.content is None  # one of somebody else's is not missing
-        return int(ours), int(ours or missing), []
+        outdated = ours and not same_script(found.content, file.text)
+        # One that starts nothing shows nothing: another client may read the same one.
+        return Seen(bool(calls), int(ours), int(ours or missing), calls, outdated)
     sheet = sheet_of(file, found)
     counts = [entry.found(sheet) for entry in file.entries]
-    calls = [call for entry in file.entries for call in entry.calls(sheet)]
-    return sum(there for there, _ in counts), sum(all_of_it for _, all_of_it in counts), calls
+    there = sum(some for some, _ in counts)
+    return Seen(there > 0, there, sum(wanted for _, wanted in counts), calls)
+
+
+def _again(client: Client, where: Where) -> str:
+    return f"swarmlore install {client.name}" + (" --project" if where.root else "")
 
 
 def _judged(
     client: Client, where: Where, kept: Sequence[Kept], calls: Sequence[Call], problems: list[str], installed: str
 ) -> Level:
     own = [entry for entry in kept if (entry.client, entry.root) == (client.name, where.root)]
-    again = f"swarmlore install {client.name}" + (" --project" if where.root else "")
+    again = _again(client, where)
     lost = sorted({call.program for call in calls if os.path.isabs(call.program) and not _runs(call.program)})
     homes = sorted({call.home for call in calls if call.home})
     other = [home for home in homes if os.path.realpath(home) != os.path.realpath(where.target.home)]
+    if left := strays(client, where, kept):
+        problems.append(f"It was installed in {os.path.dirname(left[0])} too, which no variable names now")
     if installed == PARTLY:
         problems.append(f"Some entries are missing: {again}")
     if lost:
@@ -180,4 +216,4 @@ def is_installed(client: Client, where: Where, kept: Sequence[Kept]) -> bool:
     """Whether anything of ours is in the files of a client, or was written there."""
     if any((entry.client, entry.root) == (client.name, where.root) for entry in kept):
         return True
-    return _level(client, where, kept).installed != NO
+    return _level(client, where, kept).installed != NO or hides_ours(client, where)

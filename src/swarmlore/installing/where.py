@@ -13,6 +13,8 @@ from swarmlore.installing.calls import PROGRAM, Target
 if TYPE_CHECKING:
     from swarmlore.installing.entries import File
 
+RESTART = "Sessions that are running now have to be started again."
+
 
 @frozen
 class Where:
@@ -26,6 +28,10 @@ class Where:
     def user(self) -> str:
         """The person's own folder."""
         return user_folder(self.env)
+
+    def unmoved(self) -> Where:
+        """The same where no variable names another place."""
+        return Where(self.target, {"HOME": self.user}, self.root)
 
     def config(self, folder: str, variable: str = "") -> str:
         """A client's folder: in the project, else where a variable says, else in the person's own."""

@@ -10,22 +10,25 @@ from swarmlore.surfaces.page import Page, ago, clean, hang, many, table, when
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.errors import SwarmloreError
     from swarmlore.installing.planning import Change, Plan
     from swarmlore.installing.standing import Given, Level, Standing
 
-SOME = 12  # lines of a file that a person reads before saying yes
+SOME = 4  # changed lines of a file that a person reads before saying yes
 _SIGNS = {"+": "green", "-": "red"}
 _WHOSE = {"user": "your own files", "project": "this project"}
 
 
 def planned(plan: Plan, page: Page, *, every_line: bool) -> str:
-    """Every file with its changed lines; where they are many, what they say in sentences, unless all are wanted."""
+    """Every file with its changed lines; where it is new, goes or changes much, what that means in sentences, unless
+    every line is wanted."""
     from swarmlore.installing.difference import difference
 
     blocks = []
     for change in plan.changes:
-        lines = [page.paint(_SIGNS.get(line[0], "dim"), clean(line)) for line in difference(change)]
-        if len(lines) > SOME and not every_line:
+        found = list(difference(change))
+        lines = [page.paint(_SIGNS.get(line[0], "dim"), clean(line)) for line in found]
+        if not every_line and (_what(change) != "changed" or sum(line[0] in _SIGNS for line in found) > SOME):
             sign = page.paint("red", "  - ") if plan.takes_out else page.paint("green", "  + ")
             lines = [hang(sign, text, page, 4) for text in change.says]
         blocks.append("\n".join([f"{page.paint('bold', clean(change.path))} ({_what(change)})", *lines]))
@@ -44,6 +47,21 @@ def carried_out(plan: Plan, to_do: Sequence[str], page: Page, *, done: bool) -> 
     return "\n".join(lines)
 
 
+def left_out(plan: Plan) -> Iterator[str]:
+    """Each client whose files cannot be used, why, and the way on."""
+    from swarmlore.installing.clients import client_called
+
+    for name, error in plan.refused:
+        yield f"{client_called(name).title}: {error.message}; {_way_on(error)}"
+
+
+def _way_on(error: SwarmloreError) -> str:
+    """The hint; what it says about changes holds for this client's files alone."""
+    from swarmlore.installing.files import UNTOUCHED
+
+    return error.hint.removesuffix(UNTOUCHED).rstrip("; ")
+
+
 def document(plan: Plan, to_do: Sequence[str], *, done: bool) -> dict[str, Any]:
     """The same for programs."""
     from swarmlore.installing.difference import difference
@@ -58,6 +76,10 @@ def document(plan: Plan, to_do: Sequence[str], *, done: bool) -> dict[str, Any]:
         "files": files,
         "notes": list(plan.notes),
         "to_do": list(to_do),
+        "refused": [
+            {"client": name, "error": error.message, "hint": _way_on(error), "exit_code": error.exit_code}
+            for name, error in plan.refused
+        ],
     }
 
 

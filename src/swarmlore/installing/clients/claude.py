@@ -7,7 +7,7 @@ import os
 from swarmlore.installing.calls import SERVER, server
 from swarmlore.installing.entries import Allowed, File, Hook, Hooks, JsonServer
 from swarmlore.installing.skills import skill_files
-from swarmlore.installing.where import Client, Where
+from swarmlore.installing.where import RESTART, Client, Where
 
 NAME = "claude"
 FOLDER = ".claude"
@@ -55,7 +55,7 @@ def _servers(where: Where) -> str:
 def to_do(where: Where) -> tuple[str, ...]:
     if where.root:
         return ("Claude Code asks once whether to use the server swarmlore of this project: agree.",)
-    return ("Sessions of Claude Code that are running now have to be started again.",)
+    return (RESTART,)
 
 
 CLIENT = Client(NAME, "Claude Code", folder, files, to_do)

@@ -8,7 +8,7 @@ from swarmlore.installing.calls import SERVER, server
 from swarmlore.installing.entries import File, Hook, JsonServer
 from swarmlore.installing.flat_hooks import FlatHooks
 from swarmlore.installing.skills import skill_files
-from swarmlore.installing.where import Client, Where
+from swarmlore.installing.where import RESTART, Client, Where
 
 NAME = "copilot"
 FOLDER = ".copilot"
@@ -47,7 +47,7 @@ def files(where: Where) -> tuple[File, ...]:
 def to_do(where: Where) -> tuple[str, ...]:
     if where.root:
         return ("Copilot CLI uses a project's hooks and servers only where its folder is trusted: agree when it asks.",)
-    return ("Sessions of Copilot CLI that are running now have to be started again.",)
+    return (RESTART,)
 
 
 CLIENT = Client(NAME, "Copilot CLI", folder, files, to_do)

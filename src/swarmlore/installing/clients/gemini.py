@@ -7,7 +7,7 @@ import os
 from swarmlore.installing.calls import SERVER, server
 from swarmlore.installing.entries import File, Hook, Hooks, JsonServer
 from swarmlore.installing.skills import shared_skills
-from swarmlore.installing.where import Client, Where
+from swarmlore.installing.where import RESTART, Client, Where
 
 NAME = "gemini"
 FOLDER = ".gemini"
@@ -34,8 +34,9 @@ def folder(where: Where) -> str:
 def files(where: Where) -> tuple[File, ...]:
     base = folder(where)
     entry = JsonServer(("mcpServers", SERVER), server(NAME, where.target))
+    hooks = Hooks(NAME, where.target, HOOKS, MILLISECONDS, SERVER)
     return (
-        File(os.path.join(base, "settings.json"), (Hooks(NAME, where.target, HOOKS, MILLISECONDS, SERVER), entry)),
+        File(os.path.join(base, "settings.json"), (hooks, entry), comments=True),
         *shared_skills(os.path.dirname(base)),  # its own folder as well would hide one behind the other, with a warning
     )
 
@@ -43,7 +44,7 @@ def files(where: Where) -> tuple[File, ...]:
 def to_do(where: Where) -> tuple[str, ...]:
     if where.root:
         return ("Gemini CLI reads a project's hooks and servers only where the folder is trusted: agree when it asks.",)
-    return ("Sessions of Gemini CLI that are running now have to be started again.",)
+    return (RESTART,)
 
 
 CLIENT = Client(NAME, "Gemini CLI", folder, files, to_do)

@@ -7,8 +7,9 @@ import os
 
 from swarmlore.installing.calls import SERVER, lines_command, server
 from swarmlore.installing.entries import File, JsonServer
+from swarmlore.installing.sealed import sealed
 from swarmlore.installing.skills import shared_skills
-from swarmlore.installing.where import Client, Where
+from swarmlore.installing.where import RESTART, Client, Where
 
 NAME = "opencode"
 IN_PROJECT = ".opencode"
@@ -16,8 +17,12 @@ PLUGIN = os.path.join("plugins", "swarmlore.js")
 SETTINGS = ("opencode.jsonc", "opencode.json")
 LOCK = "package-lock.json"
 MODULES = "node_modules"
+NOTE = "README.md"
+IGNORED = ".gitignore"
 OURS = '"swarmlore-stand-in"'
+SIGNED = "`swarmlore uninstall opencode`"
 STAND_IN = "keeps OpenCode from fetching a package that our plugin does not need"
+UNSEEN = "keeps these two files out of git"
 STARTUP_MS = 20_000
 _MOST_BYTES = 1_000_000
 
@@ -35,20 +40,31 @@ def files(where: Where) -> tuple[File, ...]:
     command = [called["command"], *called["args"]]
     values = {"type": "local", "command": command, "enabled": True, "timeout": STARTUP_MS}
     return (
-        File(os.path.join(base, PLUGIN), text=_plugin(where), about=_about(where)),
-        File(_settings(where.root or base), (JsonServer(("mcp", SERVER), values),), comments=True),
-        *_stand_ins(base, wanted=_is_alone(base)),
+        File(os.path.join(base, PLUGIN), text=_plugin(where), about=_about(where), starts=NAME),
+        File(_settings(where.root or base), (JsonServer(("mcp", SERVER), values),), comments=True, commas=True),
+        *_stand_ins(base, in_project=bool(where.root)),
         *shared_skills(where.root or where.user),
     )
 
 
-def _stand_ins(base: str, *, wanted: bool) -> tuple[File, ...]:
+def _stand_ins(base: str, *, in_project: bool) -> tuple[File, ...]:
     """With a plugin there, OpenCode waits until it has fetched a package into this folder: for more than a minute
-    where there is no network. It does not fetch what the lock file names."""
-    return tuple(
+    where there is no network. It does not fetch what the lock file names. In a project git must not see them: OpenCode
+    writes a list for that at its first start, and ours is there before."""
+    wanted = _is_alone(base) and (not in_project or _is_ignored(base))
+    stand_ins = tuple(
         File(os.path.join(base, path), text=_template(name), about=STAND_IN, wanted=wanted)
-        for path, name in ((LOCK, LOCK), (os.path.join(MODULES, "README.md"), "node_modules.md"))
+        for path, name in ((LOCK, LOCK), (os.path.join(MODULES, NOTE), "node_modules.md"))
     )
+    path = os.path.join(base, IGNORED)
+    unseen = File(path, text=_template("gitignore"), about=UNSEEN, wanted=wanted and not os.path.lexists(path))
+    return (unseen, *stand_ins) if in_project else stand_ins
+
+
+def _is_ignored(base: str) -> bool:
+    """Whether git does not see our files: it is told so, or nobody has told it anything."""
+    path = os.path.join(base, IGNORED)
+    return not os.path.lexists(path) or all(_holds(path, name) for name in (LOCK, MODULES))
 
 
 def _is_alone(base: str) -> bool:
@@ -58,7 +74,11 @@ def _is_alone(base: str) -> bool:
         return False
     if os.path.lexists(os.path.join(base, LOCK)):
         return _holds(os.path.join(base, LOCK), OURS)
-    return not any(os.path.lexists(os.path.join(base, name)) for name in (MODULES, "package.json", "bun.lock"))
+    modules = os.path.join(base, MODULES)
+    fetched = os.path.lexists(modules) and not (
+        _names(modules) == [NOTE] and _holds(os.path.join(modules, NOTE), SIGNED)
+    )
+    return not fetched and not any(os.path.lexists(os.path.join(base, name)) for name in ("package.json", "bun.lock"))
 
 
 def _names(folder: str) -> list[str]:
@@ -85,7 +105,7 @@ def _holds(path: str, words: str) -> bool:
 
 def _plugin(where: Where) -> str:
     command = json.dumps(lines_command(NAME, where.target))
-    return _template("swarmlore.js").replace('["{{COMMAND}}"]', command)
+    return sealed(_template("swarmlore.js").replace('["{{COMMAND}}"]', command))
 
 
 def _about(where: Where) -> str:
@@ -101,7 +121,7 @@ def _template(name: str) -> str:
 
 
 def to_do(where: Where) -> tuple[str, ...]:
-    return ("Sessions of OpenCode that are running now have to be started again.",)
+    return (RESTART,)
 
 
 CLIENT = Client(NAME, "OpenCode", folder, files, to_do)

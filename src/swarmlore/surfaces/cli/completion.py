@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from swarmlore.surfaces.cli.commands import COMMANDS
+from swarmlore.surfaces.cli.commands import COMMANDS, module_of
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.parsing import WITH_VALUE, parser_of
 
@@ -122,19 +122,27 @@ def bash() -> str:
         f'    "{command} {flag}") COMPREPLY=($(compgen -W "{" ".join(choices)}" -- "$current")); return ;;'
         for command, flag, choices in _choices()
     ]
-    options = [
-        f'    {command}) [[ $current == -* ]] && COMPREPLY=($(compgen -W "{" ".join(flags)}" -- "$current")) ;;'
-        for command, flags in _flags()
-    ]
+    options = [_bash_options(command, flags) for command, flags in _flags()]
     return _BASH.format(
         commands=" ".join(COMMANDS), values="\n".join(values), options="\n".join(options), **_common("|")
     )
+
+
+def _bash_options(command: str, flags: list[str]) -> str:
+    answer = 'COMPREPLY=($(compgen -W "{}" -- "$current"))'
+    words = f" || {answer.format(' '.join(_words(command)))}" if _words(command) else ""
+    return f"    {command}) [[ $current == -* ]] && {answer.format(' '.join(flags))}{words} ;;"
 
 
 def zsh() -> str:
     commands = [f"        {_quoted(f'{name}:{summary}')}" for name, summary in COMMANDS.items()]
     values = [
         f'    ("{command} {flag}") compadd -- {" ".join(choices)}; return ;;' for command, flag, choices in _choices()
+    ]
+    values += [
+        f'    ("{command} "*) [[ $PREFIX == -* ]] || {{ compadd -- {" ".join(words)}; return }} ;;'
+        for command in COMMANDS
+        if (words := _words(command))
     ]
     options = [f"    ({command}) compadd -- {' '.join(flags)} ;;" for command, flags in _flags()]
     return _ZSH.format(
@@ -157,6 +165,8 @@ def fish() -> str:
             takes = f" -x -a '{' '.join(action.choices)}'" if action.choices else " -r" if action.nargs != 0 else ""
             names = "".join(f" -l {flag[2:]}" for flag in action.option_strings if flag.startswith("--"))
             lines.append(seen + (names or " -f") + takes)
+        if words := _words(command):
+            lines.append(f"{seen} -f -a '{' '.join(words)}'")
     return _FISH.format(**_common(" ")) + "\n".join(lines) + "\n"
 
 
@@ -173,6 +183,11 @@ def _flags() -> Iterator[tuple[str, list[str]]]:
     """Each command with its long options."""
     for command in COMMANDS:
         yield command, [flag for action in _actions(command) for flag in action.option_strings if flag[:2] == "--"]
+
+
+def _words(command: str) -> tuple[str, ...]:
+    """What the words of a command may be, where it takes several of a list."""
+    return tuple(getattr(module_of(command), "offered", tuple)())
 
 
 def _choices() -> Iterator[tuple[str, str, list[str]]]:

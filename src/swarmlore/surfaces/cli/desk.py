@@ -25,6 +25,10 @@ TAKE_IN_S = 20.0  # for what hooks left behind: a hundred sessions, not a year o
 HOW_TO_LIST = "swarmlore --help lists the commands"
 
 
+class Declined(Exception):
+    """A person was asked, and does not want it: no error, and nothing was changed."""
+
+
 class Desk:
     """One command line: its arguments, its streams, and the memory it works on."""
 
@@ -53,7 +57,10 @@ class Desk:
             self.args = parse(name, rest, _page(sys.stdout).width)
         except SystemExit as stop:  # argparse printed the help
             return int(stop.code or 0)
-        return int(module_of(name).run(self))
+        try:
+            return int(module_of(name).run(self))
+        except Declined:
+            return self.show(lambda: {"changed": False}, lambda _: "Nothing was changed.")
 
     def _without_command(self, words: Sequence[str]) -> int:
         import swarmlore
@@ -135,7 +142,7 @@ class Desk:
     # Questions
 
     def confirm(self, question: str) -> None:
-        """Go on only after a yes: from the flag, else from a person."""
+        """Go on only after a yes: from the flag, else from a person. A no ends the command, without being an error."""
         if self.args.yes:
             return
         if not self.can_ask:
@@ -147,8 +154,10 @@ class Desk:
         except KeyboardInterrupt:
             _write(sys.stderr, "\n")  # the next prompt stands on a line of its own
             raise
+        if not said.endswith("\n"):  # Ctrl-D
+            _write(sys.stderr, "\n")
         if said.strip().lower() not in YES:
-            raise InvalidInput("nothing was changed", "answer y, or add --yes")
+            raise Declined
 
     @property
     def can_ask(self) -> bool:

@@ -33,12 +33,14 @@ def _clients(lore: Lore) -> Iterator[Check]:
     """Whether the hooks that were installed can reach us."""
     from swarmlore.surfaces.cli.status import clients_of
 
+    left: dict[str, list[str]] = {}  # what is to be done, and for which clients
     for found in clients_of(lore):
         if found.installed and found.to_do:
-            said = found.to_do[0]
-            whose = "" if found.title in said else f"{found.title}: "
-            yield Check("client", "warn", whose + said, "swarmlore status tells more")
+            left.setdefault(found.to_do[0], []).append(found.title)
         elif found.installed:
             yield Check("client", "ok", f"{found.title}: installed")
         elif found.found:
             yield Check("client", "ok", f"{found.title}: not installed; swarmlore install {found.client} does that")
+    for said, titles in left.items():
+        whose = "" if titles[0] in said else f"{', '.join(titles)}: "
+        yield Check("client", "warn", whose + said, "swarmlore status tells more")

@@ -6,9 +6,10 @@ import argparse
 import os
 import sys
 import time
+from contextlib import suppress
 
 from swarmlore.errors import InvalidInput, NotFound
-from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.surfaces import render_clients
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.text.choices import choices_hint
@@ -29,10 +30,15 @@ PROJECT: dict[str, Any] = {
 }
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def offered() -> tuple[str, ...]:
+    """The words that a shell completes."""
     from swarmlore.installing.clients import NAMES
 
-    which = f"{', '.join(NAMES)}; else those that are found here"
+    return NAMES
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    which = f"{', '.join(offered())}; else those that are found here"
     parser.add_argument("clients", nargs="*", metavar="CLIENT", help=which)
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
     parser.add_argument("--yes", action="store_true", help="go on without asking")
@@ -41,8 +47,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(desk: Desk) -> int:
     import swarmlore
     from swarmlore.installing import ledger
-    from swarmlore.installing.clients import clients_here
+    from swarmlore.installing.clients import NAMES, clients_here
     from swarmlore.installing.planning import plan_install
+    from swarmlore.installing.standing import two_memories
     from swarmlore.installing.where import find_program
 
     clients = chosen(desk)
@@ -50,41 +57,66 @@ def run(desk: Desk) -> int:
     if not clients:
         clients = clients_here(os.environ)
         if not clients:
-            raise NotFound("no client was found on this machine", "name it: swarmlore install claude, or codex")
+            others = ", ".join(NAMES[1:])
+            raise NotFound("no client was found on this machine", f"name it: swarmlore install {NAMES[0]}, or {others}")
         desk.note("found here: " + ", ".join(client.title for client in clients))
     kept = ledger.read(home_of(desk))
     plan = plan_install(where, clients, kept, swarmlore.__version__, round(time.time(), 3))
-    return carry_out(desk, plan, kept, "Write this?", [text for client in clients for text in client.to_do(where)])
+    twice = [text for client in clients for text in two_memories(client, where)]
+    plan = replace(plan, notes=(*plan.notes, *twice))
+    left = [text for client in clients if client.name in plan.clients for text in client.to_do(where)]
+    return carry_out(desk, plan, kept, "Write this?", list(dict.fromkeys(left)))
 
 
 def carry_out(desk: Desk, plan: Plan, kept: Sequence[Any], question: str, to_do: Sequence[str]) -> int:
     """Show what would change, ask, and do it."""
-    from swarmlore.installing.applying import apply
-    from swarmlore.parts import make_home
-
     doing = bool(plan.changes) and not desk.args.dry_run
     if not desk.json:
         desk.show(dict, lambda page: render_clients.planned(plan, page, every_line=desk.args.dry_run), whole=True)
+        for text in render_clients.left_out(plan):
+            desk.note(f"left out: {text}")
     if doing:
         if not desk.args.yes:
             desk.note("--dry-run shows every line")
         desk.confirm(question)
-        make_home(home_of(desk))
-        apply(plan, home_of(desk), kept)
-    return desk.show(
+    if doing or (plan.kept != tuple(kept) and not desk.args.dry_run):  # else what the list says is no longer true
+        _apply(plan, home_of(desk), kept)
+    desk.show(
         lambda: render_clients.document(plan, to_do, done=doing),
         lambda page: render_clients.carried_out(plan, to_do, page, done=doing),
     )
+    return max((error.exit_code for _, error in plan.refused), default=0)
+
+
+def _apply(plan: Plan, home: str, kept: Sequence[Any]) -> None:
+    from swarmlore.installing.applying import apply
+    from swarmlore.parts import make_home
+
+    was_there = os.path.lexists(home)
+    make_home(home)
+    try:
+        apply(plan, home, kept)
+    finally:
+        if plan.takes_out and not was_there:  # its lock was needed, and nothing is kept in it
+            with suppress(OSError):
+                os.rmdir(home)
 
 
 def chosen(desk: Desk) -> tuple[Client, ...]:
     """The clients that were named; `--project claude` names one too, because a project is hardly called so."""
-    from swarmlore.installing.clients import NAMES, client_called
+    from swarmlore.installing.clients import NAMES
 
     names = list(desk.args.clients)
     if desk.args.project in NAMES:
         names.append(desk.args.project)
         desk.args.project = ""
+    return named(names)
+
+
+def named(names: Sequence[str]) -> tuple[Client, ...]:
+    """The clients of these names, in our order."""
+    from swarmlore.installing.clients import NAMES, client_called
+
     for name in names:
         if name not in NAMES:
             raise InvalidInput(f"unknown client: {name}", choices_hint(name, NAMES))

@@ -22,12 +22,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk) -> int:
-    from swarmlore.config import home_dir
+    from swarmlore.hooks.person import usual_home
     from swarmlore.hooks.places import socket_path
     from swarmlore.surfaces.mcp.proxy import Proxy
     from swarmlore.surfaces.mcp.session import Context, hello, passed_on
 
-    home = os.path.abspath(desk.home) if desk.home else home_dir(os.environ)
+    home = os.path.abspath(desk.home) if desk.home else usual_home(desk.args.client, os.environ)
     context = Context(desk.folder, desk.args.client, passed_on(os.environ))
     handover, place = _turn(Proxy(socket_path(home), hello(context)), home)
     if handover is None:

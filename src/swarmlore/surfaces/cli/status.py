@@ -9,22 +9,28 @@ from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render_clients
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.documents import plain
+from swarmlore.surfaces.cli.install import named
+from swarmlore.surfaces.cli.install import offered as offered
 
 if TYPE_CHECKING:
     from swarmlore.installing.standing import Standing
     from swarmlore.lore import Lore
 
-EXAMPLES = ("swarmlore status", "swarmlore status --json")
+EXAMPLES = ("swarmlore status", "swarmlore status claude --json")
 LOOKED_AT = 1000  # sessions and receipts
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Nothing of its own."""
+    which = f"{', '.join(offered())}; else all of them"
+    parser.add_argument("clients", nargs="*", metavar="CLIENT", help=which)
 
 
 def run(desk: Desk) -> int:
+    from swarmlore.installing.clients import every_client
+
+    names = [client.name for client in named(desk.args.clients) or every_client()]
     with desk.open() as lore:
-        home, found = lore.home, clients_of(lore)
+        home, found = lore.home, [one for one in clients_of(lore) if one.client in names]
     return desk.show(
         lambda: {"home": home, "clients": plain(found)}, lambda page: render_clients.status(home, found, page)
     )

@@ -7,14 +7,13 @@ import argparse
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.install import PROJECT as PROJECT
 from swarmlore.surfaces.cli.install import carry_out, chosen, home_of, place
+from swarmlore.surfaces.cli.install import offered as offered
 
 EXAMPLES = ("swarmlore uninstall", "swarmlore uninstall codex --dry-run", "swarmlore uninstall --project")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    from swarmlore.installing.clients import NAMES
-
-    which = f"{', '.join(NAMES)}; else all that are installed"
+    which = f"{', '.join(offered())}; else all that are installed"
     parser.add_argument("clients", nargs="*", metavar="CLIENT", help=which)
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
     parser.add_argument("--yes", action="store_true", help="go on without asking")
