@@ -28,7 +28,10 @@ import extraction
 import labelled
 
 DAY = 86_400.0
-OTHERS = ("fresh", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh")
+OTHERS = (
+    "fresh", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
+    "thirteenth", "fourteenth", "fifteenth", "sixteenth", "judge", "judge2",
+)  # fmt: skip
 PNPM = "No, use pnpm here, never npm: the lockfile is pnpm's"
 CAUSE = "The root cause was that the worker reads its configuration before the secrets are mounted."
 LESSON = f"{OAUTH['summary']}: {OAUTH['evaluation']}"

@@ -22,7 +22,8 @@ from swarmlore.rules.catching import (
     lessons_in,
     lessons_told,
 )
-from swarmlore.rules.findings import is_trouble, telling
+from swarmlore.rules.explanations import is_trouble
+from swarmlore.rules.findings import telling
 from swarmlore.rules.summaries import is_unattended, summary_of, task_result, usable_summary
 
 OAUTH = {

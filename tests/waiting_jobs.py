@@ -16,14 +16,14 @@ def do_jobs(lore: Lore, kinds: tuple[str, ...] = LEARNING) -> list[Job]:
     while job := _claim(lore, terms):
         HANDLERS[job.kind](lore.acting_as(job.caller, job.folder), job)
         with lore.acting():
-            assert lore.store.finish(job, lore.now())
+            assert lore.store.finish(job, lore.store.engine.now)
         done.append(job)
     return done
 
 
 def _claim(lore: Lore, terms: Terms) -> Job | None:
     with lore.acting():
-        return lore.store.claim(terms, lore.now())
+        return lore.store.claim(terms, lore.store.engine.now)
 
 
 def waiting(lore: Lore) -> dict[str, int]:

@@ -13,7 +13,7 @@ from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.rules.confidence import extraction_confidence
 from swarmlore.rules.correction_words import compiled
 from swarmlore.rules.corrections import find_corrections
-from swarmlore.rules.findings import telling
+from swarmlore.rules.findings import telling, tells
 from swarmlore.rules.found import MAX_CHARS, MIN_CHARS, Found
 from swarmlore.rules.session_lessons import MOST_LESSONS, distinct, entities_of, kind_of, lessons_of
 from swarmlore.rules.vague import is_vague
@@ -258,7 +258,7 @@ def _telling_places(turns: Sequence[Any]) -> list[int]:
             ranks[place] = 0 if find_corrections(turn.text, answer) else 3
         elif turn.role == "assistant":
             answer = turn.text
-            ranks[place] = 1 if telling(turn.text, overcame=True) else 4
+            ranks[place] = 1 if tells(turn.text) else 4
         elif turn.failed:
             for near in _belonging(turns, place):
                 ranks[near] = min(ranks.get(near, 9), 2)

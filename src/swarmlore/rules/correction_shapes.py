@@ -34,6 +34,14 @@ _STATE = (
     r"|ready|in|on"
 )
 
+# Words that say how or where something is, by their endings, and the verbs that only look like them.
+_NO_VERB = (
+    r"(?!(?:disable|table|want|prevent|grant|print|point|count|hint|lint|mount|comment|document|implement|invent"
+    r"|represent)\b)(?:\w+(?:ible|[^n]able|[^enfsbi]ed|ful|ous|[^a]nt)|on|off|in|at|top|bottom|left|right|open|closed"
+    r"|shown|dark|light)"
+)
+_NO_OBJECT = r"(?=$|,| (?:in|on|at|to|for|when|while|and|from)\b)"
+
 # Strong enough to stand in any clause of a sentence.
 _RULES = (
     rf"(?!(?:always|never) \w*[^s\W]s\b){_ALWAYS} (?!again|ever\b|the\b|had\b|been\b|{_GLAD}\b|{_SEEN}\b)[\w`]{{2,}}",
@@ -81,8 +89,9 @@ _CONVENTIONS = (
     r"(?:so )?(?:please )?(?:use|call|import|take|go|don't)\b",
     rf"(?:run|use|update|regenerate|rebuild|bump) [^,;]{{2,60}} (?:after|before|with|on) (?:every|each|any) {_EACH}\b",
     r"(?:write|name|format|phrase) (?:all |your |our )?(?:commit messages|commits|branches|tests|comments|docstrings"
-    r"|variables|migrations|pr titles|prs|changelog entries) (?:in|as|like|with|without|using)\b",
+    r"|variables|migrations|pr titles|prs|changelog entries) (?:in|as(?! well)|like|with|without|using)\b",
     rf"no [\w -]{{2,40}} in (?:this|our) {_HERE}\b",
+    r"(?:use|write|put|prefer) [^,;]{2,60} (?:in|for) (?:all|every|each)(?: of)? our \w",
     r"all (?:of )?our [\w -]{2,30} (?:are|use|log|go|live|run|have|need|return|write|send|store|speak|expose|follow)\b",
     r"[\w`./* -]{2,50} must not be \w+(?:ed|en|un|t|n)\b",
     r"(?:you|one|we) (?:must|may|should) not \w",
@@ -122,12 +131,13 @@ _DECISIONS = (
     r"(?!\w+ (?:that|this|it) (?:in|on|at|with|last|yesterday|already|together)\b)(?:decided|chose"
     r"|agreed|settled|opted|standardi[sz]ed|switched|migrated|moved (?:away |over )?(?:from|to)|stopped using"
     r"|got rid of|(?:go|went) with|are going with)\b",
-    r"(?:we're|we are) (?:going with|sticking with|standardi[sz]ing on|moving to|on)\b",
+    r"(?:we're|we are) (?:going with|sticking with|standardi[sz]ing on|moving to)\b",
     r"(?:we're|we are|we've|we have) (?:now )?(?:replac(?:ing|ed) \w[^,;]{1,40} (?:with|by)"
     r"|(?:switch|migrat)(?:ing|ed) (?:from [^,;]{2,40} )?to|(?:dropping|dropped|retiring|retired|deprecating)) \w",
     r"(?:legal|security|product|finance|management|marketing|ops|compliance|the \w+ team|the (?:client|customer))"
     r"(?: has| have)? (?:decided|agreed|settled|insists?|insisted)\b",
     r"let's (?:stick (?:with|to)|standardi[sz]e on)\b",
+    r"(?:let's|we'll|we will|i'd) go (?:with|for) [^;?]{3,120}\b(?:for|in) (?:all|every\w*|any\w*|new|our)\b",
 )
 _PREFERENCES = (
     r"i (?:always|never) (?:want|like|expect|need) \w",
@@ -175,7 +185,7 @@ _PLACED = (
     r"|\bmust\b|\bhave to\b|\bonly\b|\bwe use\b|\bdeprecated\b"
 )
 _CODE = r"`|\d|\w[_/.@:=*]\w|\w/|(?<!\w)[./~-]+\w|[a-z][A-Z]|(?<![\w.])[A-Z]{2,}"
-_USE = (
+USE = (
     r"(?:use|benutze?|verwende?|nutze?|utilise|usa|run|call|take|import) (?!\d|(?:the|that|this|these|those|it|a|an"
     r"|another|our|your|both|them)\b)\S"
 )
@@ -184,6 +194,11 @@ _MUST = r"(?:for [\w./ -]{2,40},? )?(?:you|one) (?:must|have to|need to|has to|s
 
 def is_rule(body: str) -> bool:
     return _starts(_RULES, body)
+
+
+def is_property(body: str) -> bool:
+    """Whether "always" or "never" stands before a property or a place, not before what is done: "always visible"."""
+    return compiled(rf"(?:always|never) {_NO_VERB}\b{_NO_OBJECT}[^;]{{0,40}}$").match(body) is not None
 
 
 def is_convention(body: str) -> bool:
@@ -200,6 +215,16 @@ def is_habit(body: str) -> bool:
 
 def is_decision(body: str) -> bool:
     return _starts(_DECISIONS, body)
+
+
+def is_stack(body: str) -> bool:
+    """Whether it says what the project is built on: "we are on MySQL 8"."""
+    return (
+        compiled(r"(?:we're|we are) (?:still |all |stuck )?on (?!it\b|the\b|a\b|branch\b|vacation\b)[\w.-]+").match(
+            body
+        )
+        is not None
+    )
 
 
 def is_preference(body: str) -> bool:
@@ -258,7 +283,7 @@ def is_need(body: str) -> bool:
 
 def is_use(body: str) -> bool:
     """Whether it says to use something that has a name of its own."""
-    return compiled(_USE).match(body) is not None
+    return compiled(USE).match(body) is not None
 
 
 def is_general(body: str) -> bool:
@@ -266,6 +291,11 @@ def is_general(body: str) -> bool:
     if compiled(_GENERAL).match(body) is None:
         return False
     return compiled(r"\b(?:please|again|fix|wrong|weird|ugly|missing|broken|slow|too)\b").search(body) is None
+
+
+def binds(body: str) -> bool:
+    """Whether it says what must be, not only what is."""
+    return compiled(r"\b(?:must|mustn't|has to|have to|never|always|needs? to)\b").search(body) is not None
 
 
 def is_known_fact(body: str) -> bool:
@@ -307,7 +337,7 @@ def is_placed_order(body: str) -> bool:
 
 def is_named_tool(body: str) -> bool:
     """Whether it says to use, or not to use, one thing by its name."""
-    return compiled(rf"(?:not to |to not |to |don't |do not |never |always )?{_USE}").match(body) is not None
+    return compiled(rf"(?:not to |to not |to |don't |do not |never |always )?{USE}").match(body) is not None
 
 
 def is_placed(body: str) -> bool:
@@ -317,6 +347,11 @@ def is_placed(body: str) -> bool:
 
 def lasts(body: str) -> bool:
     return any(compiled(pattern).search(body) for pattern in (_LASTING, _REASON, _INSTEAD))
+
+
+def without_reason(body: str) -> str:
+    """What is stated, up to the reason for it."""
+    return compiled(r"\b(?:because|due to|since|, as)\b").split(body, maxsplit=1)[0]
 
 
 def has_reason(body: str) -> bool:

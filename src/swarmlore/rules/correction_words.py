@@ -17,10 +17,12 @@ _IDLE = (
     r"(?:hey|hi|hello|ok(?:ay)?|so|well|great|nice|good(?: job| work)?|perfect|cool|thanks?(?: you)?|thx|look|listen"
     r"|please|pls"
     r"|bitte|s'il te pla[iî]t|por favor|but|and|also|then|hm+|uh|um|oh|ah|sorry|btw|by the way|just|one (?:more )?thing"
-    r"|(?:claude|codex|copilot|gemini|opencode|cursor|@[\w-]{2,30}|dude|man|mate|buddy|guys|everyone)|aber|und|mais"
+    r"|(?:claude|codex|copilot|gemini|opencode|cursor|@[\w-]{2,30}|dude|man|mate|buddy|guys|everyone(?=\s?,))|aber"
+    r"|und|mais"
     r"|et|pero|y"
-    r"|looks good|lgtm|yes|yeah|yep|wait|again|important|reminder|careful|caution|beware|hold on|(?:for )?next time"
-    r"|attention|achtung)"
+    r"|(?:hang|hold) on|whoa|woah|argh+|ugh|ouch|oops|(?:right|fine|sure|agreed|understood)(?=\s?[,.:!–—-])"
+    r"|looks good|lgtm|yes|yeah|yep|wait|again|important|reminder|(?:for )?next time"
+    r"|achtung)"
 )
 # The agent did or said something wrong. A "no" before a noun forbids it, and must stay: "no default exports".
 _SPOKEN_NO = (
@@ -30,7 +32,9 @@ _SPOKEN_NO = (
     r"|usamos|run|not|all|every)\b"
 )
 _WRONG = (
-    rf"(?:(?:no|non|stop|nein)(?={_SPOKEN_NO})|nope|nah|wrong [a-z]{{3,15}}(?=\s?[-:,.–—])|wrong|incorrect|falsch"
+    rf"(?:(?:(?:oh|god|hell|please|no|heavens|ah|oh god),? )?(?:no|non|stop|nein)(?={_SPOKEN_NO})|nope|nah"
+    r"|(?:absolutely|certainly|definitely|please|god|of course) not(?=\s*[.,!:;–—-])"
+    rf"|wrong [a-z]{{3,15}}(?=\s?[-:,.–—])|wrong|incorrect|falsch"
     rf"|not (?:quite|correct|right|true|like"
     rf" that)|nicht so"
     r"|(?:that|this|it|das|you)(?:'s| is|'re| are| was| ist) (?:just |still |plain |simply |also )?"
@@ -74,7 +78,11 @@ _REMEMBER = (
 )
 # Something to know.
 _NOTE = (
-    r"(?:note(?: that|(?=:))|be aware(?: that)?|fyi|for the record|for your information|you should know(?: that)?"
+    r"(?:(?:(?:one|another|a|an|just|small|quick|last|final|side|general|important|only|more|further) ){0,3}(?:remark"
+    r"|notes?|point|comment|caveat|hint|warning|heads[- ]?up|background|context|detail|correction|thing|explanation)"
+    r"(?: (?:[a-z]+ ){0,3}[a-z]+)?(?=:)"
+    r"|(?:be )?careful|caution|beware|attention|watch out"
+    r"|note(?: that|(?=:))|be aware(?: that)?|fyi|for the record|for your information|you should know(?: that)?"
     r"|just so you know)"
 )
 _ACTUALLY = r"(?:actually|in fact|eigentlich|en fait|en realidad)"
@@ -109,7 +117,9 @@ ONE_OFF = (
     r"|file|function|case|answer|reply"
     r"|commit|branch|change|line|message|class|method|task|one|issue|ticket|session|step|page|screen|section|part"
     r"|release|sprint|script|example)\b"
-    r"|as (?:before|it is|is|they are)|same\b|(?:the|that) other|the (?:first|second|third|last|latter|former|next"
+    r"|as (?:before|it is(?!n't)|is(?!n't)|they are(?!n't))"
+    r"|same\b|(?:the|that) other(?!s)|the (?:first|second|third|last"
+    r"|latter|former|next"
     r"|previous"
     r"|left|right|blue|red|green|one|way|old|new|wrong) (?:one|ones|file|version|approach|option|idea|way|thing|case"
     r"|part|half|button|sidebar|page)?"
@@ -117,6 +127,7 @@ ONE_OFF = (
     r"|option [a-d]\b|on branch\b"
     r"|different (?:approach|way|one)|something else|your (?:suggestion|version|idea|proposal)|just (?:explain|plan"
     r"|fix|give|show|tell|answer)"
+    r"|take your time|while you're at it|by (?:then|tonight|next week|end of (?:day|week)|\w{3,6}day)\b"
     r"|line \d+|now\s*$|(?:screenshot|code|text|diff|example|file|list|spec) (?:above|below)|above\s*$|below\s*$"
     r"|noch nicht|jetzt nicht|pour l'instant|por ahora)"
 )
@@ -132,6 +143,11 @@ SYMPTOM = (
     r"|complains?|never (?:loads?|finish(?:es)?|works?|got|worked|had|used|said|saw|ends?|starts?|returns?|appears?)"
     r"|always (?:fails?|get|gets|had|been|complain|crash(?:es)?|slow|hangs?|returned)|(?:you|we)'ve always|toujours"
     r" lent|immer belegt)\b"
+)
+# What goes on for long: "they still use it".
+LASTING_VERB = (
+    r"(?:uses?|runs?|talks?|needs?|depends?|reads?|calls?|rel(?:y|ies)|supports?|speaks?|expects?|sends?|ha(?:s|ve)"
+    r"|requires?|ships?|imports?|links?)"
 )
 # The same, where the sentence has not the shape of a rule: "never merge with failing tests" has.
 FAILING = (

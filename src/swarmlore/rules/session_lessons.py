@@ -11,13 +11,24 @@ from collections.abc import Iterable, Sequence
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.rules.correction_words import compiled
 from swarmlore.rules.corrections import find_corrections, is_rejection
-from swarmlore.rules.findings import Told, is_of_compiling, is_trouble, telling, weight
-from swarmlore.rules.fixes import Attempt, error_excerpt, find_fix
+from swarmlore.rules.explanations import (
+    ENOUGH,
+    ENOUGH_ACTED,
+    ENOUGH_UNPROVEN,
+    denies,
+    goes_on_about,
+    is_of_compiling,
+    is_report,
+    is_tentative,
+    is_trouble,
+)
+from swarmlore.rules.findings import Told, telling, weight
+from swarmlore.rules.fixes import WRITING, Attempt, error_excerpt, find_fix
 from swarmlore.rules.found import CONFIDENCES, Found
 from swarmlore.rules.meaning import differences
 from swarmlore.text.calls import Call, call_like, read_call
 from swarmlore.text.entities import entities_from_path, entities_from_text
-from swarmlore.text.similarity import jaccard_bigram, normalize
+from swarmlore.text.similarity import content_words, jaccard_bigram, normalize
 
 if TYPE_CHECKING:
     from typing import Any
@@ -27,6 +38,8 @@ MOST_ENTITIES = 5
 SITUATION_CHARS = 400
 _NEAR = 8  # tool uses between a failure and the success that ends it
 _SAME = 0.6
+_NEVER = 1_000  # points
+_STEM, _SHARED = 5, 2  # letters of a word, words
 _FROM_USER, _FROM_FIX, _FROM_AGENT = 3, 2, 1  # what is heard first where there is too much
 
 _CONFIG = (
@@ -53,8 +66,9 @@ def lessons_of(turns: Iterable[Any]) -> tuple[Found, ...]:
     said = [turn for turn in turns if not _is_foreign(turn)]
     entities = _entities(said)
     fixes = _fixes(said)
-    findings = _findings(said, fixes)
-    weighed = [(_FROM_USER, found) for found in _corrections(said)]
+    corrections = _corrections(said)
+    findings = _findings(said, fixes, {place for place, _ in corrections})
+    weighed = [(_FROM_USER, found) for _, found in corrections]
     weighed += [(_FROM_FIX, found) for found in _unexplained(fixes, findings)]
     weighed += [(_FROM_AGENT, found) for found in findings]
     weighed.sort(key=lambda item: (-item[0], -CONFIDENCES.index(item[1].confidence)))
@@ -77,16 +91,16 @@ def _is_foreign(turn: Any) -> bool:
     return bool(getattr(turn, "meta", "") or getattr(turn, "sidechain", False))
 
 
-def _corrections(turns: Sequence[Any]) -> list[Found]:
-    """What the user put right; the situation is what had been asked before."""
-    found: list[Found] = []
+def _corrections(turns: Sequence[Any]) -> list[tuple[int, Found]]:
+    """What the user put right, each with its place; the situation is what had been asked before."""
+    found: list[tuple[int, Found]] = []
     asked = answer = ""
-    for turn in turns:
+    for place, turn in enumerate(turns):
         if turn.role == "assistant" and turn.text:
             answer = turn.text
         elif turn.role == "user" and turn.text:
             under = (asked or turn.text)[:SITUATION_CHARS]
-            found += [replace(item, situation=under) for item in find_corrections(turn.text, answer)]
+            found += [(place, replace(item, situation=under)) for item in find_corrections(turn.text, answer)]
             asked = turn.text
     return found
 
@@ -116,34 +130,47 @@ def _attempt(turn: Any) -> Attempt:
     return Attempt(turn.tool, turn.command, tuple(turn.files), error, "" if error else turn.output)
 
 
-def _findings(turns: Sequence[Any], fixes: Sequence[_Fix]) -> list[Found]:
+def _findings(turns: Sequence[Any], fixes: Sequence[_Fix], taught: set[int]) -> list[Found]:
     """Sentences in which the agent says what was wrong, what helped, what was decided, what is missing."""
     found: list[Found] = []
     stretch = _Stretch("")
-    for turn in turns:
+    for place, turn in enumerate(turns):
         if turn.role == "user" and turn.text:
-            found += stretch.findings(rejected=is_rejection(turn.text))
-            stretch = _Stretch(turn.text)
+            found += stretch.findings(turn.text)
+            stretch = _Stretch(turn.text) if place in taught else stretch.follow(turn.text)
         stretch.see(turn, fixes)
-    return [*found, *stretch.findings(rejected=False)]
+    return [*found, *stretch.findings("")]
 
 
 class _Stretch:
     """What happened since the user spoke: what an agent says then is about that, and the user's next words judge it.
 
     An explanation waits until the failure that it explains is overcome; where it fails once more, it explained nothing.
+    Without a failure it answers a report of trouble; where nothing but its form tells that a prompt is one, an edit
+    and a command that works afterwards are the proof.
     """
 
-    def __init__(self, asked: str) -> None:
+    def __init__(self, asked: str, trouble: bool = False) -> None:
         self.asked = asked
+        self.trouble = trouble or is_trouble(asked)
+        self.reported = self.trouble or is_report(asked)
+        self.said = ""
         self.error = ""
-        self.overcame = False
+        self.overcame = self.edited = self.proved = False
+        self.acted_on = 0  # how many of the explanations were there before something was changed
         self.broke: Call | None = None
         self.files: list[str] = []
         self.fixes: list[Found] = []
-        self.sure: list[Found] = []
+        self.sure: list[tuple[Told, Found]] = []
         self.explained: list[tuple[Told, Found]] = []
+        self.tentative: list[tuple[Told, Found]] = []
         self.proven: list[Found] = []
+
+    def follow(self, prompt: str) -> _Stretch:
+        """The stretch that a prompt opens: of the same trouble, unless it thanks or asks for something else."""
+        if self.reported and goes_on_about(prompt) and not is_trouble(prompt):
+            return _Stretch(self.asked, self.trouble)
+        return _Stretch(prompt)
 
     def see(self, turn: Any, fixes: Sequence[_Fix]) -> None:
         self.files += turn.files
@@ -151,40 +178,73 @@ class _Stretch:
             self._hear(turn.text)
         elif turn.failed:
             self._fail(turn, [fix.found for fix in fixes if fix.turn is turn])
-        elif turn.failed is False and turn.command and self.error:
-            self.overcame |= bool(self.fixes) or self.broke is None or _tries_again(turn.command, self.broke)
+        elif turn.failed is False and turn.command:
+            self._work(turn.command)
+        if turn.tool == WRITING and (self.explained or self.tentative):
+            self.edited, self.acted_on = True, len(self.explained)
+
+    def _work(self, command: str) -> None:
+        self.proved |= self.edited
+        if self.error:
+            self.overcame |= bool(self.fixes) or self.broke is None or _tries_again(command, self.broke)
 
     def _fail(self, turn: Any, fixes: Sequence[Found]) -> None:
         if self.error:
             self._settle()
         self.error, self.overcame = error_excerpt(turn.error or turn.output), False
+        self.edited, self.proved, self.acted_on = False, False, 0
         self.fixes += fixes
         self.broke = read_call(turn.command) if turn.command else None
 
     def _hear(self, text: str) -> None:
+        self.said = text
         under = (self.error, "error") if self.error else (self.asked[:SITUATION_CHARS], "prompt")
-        trouble = is_trouble(self.asked)
-        for told in telling(text, trouble or (bool(self.error) and not is_of_compiling(self.error))):
+        kept = self.tentative if is_tentative(text) else self.explained
+        for told in telling(text, self.reported or (bool(self.error) and not is_of_compiling(self.error))):
             found = _finding(told, self.files, bool(self.error), under)
             if told.way != "explained":
-                self.sure.append(found)
+                self.sure.append((told, found))
             elif self._is_news(told.text):
-                self.explained.append((told, found))
+                kept.append((told, found))
 
     def _settle(self) -> None:
-        """Of several explanations the one that holds most generally, of equal ones the last, if it was proven."""
-        if self.explained and (self.overcame or not self.error):
-            self.proven.append(sorted(self.explained, key=lambda item: weight(item[0]))[-1][1])
-        self.explained = []
+        """Of several explanations the one that explains most, of equal ones the last, if it was proven."""
+        explained = [item for place, item in enumerate(self.explained) if weight(item[0]) >= self._least(place)]
+        if explained:
+            self.proven.append(_best(explained))
+        elif self.tentative and (self.overcame or self.proved) and not self.sure:
+            self.proven.append(_best(self.tentative))
+        self.explained, self.tentative, self.acted_on = [], [], 0
 
-    def findings(self, rejected: bool) -> list[Found]:
-        """What was told; explanations that the user rejects were none."""
+    def _least(self, place: int) -> int:
+        """How many points an explanation needs: the fewer, the better it is proven."""
+        if self.overcame if self.error else self.proved:
+            return ENOUGH_ACTED if place < self.acted_on else ENOUGH
+        return ENOUGH_UNPROVEN if self.trouble and not self.error else _NEVER
+
+    def findings(self, answer: str) -> list[Found]:
+        """What was told; explanations that the user's answer rejects were none."""
         self._settle()
-        return [*self.sure, *(() if rejected else self.proven)]
+        denied = denies(answer)
+        sure = [found for told, found in self.sure if not (denied and told.way == "named")]
+        told = [found for found in self.proven if not any(_shares_words(found.text, other.text) for other in sure)]
+        if told and (denied or (is_rejection(answer) and not self.said.rstrip().endswith("?"))):
+            return sure
+        return [*sure, *told]
 
     def _is_news(self, text: str) -> bool:
         """Whether it says more than the fix that stands beside it: it does where it names what made the difference."""
         return not self.fixes or any(_explains(text, fix) for fix in self.fixes)
+
+
+def _shares_words(one: str, other: str) -> bool:
+    """Whether two findings of one stretch speak of the same things: then they tell the same."""
+    stems = [{word[:_STEM] for word in content_words(text)} for text in (one, other)]
+    return len(stems[0] & stems[1]) >= _SHARED
+
+
+def _best(explained: Sequence[tuple[Told, Found]]) -> Found:
+    return sorted(explained, key=lambda item: weight(item[0]))[-1][1]
 
 
 def _tries_again(command: str, broke: Call) -> bool:

@@ -104,9 +104,14 @@ def scan(text: str) -> tuple[Signal, ...]:
 def is_idle(sentence: str) -> bool:
     """Whether a sentence states nothing by which anybody stands: a question, a quotation, a thought, a manner."""
     low = sentence.lower().replace("’", "'")
-    if low.endswith("?") or QUOTED in sentence or compiled(_HYPOTHETICAL).search(low):
+    if low.endswith("?") or QUOTED in sentence or is_hypothetical(low):
         return True
     return compiled(_FALSE_ALARMS).search(low) is not None
+
+
+def is_hypothetical(low: str) -> bool:
+    """Whether a sentence in lower case thinks aloud."""
+    return compiled(_HYPOTHETICAL).search(low) is not None
 
 
 def _signal(sentence: str) -> Signal | None:

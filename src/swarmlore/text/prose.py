@@ -17,6 +17,8 @@ OWN_WORDS = 4_000  # a person types no more; beyond it a document was pasted, an
 END_WORDS = 1_000
 QUOTED = "“…”"  # what is left of a quotation
 _QUOTED_WORDS = 3  # shorter ones are names
+_EXAMPLE = r"(?:\be\.?g\.?|\bfor example|\bsuch as|\bz\.?b\.?|\bp\. ?ex\.|,? like)[,:]? ?$"
+_EXAMPLE_CHARS = 60
 
 
 @frozen
@@ -68,9 +70,7 @@ def split_sentences(line: str) -> list[str]:
     for mark in _compiled(r"`+|[.!?…]+(?=[\s)\"'*]|$)").finditer(line):
         if mark[0][0] == "`":
             code = not code
-        elif not (code and line.find("`", mark.end(), mark.end() + 200) > 0) and not _is_abbreviated(
-            line, mark.start()
-        ):
+        elif not (code and line.find("`", mark.end(), mark.end() + 200) > 0) and not _goes_on(line, mark):
             parts.append(line[start : mark.end()].strip())
             start = mark.end()
     parts.append(line[start:].strip())
@@ -84,6 +84,7 @@ _PASTED = (
     r"|\d{4}-\d\d-\d\d[T ]\d|\d\d:\d\d:\d\d|(?:[\w.]{0,80}(?:Error|Exception|Warning|Failure)|error(?:\[\w{1,9}\])?"
     r"|fatal"
     r"|warning|panic|npm ERR!|npm error)\s?[:!]|npm ERR!|(?:HINT|DETAIL|LINE \d+):|\w+(?:\.\w+)+: |Traceback \("
+    r"|[\w.-]{2,40}\[\d{1,9}\]: |[\w./-]{3,120}[(:]\d+[,:]\d+\)?: ?(?:error|warning)"
     r"|Caused by:|File \"|at [\w.$<>]{1,80}\s?\("
     r"|<[/\w!?])"
     r"|(?: {4,}|\t)(?!\s*(?:[-*•]|\d{1,2}[.)])\s)\S|.{0,300}[;{]\s*$"
@@ -139,7 +140,24 @@ def _own_ends(paragraphs: list[list[str]]) -> list[list[str]]:
 
 
 def _shorten_quotation(quotation: re.Match[str]) -> str:
-    return QUOTED if len(quotation[1].split()) >= _QUOTED_WORDS else quotation[0]
+    """The mark of a quotation; a name, and what stands as an example of a form, stay as they are."""
+    before = quotation.string[max(0, quotation.start() - 24) : quotation.start()].lower()
+    long = len(quotation[1].split()) >= _QUOTED_WORDS
+    return QUOTED if long and not (_compiled(_EXAMPLE).search(before) and _is_form(quotation[1])) else quotation[0]
+
+
+def _is_form(quoted: str) -> bool:
+    """Whether quoted words are no sentence that somebody said: short, and without the words of an order."""
+    said = _compiled(r"\b(?:never|always|must|don't|do not|please|should|remember)\b|[.!?]\s").search(quoted.lower())
+    return len(quoted) <= _EXAMPLE_CHARS and said is None
+
+
+def _goes_on(line: str, mark: re.Match[str]) -> bool:
+    """Whether a sentence goes on behind its dots: an abbreviation, words left out ("ALTER TYPE ... ADD")."""
+    left_out = (
+        mark[0] in ("...", "…") and line[mark.start() - 1 : mark.start()] == " " and bool(line[mark.end() :].strip())
+    )
+    return left_out or _is_abbreviated(line, mark.start())
 
 
 def _is_abbreviated(line: str, end: int) -> bool:
