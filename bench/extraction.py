@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import labelled
 from swarmlore import Lore
-from swarmlore.capture.lessons import _inside as inside
+from swarmlore.capture.transcript import inside
 from swarmlore.catching import session_body
 from swarmlore.formats.transcripts import CLIENTS, read_transcript
 from swarmlore.records import Caller, Memory

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -491,6 +492,17 @@ def test_of_a_block_that_was_cut_off_nothing_of_ours_is_left(profile: str, missi
 def test_other_text_is_left_alone(text: str) -> None:
     assert not is_our_block(text)
     assert strip_blocks(text) == text
+
+
+@pytest.mark.parametrize("end", ["", "=== end abcdef12 ===\n"])
+@pytest.mark.parametrize("fence", ["abcdef12", "{:08}"])
+def test_a_text_full_of_open_blocks_takes_no_longer_than_any(fence: str, end: str) -> None:
+    text = "".join(f"=== swarmlore notes {fence.format(number)} ===\nwords\n" for number in range(60_000))
+    began = time.process_time()
+    left = strip_blocks(end + text + end)
+    assert time.process_time() - began < 5
+    assert "swarmlore notes" not in left
+    assert left.count("words") == (60_000 if not end or "{" in fence else 0)
 
 
 @given(HOSTILE, HOSTILE, HOSTILE)

@@ -29,6 +29,7 @@ from swarmlore.hooks.clients import opencode
 from swarmlore.hooks.making import make_event
 from swarmlore.hooks.outcomes import outcome_of
 from swarmlore.hooks.places import socket_path, spool_dir
+from test_opencode_transcripts import Database
 
 SESSION = "ses_e22167aa3ffeEOGAMKbI84I1AV"
 CHILD = "ses_e2212ab87ffeYvbigyy8cnsVxo"
@@ -57,9 +58,11 @@ def hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hooks:
     for name in ("SWARMLORE_AGENT", "SWARMLORE_PROJECT", "SWARMLORE_ROLE", "SWARMLORE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SWARMLORE_EMBEDDER_KIND", "none")
-    folder = tmp_path / "project"
+    folder, data = tmp_path / "project", tmp_path / "data" / "opencode"
     folder.mkdir()
-    return Hooks(tmp_path / "home", folder)
+    data.mkdir(parents=True)
+    Database(data)
+    return Hooks(tmp_path / "home", folder, XDG_DATA_HOME=str(data.parent))
 
 
 # --- events
@@ -421,6 +424,31 @@ def test_who_takes_the_place_of_another_process_leaves_word(lines: Lines, hooks:
     lines.ask("restarted", why="SIGKILL; rm -rf")
     assert lines.end() == 0
     assert [problem["what"] for problem in hooks.problems()] == ["the process before ended: SIGKILLrm-rf"]
+
+
+def test_a_line_that_is_too_long_is_confirmed_all_the_same(lines: Lines, hooks: Hooks) -> None:
+    assert lines.process.stdout
+    lines.send(b'{"id":7,"event":"tool.execute.after","payload":{"output":"' + b"x" * 5_000_000 + b'"}}')
+    assert json.loads(lines.process.stdout.readline()) == {"id": 7}
+    assert lines.ask("chat.message", **prompted("Add a test")) == ""
+    assert lines.end() == 0
+    assert [problem["what"] for problem in hooks.problems()] == ["the line was too long"]
+
+
+def test_the_sessions_of_the_process_before_end_with_the_client(lines: Lines, hooks: Hooks) -> None:
+    lines.ask("chat.message", **prompted("Add a test", "ses_0other0000000000000000000"))
+    lines.ask("restarted", why="SIGKILL", lost=2, sessions=[SESSION, 7, None])
+    assert lines.end() == 0
+    assert session_in(hooks).ended_at is not None
+    assert [problem["what"] for problem in hooks.problems()] == [
+        "the process before ended: SIGKILL; 2 events were lost"
+    ]
+
+
+def test_a_question_whether_somebody_is_there_is_no_event(lines: Lines, hooks: Hooks) -> None:
+    assert lines.ask("hello") == ""
+    assert lines.end() == 0
+    assert hooks.spooled() == []
 
 
 def test_an_unknown_client_has_no_lines(hooks: Hooks) -> None:

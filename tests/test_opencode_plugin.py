@@ -45,12 +45,14 @@ for (const { hook, input, output, tool } of JSON.parse(readFileSync(0, "utf8")))
   if (tool) said = await hooks.tool?.[tool]?.execute(input, output)
   else if (hook === "event") await hooks.event({ event: input })
   else if (hook === "sleep") await new Promise((done) => setTimeout(done, input))
+  else if (hook === "kill") process.kill(Number(readFileSync(input, "utf8").trim().split("\\n").at(-1)), "SIGKILL")
+  else if (hook === "all") await Promise.all(input.map((step) => hooks[step.hook](step.input, step.output)))
+  else if (hook === "odd") await hooks["tool.execute.before"](input, { args: { filePath: "a.py", n: 10n } })
   else await hooks[hook]?.(input, output)
   told.push({ output, said, ms: Date.now() - began, tools: Object.keys(hooks.tool ?? {}) })
 }
 await hooks.dispose?.()
-console.log(JSON.stringify(told))
-process.exit(0)
+process.stdout.write(JSON.stringify(told), () => process.exit(0))
 """
 
 
@@ -253,8 +255,9 @@ def test_a_question_to_the_older_memory_is_redirected(form: str, plugin: Plugin)
 
     known = ran("semantic-memory_find", said("older"), query=ASKED)
     unknown = ran("semantic-memory_find", said("older"), "call_2", query="the weather in Lisbon")
-    told = plugin.run(begins(), prompt("Go ahead"), *known, *unknown)
-    first, second = (json.dumps(told[place]["output"], ensure_ascii=False) for place in (3, 5))
+    config = {"hook": "config", "input": {"mcp": {"semantic-memory": {}}}}
+    told = plugin.run(config, begins(), prompt("Go ahead"), *known, *unknown)
+    first, second = (json.dumps(told[place]["output"], ensure_ascii=False) for place in (4, 6))
     assert LESSON in first
     assert "Prefer memory-lane_find" in first
     assert "older" not in first
@@ -269,6 +272,11 @@ def test_a_question_to_the_older_memory_is_redirected(form: str, plugin: Plugin)
         ({"mcp": {"swarmlore": {}}}, []),
         ({"mcp": {"semantic-memory": {}}}, ["memory-lane_find"]),
         ({"plugin": [["opencode-swarm-plugin", {}]]}, ["memory-lane_find"]),
+        ({"plugin": ["@joel/opencode-swarm@latest"]}, ["memory-lane_find"]),
+        ({"plugin": ["file:///home/dev/.config/opencode/plugins/swarm.ts"]}, ["memory-lane_find"]),
+        ({"plugin": ["file:///srv/node_modules/opencode-swarm-plugin/dist/index.js"]}, ["memory-lane_find"]),
+        ({"plugin": ["file:///home/dev/.config/opencode/plugins/swarmlore.js"]}, []),
+        ({"plugin": ["file:///home/dev/swarm-shop/.opencode/plugins/notes.js"]}, []),
         ({"plugin": "nonsense", "mcp": 7}, []),
     ],
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,17 @@ TABLES = """
 CREATE TABLE session (id text PRIMARY KEY, parent_id text, title text);
 CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, data text);
 CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, data text);
+"""
+# As OpenCode 1.18 makes them, with its indexes.
+INDEXED = """
+CREATE TABLE session (id text PRIMARY KEY, parent_id text, title text NOT NULL);
+CREATE TABLE message (id text PRIMARY KEY, session_id text NOT NULL, time_created integer NOT NULL,
+    time_updated integer NOT NULL, data text NOT NULL);
+CREATE TABLE part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL,
+    time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+CREATE INDEX message_session_time_created_id_idx ON message (session_id, time_created, id);
+CREATE INDEX part_message_id_id_idx ON part (message_id, id);
+CREATE INDEX part_session_idx ON part (session_id);
 """
 
 
@@ -120,6 +133,23 @@ def test_of_a_long_session_the_end_is_read(kept: Database) -> None:
     assert found == [f"prompt {number}" for number in range(50 - len(found), 50)]
     assert 5 <= len(found) <= 10
     assert tally.skipped == {"before the part that is read": 1}
+
+
+def test_a_session_of_thousands_of_messages_is_read_in_a_moment(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    with contextlib.closing(apsw.Connection(str(path))) as db, db:
+        db.execute(INDEXED)
+        db.execute("INSERT INTO session VALUES (?, NULL, '')", (SESSION,))
+        about = [(f"msg_{number:05}", number, json.dumps({"role": "user"})) for number in range(3000)]
+        db.executemany(f"INSERT INTO message VALUES (?, '{SESSION}', ?, 0, ?)", about)
+        parts = [(f"{id}{place}", id, json.dumps(text(f"{id} {place}"))) for id, _, _ in about for place in range(6)]
+        db.executemany(f"INSERT INTO part VALUES (?, ?, '{SESSION}', 0, 0, ?)", parts)
+    tally = Tally()
+    began = time.process_time()
+    found = [turn.text for turn in read_transcript("opencode", f"{path}#{SESSION}", tally=tally)]
+    assert tally.refused == ""
+    assert found == [f"{id} {place}" for id, _, _ in about for place in range(6)]
+    assert time.process_time() - began < 3
 
 
 def test_no_secret_leaves_the_reader(kept: Database) -> None:

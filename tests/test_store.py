@@ -332,6 +332,14 @@ def test_an_operation_that_changed_a_memory_twice_is_undone_to_what_was_before(s
     assert [memory.text for memory in store.select(ALICE, Filter())] == [old.text]
 
 
+def test_sessions_that_have_not_ended_are_found(store: Store) -> None:
+    session = Session("s1", "claude", ALICE.project, "alice", NOW, None, "/repo", {"model": "x"})
+    store.put_session(ALICE, session)
+    store.put_session(ALICE, replace(session, id="s2", ended_at=NOW + 1))
+    assert store.open_sessions(NOW - 1) == [session]
+    assert store.open_sessions(NOW + 1) == []
+
+
 def test_a_session_and_its_receipts_come_back(store: Store) -> None:
     session = Session("s1", "claude", ALICE.project, "alice", NOW, None, "/repo", {"model": "x"})
     store.put_session(ALICE, session)

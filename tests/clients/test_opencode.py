@@ -169,6 +169,23 @@ def test_where_nothing_is_known_the_older_memory_answers_and_the_directive_is_ad
     assert DIRECTIVE in told
 
 
+def test_without_an_older_memory_its_tool_is_not_offered(fresh: OpenCode) -> None:
+    """OpenCode lists our own file among the plugins, and its name has a swarm in it."""
+    assert "memory-lane_find" not in fresh.run("Say hello", Step("Hello.")).first.tools
+
+
+def test_without_the_program_the_older_memory_has_the_word(fresh: OpenCode) -> None:
+    add_server(fresh, "semantic-memory", OLD_MEMORY)
+    place = fresh.world.home / PLUGIN
+    command = next(line for line in place.read_text().splitlines() if line.startswith("const COMMAND = "))
+    place.write_text(place.read_text().replace(command, 'const COMMAND = ["/nowhere/swarmlore"]'))
+    session = fresh.run("Go ahead", Step(tool="^semantic-memory_find$", args={"query": QUESTION}), Step("Hm."))
+    told = session.requests[-1].of("tool")
+    assert "the older memory says: nothing" in told
+    assert DIRECTIVE not in told
+    assert "memory-lane_find" not in session.first.tools
+
+
 def test_the_tool_that_it_is_redirected_to_answers_too(fresh: OpenCode) -> None:
     fresh.world.swarmlore("remember", LESSON)
     add_server(fresh, "semantic-memory", OLD_MEMORY)

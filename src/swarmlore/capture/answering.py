@@ -84,6 +84,8 @@ def _block(lore: Lore, event: Event, mode: str, until: float | None) -> str:
     if request is None:
         return ""
     cue = request.pop("cue")
+    if not lore.settings.knowledge.enabled:
+        cue = ""  # its receipt says why there is nothing, and not what was said
     block = lore.block(
         cue,
         trigger=TRIGGERS[event.moment],
@@ -103,6 +105,8 @@ def _found(lore: Lore, event: Event, asked: dict[str, Any], mode: str) -> str:
     ours."""
     from swarmlore.errors import SwarmloreError
 
+    if not lore.settings.knowledge.enabled:
+        return ""
     query, limit = str(asked.get("query", "")), asked.get("limit")
     named = asked.get("entities")
     entities = tuple(map(str, named)) if isinstance(named, list) else ()

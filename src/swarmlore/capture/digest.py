@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import time
 
-from swarmlore.capture import lessons
+from swarmlore.capture import lessons, silent
 from swarmlore.capture.siblings import Siblings
-from swarmlore.capture.state import advance, new_session
+from swarmlore.capture.state import UNREAD, advance, new_session
 from swarmlore.errors import StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.hooks import spool
@@ -65,7 +65,42 @@ class Digester:
             finally:
                 os.close(lock)
             more = spool.came(self._spool) and time.monotonic() < deadline and not self._is_full()
+        if not hurry and time.monotonic() < deadline:
+            self.read_silent(deadline)
         return tally
+
+    def read_silent(self, deadline: float = float("inf")) -> None:
+        """Read sessions that stopped reporting, if it is time to look for them and nobody else is at it."""
+        now = self._lore.now()
+        if not silent.is_time(self._spool, now) or self._lore.store.engine.readonly or self._is_full():
+            return
+        if (lock := _lock(os.path.join(self._spool, LOCK))) is None:
+            return
+        try:
+            self._read_silent(now, deadline)
+        finally:
+            os.close(lock)
+
+    def _read_silent(self, now: float, deadline: float) -> None:
+        # A server shows each caller its own sessions; a file has no such limits.
+        whose = self._siblings.known() if self._lore.store.engine.remote else [self._lore]
+        for seen_by in whose:
+            for session in silent.find_silent(seen_by, now):
+                if time.monotonic() > deadline:
+                    return  # the next look goes on with the others
+                self._end(session)
+        if not any(silent.has_unread(seen_by, now) for seen_by in whose):
+            silent.looked(self._spool, now)
+
+    def _end(self, session: Session) -> None:
+        """Take a session for ended; one from a folder whose settings are broken waits until they are mended."""
+        try:
+            lore = self._siblings.of_session(session)
+        except StoreError:
+            raise
+        except SwarmloreError:
+            return
+        self._take_in(lore, lore, silent.end_of(session))
 
     def _is_full(self) -> bool:
         """Whether the worker is so far behind that events had better wait where they are; nothing is lost by that."""
@@ -118,16 +153,24 @@ class Digester:
 
     def digest(self, event: Event) -> bool:
         """Take in one event; False where it was known."""
-        lore = self._siblings.of_event(event)
+        return self._take_in(self._siblings.of_event(event), self._siblings.of_actor(event), event)
+
+    def _take_in(self, lore: Lore, actor: Lore, event: Event) -> bool:
         store, caller = lore.store, lore.caller
         with lore.acting():
             if store.seen(caller, event.id, event.at, AGAIN_AFTER_S if event.loose else 0.0):
                 return False
+            if not lore.settings.knowledge.enabled:  # it is done with, and nothing that it said is kept
+                store.digested(caller, event.id, event.at, None, lore.now())
+                return True
             known = store.session(caller, event.session) if event.session else None
         session = known or new_session(event, caller.project, caller.agent)
-        told = _learned(self._siblings.of_actor(event), event, session)
+        told = _learned(actor, event, session)
         after = advance(session, event)
         after = replace(after, extra={**after.extra, **told})
+        if told.get(UNREAD):
+            after = replace(after, ended_at=None)  # it ends when its transcript was read
+            silent.look_soon(self._spool)
         with lore.acting():
             store.digested(caller, event.id, event.at, after if event.session else None, lore.now())
         return True

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from zlib import crc32
 
-from swarmlore.capture.state import attempts_of, session_of
+from swarmlore.capture.state import attempts_of, is_unsummed, session_of
 from swarmlore.errors import Rejected
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.hooks import event as e
@@ -32,7 +32,6 @@ MOST_A_SESSION = 10
 TOLD_KEPT = 40
 SITUATION_CHARS = 400
 RECENT_ATTEMPTS = 3
-TRANSCRIPT_BYTES = 8_000_000  # of its end
 QUICK_BYTES = 600_000  # of a transcript that is read while somebody waits: a third of a second
 _HANDLE = r"\b[0-9a-f]{6,32}\b"
 
@@ -133,13 +132,12 @@ def _transcript(lore: Lore, event: Event, session: Session) -> Changes:
     path = event.transcript or str(session.extra.get("transcript", ""))
     if not path:
         return {}
-    from swarmlore.formats.transcripts import read_transcript
+    from swarmlore.capture.transcript import read_session
 
-    root = lore.project.root
-    turns = [_inside(turn, root) for turn in read_transcript(event.client, path, TRANSCRIPT_BYTES)]
+    turns, told = read_session(lore, event, session, path)
     if turns:
         _leave(lore, event, session, turns)
-    return _cited_in(lore, event, session, "\n".join(turn.text for turn in turns if turn.role == "assistant"))
+    return told | _cited_in(lore, event, session, "\n".join(turn.text for turn in turns if turn.role == "assistant"))
 
 
 def _leave(lore: Lore, event: Event, session: Session, turns: Sequence[Turn]) -> None:
@@ -155,14 +153,8 @@ def _leave(lore: Lore, event: Event, session: Session, turns: Sequence[Turn]) ->
     facts = {"client": event.client, "session": event.session, "event": event.name, "figures": figures}
     body, key = session_body(turns, **facts), f"{event.id}:{event.at:.3f}"
     lore.enqueue("extract", body, f"session:{key}")
-    if event.moment == e.SESSION_END and not _is_unsummed(event):
+    if event.moment == e.SESSION_END and not is_unsummed(event):
         lore.enqueue("summarise", body, f"summary:{key}")
-
-
-def _is_unsummed(event: Event) -> bool:
-    """Whether the session itself only sums up another one: a summary of that would never end."""
-    env = event.extra.get("env")
-    return isinstance(env, Mapping) and bool(env.get("SKIP_SESSION_SUMMARY"))
 
 
 def _outcome(lore: Lore, event: Event, session: Session) -> Changes:
@@ -172,11 +164,6 @@ def _outcome(lore: Lore, event: Event, session: Session) -> Changes:
         facts = {"client": event.client, "session": session_of(event), "event": event.name}
         lore.enqueue("extract", {**facts, "outcome": dict(told)}, f"outcome:{event.id}")
     return {}
-
-
-def _inside(turn: Turn, root: str) -> Turn:
-    """Paths as the project sees them: what lies above it says nothing about it."""
-    return replace(turn, files=tuple(path.removeprefix(root.rstrip("/") + "/") for path in turn.files))
 
 
 def _cited(lore: Lore, event: Event, session: Session) -> Changes:

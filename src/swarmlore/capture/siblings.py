@@ -10,12 +10,14 @@ from swarmlore.config import PROJECT_FILE, USER_FILE
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks.event import actor
 from swarmlore.project import Project, find_project
+from swarmlore.records import Caller
 
 if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.hooks.event import Event
     from swarmlore.lore import Lore
+    from swarmlore.records import Session
 
 MOST = 64
 TOLD = (
@@ -47,6 +49,15 @@ class Siblings:
     def of_actor(self, event: Event) -> Lore:
         """For whoever acts in the event: a sub-agent learns and is given things under a name of its own."""
         return self._of(_project(event), actor(event), _env(event))
+
+    def known(self) -> list[Lore]:
+        """All that were asked for in this process, and the one that they are beside."""
+        with self._lock:
+            return [self._lore, *self._made.values()]
+
+    def of_session(self, session: Session) -> Lore:
+        """For the client that reported a session, in the project in which it did."""
+        return self._lore.acting_as(Caller(session.project, session.agent), session.cwd)
 
     def of_folder(self, folder: str, client: str, env: Mapping[str, str]) -> Lore:
         return self._of(find_project(folder), client, env)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.hooks import event as e
 from swarmlore.records import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from swarmlore.hooks.event import Event
@@ -17,6 +18,8 @@ SAID_CHARS = 1_500
 ATTEMPT_CHARS = 600
 FILES_KEPT = 20
 ATTEMPTS_KEPT = 12
+# In a session: how often its transcript was tried in vain, because its owner was busy with it, and when last.
+UNREAD, TRIED_AT = "unread", "tried_at"
 
 
 def new_session(event: Event, project: str, agent: str) -> Session:
@@ -47,6 +50,8 @@ def advance(session: Session, event: Event) -> Session:
 def _note_talk(extra: dict[str, Any], event: Event) -> None:
     if event.transcript:
         extra["transcript"] = event.transcript
+    if is_unsummed(event):
+        extra["unsummed"] = True
     if event.prompt:
         if extra.get("last_prompt"):
             extra["prompt_before"] = extra["last_prompt"]
@@ -64,7 +69,8 @@ def _count(extra: dict[str, Any], event: Event) -> None:
         e.COMPACTED: "compactions",
         e.AGENT_START: "sub_agents",
     }
-    if name := counted.get(event.moment):
+    told = event.agent and event.moment == e.PROMPT  # to a sub-agent, by an agent
+    if (name := counted.get(event.moment)) and not told:
         extra[name] = int(extra.get(name, 0)) + 1
     if event.moment == e.TOOL_FAILED:
         extra["tool_calls"] = int(extra.get("tool_calls", 0)) + 1
@@ -78,6 +84,12 @@ def is_retry(extra: Mapping[str, Any], event: Event) -> bool:
     """Whether the same command failed just before."""
     last = [item for item in attempts_of(extra) if item.get("tool") == e.SHELL][-1:]
     return bool(last) and bool(last[0].get("error")) and last[0].get("command") == _attempt(event)["command"]
+
+
+def is_unsummed(event: Event) -> bool:
+    """Whether the session itself only sums up another one: a summary of that would never end."""
+    env = event.extra.get("env")
+    return isinstance(env, Mapping) and bool(env.get("SKIP_SESSION_SUMMARY"))
 
 
 def attempts_of(extra: Mapping[str, Any]) -> list[dict[str, Any]]:

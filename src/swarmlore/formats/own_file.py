@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+MISSING = "no such file or directory"
 
 
 def open_own(path: str) -> tuple[BinaryIO | None, str]:
     """The file, or nothing and why."""
     try:
         fd = os.open(path, _FLAGS)
+    except FileNotFoundError:
+        return None, MISSING
     except (OSError, ValueError) as error:  # ValueError: a name that no file system can hold
         return None, ((error.strerror if isinstance(error, OSError) else "") or "no such name").lower()
     if why := _refusal(os.fstat(fd)):

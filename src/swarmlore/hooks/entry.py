@@ -79,7 +79,8 @@ def _serve(named: list[str], places: Places, alone: Alone) -> str:
     assert module is not None
     event = make_event(module, name, named[1], payload, round(time.time(), 3))
     text = hand_over(event, places, alone)
-    notice = _notice(places) if event.moment == e.SESSION_START else ""
+    shows = module.SHOWS_NOTICE and event.moment == e.SESSION_START  # who cannot show it leaves it to others
+    notice = _notice(places) if shows else ""
     return module.encode(named[1], text, notice) if text or notice else ""
 
 

@@ -81,7 +81,7 @@ class Event:
 def is_answered(event: Event) -> bool:
     """Whether the client takes context now, and context may help."""
     if event.moment in (BEFORE_TOOL, AFTER_TOOL):
-        return is_about_files(event)
+        return is_about_files(event) or (event.moment == BEFORE_TOOL and "find" in event.extra)
     if event.moment == SESSION_START:
         return event.client not in BEGUN_BY_PROMPT
     return event.moment in ANSWERED
@@ -94,9 +94,8 @@ def may_begin(event: Event) -> bool:
 
 def is_about_files(event: Event) -> bool:
     """Whether now is the time for what is known about the files of a tool."""
-    if event.moment == BEFORE_TOOL:
-        return event.client not in TOLD_AFTER
-    return event.moment == AFTER_TOOL and event.client in TOLD_AFTER and bool(event.files)
+    when = AFTER_TOOL if event.client in TOLD_AFTER else BEFORE_TOOL
+    return event.moment == when and bool(event.files)
 
 
 def actor(event: Event) -> str:

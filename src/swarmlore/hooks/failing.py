@@ -52,15 +52,17 @@ def last_line(transcript: str, beginning: bytes) -> bytes:
 
 
 def _end_of(path: str) -> bytes:
-    """The last part of a regular file; nothing of anything else."""
+    """The last part of a regular file of this user's; nothing of anything else."""
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
     except (OSError, ValueError):
         return b""
     try:
         found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(found.st_mode) or (hasattr(os, "geteuid") and found.st_uid != os.geteuid()):
             return b""
         return os.pread(fd, _TAIL, max(0, found.st_size - _TAIL))
+    except OSError:  # a file that only looks like one, as those of /proc
+        return b""
     finally:
         os.close(fd)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from swarmlore.hooks.event import Event
 
 RESTARTED = "restarted"  # the first line to a process that takes the place of another
+HELLO = "hello"  # whoever asks only wants to know whether there is a memory
+OFF = "off"
 ENDED = "dispose"
 MOST_SESSIONS = 200
 
@@ -51,11 +53,32 @@ class Line:
     def answer(self, event_name: str, payload: dict[str, Any]) -> str:
         """Take one event to safety; returns the context that answers it."""
         if event_name == RESTARTED:
-            self.note(event_name, BadPayload(f"the process before ended: {_word(payload.get('why'))}"))
+            self._take_over(payload)
             return ""
+        if event_name == HELLO:
+            return self._greeting(payload)
         event = make_event(self._module, self._name, event_name, payload, round(time.time(), 3))
         self._follow(event)
         return hand_over(event, self._places, self._alone)
+
+    def _take_over(self, payload: dict[str, Any]) -> None:
+        """Go on where the process before ended: its sessions are ours to end."""
+        lost = payload.get("lost")
+        more = f"; {_word(lost)} events were lost" if lost else ""
+        self.note(RESTARTED, BadPayload(f"the process before ended: {_word(payload.get('why'))}{more}"))
+        sessions, folder = payload.get("sessions"), payload.get("directory")
+        known = [id for id in sessions if isinstance(id, str)] if isinstance(sessions, list) else []
+        for session in known[:MOST_SESSIONS]:
+            self._open.setdefault(session[:200], folder if isinstance(folder, str) else "")
+
+    def _greeting(self, payload: dict[str, Any]) -> str:
+        """Nothing, or that the memory is switched off in a folder."""
+        from swarmlore.config import load
+        from swarmlore.project import find_project
+
+        folder = payload.get("directory")
+        root = find_project(folder).root if isinstance(folder, str) and "\0" not in folder else ""
+        return "" if load(self._places.home, root, os.environ).knowledge.enabled else OFF
 
     def _follow(self, event: Event) -> None:
         if event.moment == e.SESSION_END:
@@ -95,7 +118,7 @@ def serve_lines(name: str, places: Places, alone: Alone, afterwards: Afterwards)
 
 def _serve(line: Line, data: bytes) -> None:
     """Answer one line. One without a number wants no answer; anything that goes wrong is the line's own."""
-    number, event_name, text = None, "", ""
+    number, event_name, text = _number(data), "", ""
     try:
         number, event_name, payload = _parsed(data)
         text = line.answer(event_name, payload)
@@ -109,13 +132,23 @@ def _parsed(data: bytes) -> tuple[int | None, str, dict[str, Any]]:
     try:
         found = json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
-        raise BadPayload("the line was not JSON") from None
+        raise BadPayload("the line was too long" if _is_cut(data) else "the line was not JSON") from None
     payload = found.get("payload", {}) if isinstance(found, dict) else None
     if not isinstance(payload, dict):
         raise BadPayload("the line was no event")
     number, name = found.get("id"), found.get("event")
     known = number if isinstance(number, int) and not isinstance(number, bool) else None
     return known, name[:200] if isinstance(name, str) else "", payload
+
+
+def _number(data: bytes) -> int | None:
+    """The number that a line begins with: whoever waits is told even where the rest of it cannot be read."""
+    found = re.match(rb'\{"id": ?(\d{1,15})[,}]', data)
+    return int(found[1]) if found else None
+
+
+def _is_cut(data: bytes) -> bool:
+    return len(data) >= MOST_PARSED and not data.endswith(b"\n")
 
 
 def _say(answer: dict[str, Any]) -> None:
@@ -129,15 +162,16 @@ def _say(answer: dict[str, Any]) -> None:
 
 
 def _next(stream: BinaryIO) -> bytes | None:
-    """The next line; None at the end. One that is too long is read away and counts as empty."""
+    """The next line; None at the end. Of one that is too long there is the beginning, and the rest is read away."""
     while data := stream.readline(MOST_PARSED):
         if data.endswith(b"\n") or len(data) < MOST_PARSED:
             if data.strip():
                 return data
             continue
-        while data and not data.endswith(b"\n"):
-            data = stream.readline(MOST_PARSED)
-        return b"too long"
+        rest = data
+        while rest and not rest.endswith(b"\n"):
+            rest = stream.readline(MOST_PARSED)
+        return data
     return None
 
 

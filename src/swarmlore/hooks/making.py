@@ -44,7 +44,7 @@ _WHO = (
 def make_event(client: ModuleType, client_name: str, name: str, payload: Mapping[str, Any], at: float) -> Event:
     """The event that a payload reports."""
     facts = client.facts(payload)
-    unique = facts.pop("unique")
+    unique, mark = facts.pop("unique"), facts.pop("mark", "")
     moment = client.moment(name, payload)
     cwd = _path(facts["cwd"]) or _here()
     told = {
@@ -55,16 +55,27 @@ def make_event(client: ModuleType, client_name: str, name: str, payload: Mapping
         "transcript": _path(facts["transcript"]),
         "tool": facts["tool"],
     }
-    extra: dict[str, Any] = dict(facts.pop("extra", ()))  # what a client alone says, checked and redacted by its module
+    # What a client alone says is checked and redacted by its module.
+    extra: dict[str, Any] = {**facts.pop("extra", {}), **_reported(facts["tool_name"], facts.pop("given"))}
     if payload.get("payload_too_long"):
         extra["payload_too_long"] = True
     if env := {name: _path(os.environ[name]) for name in _WHO if os.environ.get(name)}:
         extra["env"] = env
-    loose = not unique or moment in (e.SESSION_START, e.COMPACTED, e.TURN_END, e.BEFORE_COMPACTION, e.SESSION_END)
+    often = moment in (e.SESSION_START, e.COMPACTED, e.TURN_END, e.BEFORE_COMPACTION, e.SESSION_END)
+    loose = not unique or (often and not mark)
     id = _id(told, moment, unique, loose)
     return Event(
         id, at, client_name, _short(name), moment, cwd=cwd, project=_project(cwd), loose=loose, extra=extra, **told
     )
+
+
+def _reported(tool_name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """How a task ended, where the tool tells that: whatever a client puts before its name."""
+    if not tool_name.endswith(("swarm_complete", "swarm_record_outcome")):
+        return {}
+    from swarmlore.hooks.outcomes import outcome_of
+
+    return outcome_of(tool_name, given)
 
 
 def _id(told: Mapping[str, Any], moment: str, unique: str, loose: bool) -> str:

@@ -11,16 +11,17 @@ import time
 
 import apsw
 
-from swarmlore.errors import StoreError
+from swarmlore.errors import StoreBusy, StoreError
 from swarmlore.frozen import frozen
 
 MOST_S = 3.0
 BUSY_MS = 250
 STEPS = 20_000  # of SQLite's machine between two looks at the clock
 MOST_VALUE = 16_000_000
+# The + keeps the index over the parts of a session out of it: by that one, each message looks at all of them.
 _PARTS = """
 SELECT message.id, message.data, part.id, part.data FROM message
-LEFT JOIN part ON part.message_id = message.id AND part.session_id = message.session_id
+LEFT JOIN part ON part.message_id = message.id AND +part.session_id = message.session_id
 WHERE message.session_id = :session ORDER BY message.time_created DESC, message.id DESC, part.id DESC
 """
 _PARENT = "SELECT parent_id FROM session WHERE id = :session"
@@ -36,11 +37,13 @@ class Conversation:
 
 
 def opencode_session(path: str, session: str, most_bytes: int) -> Conversation:
-    """One session of OpenCode from its database."""
+    """One session of OpenCode from its database. StoreBusy where another time it may be read."""
     db = _open(path)
     try:
         parent = db.execute(_PARENT, {"session": session}).fetchone()
         found, whole = _newest(db.execute(_PARTS, {"session": session}), most_bytes)
+    except (apsw.BusyError, apsw.LockedError, apsw.InterruptError) as error:  # the last one is our own limit of time
+        raise StoreBusy(f"{path} cannot be read: {type(error).__name__}", "it belongs to OpenCode") from error
     except apsw.Error as error:
         raise StoreError(f"{path} cannot be read: {type(error).__name__}", "it belongs to OpenCode") from error
     finally:

@@ -75,6 +75,10 @@ class Journal(Search):
         found = self.ask("list_sessions", **self._whose(caller), limit=limit)
         return [_session(row) for row in found]
 
+    def open_sessions(self, since: float, limit: int = 500) -> list[Session]:
+        """Sessions of any project that have not ended, newest first; a server shows those that the caller may see."""
+        return [_session(row) for row in self.ask("open_sessions", since=since, limit=limit)]
+
     def clients(self, caller: Caller) -> dict[str, tuple[int, float]]:
         """Sessions per client and when the newest began, in every project; a server shows the caller's own projects.
 

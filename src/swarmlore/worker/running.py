@@ -6,6 +6,7 @@ and knows what to blame when this process is gone.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -15,6 +16,7 @@ from collections.abc import Callable, Mapping
 from swarmlore.config import PROJECT_FILE, USER_FILE
 from swarmlore.errors import StoreError, StoreReadOnly, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.hooks.places import spool_dir
 from swarmlore.lore import Lore
 from swarmlore.records import Job
 from swarmlore.rules.gate import scrub_text
@@ -84,6 +86,7 @@ def _work(lore: Lore, orders: Orders, handlers: Mapping[str, Handler], pipe: Con
     limit_memory(lore.settings.worker.memory_mb)
     if "embed" in orders.kinds and lore.store.count_pending().get("embed"):
         lore.embed_later()  # what came in without a job: from a former version, or through files
+    _look_for_silent(lore)
     runner = Runner(lore, orders, handlers, pipe.send, pipe.poll)
     runner.run()
     pipe.send(("leaves", runner.worn))
@@ -93,6 +96,18 @@ def _give_back(lore: Lore, job: Job) -> None:
     store = lore.store
     with lore.acting():
         store.look(lambda: store.release(job, store.engine.now))
+
+
+def _look_for_silent(lore: Lore) -> None:
+    """Leave work for sessions whose end nobody reported; now and then, however often this is called."""
+    from swarmlore.capture.silent import is_time
+
+    if not is_time(spool_dir(lore.home), lore.now()):
+        return
+    from swarmlore.capture.digest import Digester
+
+    with contextlib.suppress(StoreError, OSError):  # busy or full: the next look does it
+        Digester(lore).read_silent()
 
 
 def do_here(
@@ -194,6 +209,7 @@ class Runner:
             pid = self._orders.parent or os.getpid()
             store.seen_worker(self._orders.owner, _host(), pid, store.engine.now(), team=self._orders.team)
         self._told_at, self._is_known = time.monotonic(), True
+        _look_for_silent(self._lore)
 
     def _next(self) -> bool:
         """Do the next job; False where none is due."""

@@ -56,7 +56,7 @@ class Transcript(Reader):
         kind, text = message.get("type"), _text(message.get("content"))
         if kind not in ("user", "gemini"):
             return
-        if text and self._is_new(f"said {turns.text_of(message, 'id')}"):
+        if text and self._is_new(f"said {turns.text_of(message, 'id') or _said(message)}"):
             self._is_new(_said(message))
             yield self._user(text, message) if kind == "user" else self._turn("assistant", text, message, "")
         for call in turns.parts_of(message.get("toolCalls")):

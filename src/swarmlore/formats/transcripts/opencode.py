@@ -57,7 +57,7 @@ def records_of(path: str, most_bytes: int, tally: Tally) -> Iterator[dict[str, A
 
 
 def _kept(path: str, session: str, most_bytes: int, tally: Tally) -> Iterator[dict[str, Any]]:
-    from swarmlore.errors import StoreError
+    from swarmlore.errors import StoreBusy, StoreError
     from swarmlore.store.foreign import opencode_session
 
     file, tally.refused = open_own(path)
@@ -67,7 +67,7 @@ def _kept(path: str, session: str, most_bytes: int, tally: Tally) -> Iterator[di
     try:
         found = opencode_session(path, session, most_bytes)
     except StoreError as error:
-        tally.refused = error.message
+        tally.refused, tally.busy = error.message, isinstance(error, StoreBusy)
         return
     if not found.whole:
         tally.skip("before the part that is read")

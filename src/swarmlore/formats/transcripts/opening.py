@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 
 from swarmlore.formats.jsonl import lines
-from swarmlore.formats.own_file import open_own
+from swarmlore.formats.own_file import MISSING, open_own
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,12 +18,20 @@ _SKIP_BYTES = 65_536
 
 
 class Tally:
-    """Counts what a reader met: lines, those it could not use and why, and why it read nothing at all."""
+    """Counts what a reader met: lines, those it could not use and why, and why it read nothing at all.
+
+    `busy` says that another time it may be read, `missing` that there is no such file.
+    """
 
     def __init__(self) -> None:
         self.lines = 0
         self.skipped: dict[str, int] = {}
         self.refused = ""
+        self.busy = False
+
+    @property
+    def missing(self) -> bool:
+        return self.refused == MISSING
 
     def skip(self, why: str) -> None:
         self.skipped[why] = self.skipped.get(why, 0) + 1

@@ -13,7 +13,8 @@ CLIENTS = ("claude", "codex", "gemini", "copilot", "opencode")
 
 
 def client(name: str) -> ModuleType | None:
-    """The module of a client: `moment(name, payload)`, `facts(payload)` and `encode(name, text)`."""
+    """The module of a client: `moment(name, payload)`, `facts(payload)`, `encode(name, text, notice)` and
+    `SHOWS_NOTICE`: whether its answer at the start of a session can show the person a line."""
     if name not in CLIENTS:
         return None
     module: ModuleType = __import__(f"swarmlore.hooks.clients.{name}", fromlist=["facts"])  # importlib costs more

@@ -33,6 +33,7 @@ _TOOLS = {
     "MultiEdit": e.WRITE,
     "NotebookEdit": e.WRITE,
 }
+SHOWS_NOTICE = True
 _DELEGATES = ("Agent", "Task")
 _STREAMS = ("stdout", "stderr")
 
@@ -66,17 +67,8 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
         "error": text(payload, "error"),
         "said": text(payload, "last_assistant_message"),
         "unique": text(payload, "tool_use_id") or text(payload, "prompt_id"),
-        "extra": _reported(tool_name, given),
+        "given": given,
     }
-
-
-def _reported(tool_name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """How a task ended, where the tool tells that."""
-    if not tool_name.endswith(("swarm_complete", "swarm_record_outcome")):
-        return {}
-    from swarmlore.hooks.outcomes import outcome_of
-
-    return outcome_of(tool_name, given)
 
 
 def files_of(given: dict[str, Any]) -> list[str]:

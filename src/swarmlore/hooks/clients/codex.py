@@ -12,6 +12,7 @@ from swarmlore.hooks.payload import inner, text, words_of
 if TYPE_CHECKING:
     from typing import Any
 
+SHOWS_NOTICE = False
 _TOOLS = {"Bash": e.SHELL, "shell": e.SHELL, "exec_command": e.SHELL, "apply_patch": e.WRITE, "read_file": e.READ}
 _PATCHED = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.{1,1000})$"
 
@@ -50,5 +51,5 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def encode(name: str, context: str, notice: str = "") -> str:
-    """The answer that puts a text into the context. A line for the person has no place in it; `doctor` has it."""
+    """The answer that puts a text into the context. A line for the person has no place in it."""
     return claude.encode(name, context) if context else ""

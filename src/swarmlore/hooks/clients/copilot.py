@@ -36,6 +36,7 @@ _TOOLS = {
     **dict.fromkeys(("create", "edit", "str_replace", "str_replace_editor", "apply_patch", "insert"), e.WRITE),
     **dict.fromkeys(("Write", "Edit", "MultiEdit"), e.WRITE),
 }
+SHOWS_NOTICE = False
 _DELEGATES = ("task", "Agent", "Task")
 
 
@@ -78,6 +79,7 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
         "said": text(payload, "response", "last_assistant_message")
         or (_said(transcript) if stopped and not agent else ""),
         "unique": stamp(payload, given),
+        "given": given,
     }
 
 
@@ -138,5 +140,5 @@ def _said(transcript: str) -> str:
 
 
 def encode(name: str, context: str, notice: str = "") -> str:
-    """The answer that puts a text into the context. A line for the person has no place in it; `doctor` has it."""
+    """The answer that puts a text into the context. A line for the person has no place in it."""
     return json.dumps({"additionalContext": context}) if context else ""

@@ -28,6 +28,7 @@ _TOOLS = {
     **dict.fromkeys(("read_file", "read_many_files", "list_directory"), e.READ),
     **dict.fromkeys(("write_file", "replace", "edit"), e.WRITE),
 }
+SHOWS_NOTICE = True
 _PATHS = ("file_path", "absolute_path", "path", "dir_path")
 
 
@@ -63,6 +64,7 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
         "error": printed if failed else "",
         "said": text(payload, "prompt_response"),
         "unique": stamp(payload, tool_name, given),
+        "given": given,
     }
 
 

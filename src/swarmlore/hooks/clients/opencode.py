@@ -36,6 +36,7 @@ _TOOLS = {
     "read": e.READ,
     **dict.fromkeys(("edit", "write", "multiedit", "patch", "apply_patch"), e.WRITE),
 }
+SHOWS_NOTICE = False
 _DELEGATE = "task"
 FINDERS = ("semantic-memory_find", "memory-lane_find")
 _PATCHED = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.{1,1000})$"
@@ -83,6 +84,8 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
         "error": text(told, "error") or printed if failed else "",
         "said": text(payload, "said"),
         "unique": text(asked, "callID") or text(inner(told, "message"), "id") or text(payload, "mark"),
+        "mark": text(payload, "mark"),  # the summary of a compaction: one is told again whenever the client starts
+        "given": given,
         "extra": _extra(payload, tool_name, given),
     }
 
@@ -127,10 +130,6 @@ def _extra(payload: dict[str, Any], tool_name: str, given: dict[str, Any]) -> di
     used, fits = context.get("used"), context.get("fits")
     if isinstance(used, int) and isinstance(fits, int) and 0 <= used < 1e12 and 0 < fits < 1e12:
         extra["context"] = {"used": used, "fits": fits}
-    if tool_name.endswith(("swarm_complete", "swarm_record_outcome")):
-        from swarmlore.hooks.outcomes import outcome_of
-
-        extra |= outcome_of(tool_name, given)
     return extra
 
 
@@ -158,5 +157,5 @@ def transcript_of(session: str) -> str:
 
 
 def encode(name: str, context: str, notice: str = "") -> str:
-    """What a line is answered with. A line for the person has no place in it; `doctor` has it."""
+    """What a line is answered with. A line for the person has no place in it."""
     return json.dumps({"text": context}) if context else ""

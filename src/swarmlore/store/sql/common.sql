@@ -277,6 +277,10 @@ WHERE project = :project AND agent = :agent AND id = :id
 SELECT id, client, project, agent, started_at, ended_at, cwd, extra FROM session
 WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) ORDER BY started_at DESC LIMIT :limit
 
+-- name: open_sessions
+SELECT id, client, project, agent, started_at, ended_at, cwd, extra FROM session
+WHERE ended_at IS NULL AND started_at > :since AND client <> '' ORDER BY started_at DESC LIMIT :limit
+
 -- name: open_session_of
 SELECT id FROM session WHERE project IN (:list:projects) AND agent = :agent AND ended_at IS NULL
 ORDER BY started_at DESC LIMIT 1

@@ -12,20 +12,21 @@ const COMMAND = ["{{COMMAND}}"]
 const WAIT_MS = 3000 // for an answer
 const FIRST_WAIT_MS = 5000 // for the first one: the process has to start, and maybe to open a store
 const SECOND_WAIT_MS = 2000 // where the first process never said a word
-const SILENT_MS = 10000 // a process that has not confirmed a line for so long is stuck
+const SILENT_MS = 10000 // a process that has not confirmed any line for so long is stuck
 const END_MS = 1000
 const STEADY_MS = 60000 // a process that served for so long may be started as often again
 const MOST_STARTS = 3
 const MOST_UNHEARD = 300
 const MOST_KEPT = 500
-const MOST_CHARS = 24000
+const MOST_CHARS = 24000 // of one text
+const MOST_TOLD = 500000 // of one event
 
 const WATCHED = /^(read|edit|write|multiedit|patch|apply_patch|task)$/ // files, and the tasks of sub-agents
 const OLD_FIND = "semantic-memory_find"
 const LANE_FIND = "memory-lane_find"
 const HELPERS = ["title", "summary", "compaction"] // agents of the client itself, maybe with a model of their own
 const REFUSED = /^(Tool execution aborted|The user (rejected|dismissed|has specified a rule))/ // no fault of the tool
-const NOTES = /\s*=== swarmlore notes (\w+) ===[\s\S]*?=== end \1 ===/g
+const MARK = /(=== (?:swarmlore notes|end) \w{8,64} ===)/ // where a block of ours begins or ends
 const HINT = "Prefer memory-lane_find for better entity filtering"
 const DIRECTIVE =
   "SYSTEM: Memory Lane Guidance\n" +
@@ -41,9 +42,11 @@ class Memory {
     this.starts = 0
     this.number = 0
     this.answered = false
+    this.heard_at = 0
     this.closed = false
     this.why = ""
-    this.unheard = new Map() // number -> line, when it was sent, how often, and who waits for its answer
+    this.open = () => ({}) // where sessions are that have not ended, and which
+    this.unheard = new Map() // number -> line, when it was sent, who waits for its answer, how many processes died of it
   }
 
   /** Tell an event; nobody waits. */
@@ -51,15 +54,15 @@ class Memory {
     this.send({ event, payload, done: null })
   }
 
-  /** The context that answers an event; "" where there is none in time. */
+  /** The context that answers an event: "" where nothing is known, undefined where nobody answers in time. */
   ask(event, payload) {
     return new Promise((done) => {
       const first = this.starts === 0 || (this.starts === 1 && this.child)
       const patience = this.answered ? WAIT_MS : first ? FIRST_WAIT_MS : SECOND_WAIT_MS
       const entry = { event, payload, done: null }
       const timer = setTimeout(() => {
-        entry.done?.("")
-        this.stop("silent")
+        entry.done?.()
+        if (Date.now() - this.heard_at >= patience - 100) this.stop("silent") // not one that is busy with others
       }, patience)
       entry.done = (text) => {
         clearTimeout(timer)
@@ -72,18 +75,21 @@ class Memory {
 
   send(entry) {
     const oldest = this.unheard.values().next().value
-    if (oldest && Date.now() - oldest.at > SILENT_MS) this.stop("silent")
-    entry.line = JSON.stringify({ id: ++this.number, event: entry.event, payload: cut(entry.payload) }) + "\n"
+    if (oldest && Date.now() - Math.max(oldest.at, this.heard_at) > SILENT_MS) this.stop("silent")
+    try {
+      entry.line = JSON.stringify({ id: ++this.number, event: entry.event, payload: cut(entry.payload) }) + "\n"
+    } catch {
+      return void entry.done?.() // nothing that can be told
+    }
     entry.at = Date.now()
-    entry.tries = 0
+    entry.deaths = 0
     if (this.unheard.size >= MOST_UNHEARD) this.unheard.delete(this.unheard.keys().next().value)
     this.unheard.set(this.number, entry)
-    if (this.child) this.write(this.number, entry)
+    if (this.child) this.write(entry)
     else this.start()
   }
 
-  write(number, entry) {
-    if (++entry.tries > 2) return void this.unheard.delete(number) // it may be what ended the process
+  write(entry) {
     entry.at = Date.now()
     this.child.stdin.write(entry.line)
   }
@@ -91,7 +97,7 @@ class Memory {
   start() {
     if (this.closed || this.starts >= (this.answered ? MOST_STARTS : 2)) return this.give_up()
     this.starts++
-    this.began = Date.now()
+    this.began = this.heard_at = Date.now()
     try {
       const child = spawn(this.command[0], this.command.slice(1), { stdio: ["pipe", "pipe", "ignore"], detached: true })
       this.child = child
@@ -101,11 +107,19 @@ class Memory {
       child.stdout.on("error", () => {})
       this.listen(child)
       for (const part of [child, child.stdin, child.stdout]) part.unref?.() // the client may end whenever it wants
-      if (this.starts > 1) child.stdin.write(JSON.stringify({ event: "restarted", payload: { why: this.why } }) + "\n")
-      for (const [number, entry] of [...this.unheard]) this.write(number, entry)
+      if (this.starts > 1) child.stdin.write(this.legacy())
+      for (const entry of this.unheard.values()) this.write(entry)
     } catch {
       this.gone(this.child, "not started")
     }
+  }
+
+  /** What the next process has to know. A line of which two of them died is not told to a third. */
+  legacy() {
+    const lost = [...this.unheard].filter(([, entry]) => entry.deaths > 1)
+    for (const [number] of lost) this.unheard.delete(number)
+    const payload = { why: this.why, lost: lost.length, ...this.open() }
+    return JSON.stringify({ event: "restarted", payload }) + "\n"
   }
 
   listen(child) {
@@ -113,7 +127,7 @@ class Memory {
     child.stdout.setEncoding("utf8")
     child.stdout.on("data", (data) => {
       const lines = (rest + data).split("\n")
-      rest = lines.pop()
+      rest = lines.pop().slice(0, MOST_TOLD)
       for (const line of lines) this.hear(line)
     })
   }
@@ -128,16 +142,19 @@ class Memory {
     const entry = this.unheard.get(told?.id)
     if (!entry) return
     this.answered = true
+    this.heard_at = Date.now()
     if (Date.now() - this.began > STEADY_MS) this.starts = 1
     this.unheard.delete(told.id)
-    entry.done?.(typeof told.text === "string" ? told.text : "")
+    entry.done?.(typeof told.text === "string" ? told.text.slice(0, MOST_CHARS) : "")
   }
 
   gone(child, why) {
     if (child !== this.child) return
     this.child = null
     this.why = String(why)
-    for (const entry of this.unheard.values()) entry.done?.("") // told again to the next one, answered to nobody
+    const [first] = this.unheard.values() // lines are answered in their order: it was at this one
+    if (first) first.deaths++
+    for (const entry of this.unheard.values()) entry.done?.() // told again to the next one, answered to nobody
     if (why === "not started") this.give_up()
   }
 
@@ -150,12 +167,14 @@ class Memory {
 
   give_up() {
     this.starts = MOST_STARTS
-    for (const entry of this.unheard.values()) entry.done?.("")
+    for (const entry of this.unheard.values()) entry.done?.()
     this.unheard.clear()
   }
 
   /** Let the process finish what it was told; it ends with its input. */
   close() {
+    const left = this.unheard.size > 0 || this.open().sessions?.length > 0
+    if (!this.child && this.answered && left) this.start() // somebody has to end them
     this.closed = true
     const child = this.child
     if (!child) return
@@ -172,14 +191,21 @@ const within = (ms, promise) => {
   return Promise.race([Promise.resolve(promise).catch(() => undefined), late]).finally(() => clearTimeout(timer))
 }
 
-/** The same value without what is too long or too deep to be told. */
-const cut = (value, depth = 0) => {
-  if (typeof value === "string")
-    return value.length <= MOST_CHARS ? value : value.slice(0, MOST_CHARS / 3) + "\n…\n" + value.slice((-2 * MOST_CHARS) / 3)
+/** The same value without what is too long, too deep or too much to be told; what comes first is kept first. */
+const cut = (value, room = { left: MOST_TOLD }, depth = 0) => {
+  if (typeof value === "bigint") return String(value)
+  if (typeof value === "string") {
+    const most = Math.max(0, Math.min(MOST_CHARS, room.left))
+    room.left -= Math.min(value.length, most)
+    if (value.length <= most) return value
+    return `${value.slice(0, most / 3)}\n…\n${value.slice(value.length - (2 * most) / 3)}`
+  }
   if (value === null || typeof value !== "object") return value
-  if (depth > 6) return null
-  if (Array.isArray(value)) return value.slice(0, 100).map((item) => cut(item, depth + 1))
-  return Object.fromEntries(Object.entries(value).slice(0, 100).map(([key, item]) => [key, cut(item, depth + 1)]))
+  if (depth > 6 || room.left <= 0) return null
+  const items = Object.entries(value).slice(0, 100)
+  room.left -= 20 * (items.length + 1)
+  const kept = items.map(([key, item]) => [key.slice(0, 200), cut(item, room, depth + 1)])
+  return Array.isArray(value) ? kept.map(([, item]) => item) : Object.fromEntries(kept)
 }
 
 /** A hook that never throws: a memory is not worth stopping an agent. */
@@ -216,17 +242,42 @@ const append = (output, text) => {
   else if (typeof output.output === "string") output.output += `\n\n${text}`
 }
 
-/** What was asked of the older memory is answered from this one; where that knows nothing, a word about it is added. */
-const redirect = (output, text) => {
-  if (!text) return append(output, DIRECTIVE)
+/** A text without our blocks, and without the empty line before each. */
+const without_blocks = (text) => {
+  const pieces = text.split(MARK)
+  const last = new Map(pieces.map((piece, place) => [piece, place]))
+  const kept = []
+  let end = ""
+  pieces.forEach((piece, place) => {
+    if (end) return void (piece === end && (end = ""))
+    const closing = piece.startsWith("=== swarmlore notes ") ? piece.replace("swarmlore notes", "end") : ""
+    if (!(last.get(closing) > place)) return kept.push(piece)
+    end = closing
+    kept.push(kept.pop().replace(/\n{1,2}$/, ""))
+  })
+  return kept.join("")
+}
+
+/**
+ * What was asked of the older memory is answered from this one; where that knows nothing, a word about it is added.
+ * Where nobody answers, or the memory is switched off, the older one has the word.
+ */
+const redirect = (output, text, offered) => {
+  if (!text) return text === "" && offered ? append(output, DIRECTIVE) : undefined
   const answer = `${text}\n${HINT}`
   if (Array.isArray(output.content)) output.content.splice(0, output.content.length, { type: "text", text: answer })
   else if (typeof output.output === "string") output.output = answer
 }
 
+/** What a plugin is called: its package, or its file. This one is among them, and a folder may have any name. */
+const name_of = (plugin) => {
+  const path = String(Array.isArray(plugin) ? plugin[0] : plugin).replaceAll("\\", "/")
+  return path.includes("/node_modules/") ? path.split("/node_modules/").at(-1) : path.split("/").at(-1)
+}
+
 const offers_old_memory = (config) =>
   Object.keys(config?.mcp ?? {}).includes("semantic-memory") ||
-  (config?.plugin ?? []).some((item) => /swarm|semantic-memory|hivemind/.test(String(Array.isArray(item) ? item[0] : item)))
+  (config?.plugin ?? []).map(name_of).some((name) => /swarm(?!lore)|semantic-memory|hivemind/.test(name))
 
 // --- the hooks
 
@@ -235,6 +286,11 @@ const hooks_for = (memory, { directory, client }) => {
   const before = new Map() // call -> what was answered before it ran
   const failing = new Map() // call -> what will be known about its failure
   const after = new Map() // summary of a compaction -> what is given after it
+
+  memory.open = () => {
+    const open = [...sessions.values()].filter(({ started, parent, ended }) => started && !parent && !ended)
+    return { directory, sessions: open.map(({ id }) => id).slice(-200) }
+  }
 
   const session_of = (id) => {
     if (!sessions.has(id)) keep(sessions, id, { id, parent: "", agent: "", known: false, started: false })
@@ -267,7 +323,7 @@ const hooks_for = (memory, { directory, client }) => {
       const source = session.fresh ? "startup" : "resume"
       asked.push(memory.ask("session.start", about(session.id, { input: { sessionID: session.id }, source })))
     }
-    session.started = true
+    Object.assign(session, { started: true, ended: false })
     const message = { message: { id: output.message.id }, parts: told }
     asked.push(memory.ask("chat.message", about(session.id, { input: { sessionID: session.id }, output: message })))
     const texts = (await Promise.all(asked)).filter(Boolean)
@@ -301,7 +357,7 @@ const hooks_for = (memory, { directory, client }) => {
     ...message,
     parts: message.parts.map((part) =>
       part.type === "tool" && typeof part.state?.output === "string"
-        ? { ...part, state: { ...part.state, output: part.state.output.replace(NOTES, "") } }
+        ? { ...part, state: { ...part.state, output: without_blocks(part.state.output) } }
         : part,
     ),
   })
@@ -334,7 +390,7 @@ const hooks_for = (memory, { directory, client }) => {
     const failed = isError === true || (typeof metadata?.exit === "number" && metadata.exit !== 0)
     const known_before = before.get(input.callID)
     before.delete(input.callID)
-    if (input.tool === OLD_FIND) redirect(output, known_before)
+    if (input.tool === OLD_FIND) redirect(output, known_before, hooks.tool)
     else append(output, known_before)
     if (failed) append(output, await memory.ask("tool.execute.after", payload))
     else memory.tell("tool.execute.after", payload)
@@ -357,7 +413,7 @@ const hooks_for = (memory, { directory, client }) => {
       tool_threw(facts.part)
     else if (type === "session.idle" || type === "session.deleted") {
       const id = facts.sessionID ?? facts.info?.id
-      const { started, said } = session_of(id)
+      const { started, said } = Object.assign(session_of(id), { ended: type === "session.deleted" })
       if (started) memory.tell(type, about(id, { input: { sessionID: id }, said: said ?? "" }))
     }
   }
@@ -374,13 +430,16 @@ const hooks_for = (memory, { directory, client }) => {
       entities: { type: "array", items: { type: "string" }, description: "only about these, as feature:auth" },
       limit: { type: "integer", description: "default 5" },
     },
-    execute: async (args, { sessionID, callID }) =>
-      (await find({ sessionID, callID }, args).catch(() => "")) || "Nothing is known about this.",
+    execute: async (args, { sessionID, callID }) => {
+      const text = await find({ sessionID, callID }, args).catch(() => undefined)
+      return text === undefined ? "The memory does not answer." : text || "Nothing is known about this."
+    },
   }
 
   const hooks = {
-    config: safe((config) => {
-      if (offers_old_memory(config)) hooks.tool = { [LANE_FIND]: lane_find }
+    config: safe(async (config) => {
+      const there = offers_old_memory(config) && (await memory.ask("hello", { directory })) === "" // not off, not gone
+      if (there) hooks.tool = { [LANE_FIND]: lane_find }
     }),
     event: safe(happened),
     "chat.message": safe(prompted),
