@@ -67,7 +67,7 @@ def a_session(*said: tuple[str, str], **facts: Any) -> dict[str, Any]:
 
 
 def test_a_mail_to_the_catcher_becomes_an_outcome_a_lesson_and_a_result(memory: Lore) -> None:
-    body = {**OAUTH, "transcript": "user: go on\nassistant: done", "project_key": "/elsewhere"}
+    body = {**OAUTH, "transcript": "user: go on\nassistant: done", "project_key": "/elsewhere", "agent_name": "alice"}
     memory.send(["memory-catcher"], "memory-catcher-extract", json.dumps(body))
     assert lessons(memory) == []  # whoever sent it did not wait
     do_jobs(memory)
@@ -77,13 +77,13 @@ def test_a_mail_to_the_catcher_becomes_an_outcome_a_lesson_and_a_result(memory: 
     assert (lesson.source, lesson.source_ref["task"], lesson.source_ref["agent"]) == (
         "reflect",
         "cell-abc123",
-        "BlueLake",
+        "alice",
     )
     (outcome,) = memory.outcomes()
     assert (outcome.task, outcome.score, outcome.verdict) == ("cell-abc123", 0.92, "helpful")
     (result,) = material(memory, "task_completion")
     assert result.text.startswith("Task: cell-abc123\n\nOutput:\nOAuth login")
-    assert (result.tier, result.expires_at) == ("agent", NOW + 7 * DAY)
+    assert (result.tier, result.expires_at, result.entities) == ("agent", NOW + 7 * DAY, ("feature:auth",))
 
 
 def test_the_same_job_twice_changes_nothing(memory: Lore) -> None:
@@ -147,11 +147,12 @@ def test_which_results_are_kept_and_for_whom(lore: Lore, facts: dict[str, Any], 
     assert {memory.tier for memory in material(lore, "task_completion")} == tiers
 
 
-def test_plain_words_in_a_mail_are_trusted_less_than_words_of_somebody(lore: Lore) -> None:
+def test_words_in_a_mail_are_trusted_less_than_a_report_as_anybody_may_have_written_them(lore: Lore) -> None:
     lore.send(["memory-catcher"], "memory-catcher-extract", CAUSE)
     lore.send(["memory-catcher"], "memory-catcher-extract", "user: We decided to keep the lock in S3, not in DynamoDB")
+    lore.send(["memory-catcher"], "memory-catcher-extract", json.dumps(OAUTH))
     do_jobs(lore)
-    assert {memory.text[:10]: memory.trust for memory in lessons(lore)} == {CAUSE[:10]: 1, "We decided": 2}
+    assert {memory.text[:9]: memory.trust for memory in lessons(lore)} == {CAUSE[:9]: 1, "We decide": 1, "OAuth log": 2}
 
 
 @pytest.mark.parametrize(
@@ -283,7 +284,9 @@ def test_a_session_that_goes_on_has_one_summary(memory: Lore) -> None:
 
 def test_short_sessions_and_heartbeats_have_no_summary(lore: Lore) -> None:
     lore.enqueue("summarise", a_session(("user", "hi"), ("assistant", CAUSE)), "k1")
-    lore.enqueue("summarise", a_session(("user", "Heartbeat: " + "look at the queue " * 9), ("assistant", CAUSE)), "k2")
+    lore.enqueue(
+        "summarise", a_session(("user", "[heartbeat] " + "look at the queue " * 9), ("assistant", CAUSE)), "k2"
+    )
     do_jobs(lore)
     assert material(lore, "session_summary") == []
 

@@ -11,20 +11,13 @@ from hypothesis import strategies as st
 
 from swarmlore.formats.transcripts import Turn
 from swarmlore.records import KINDS
+from swarmlore.rules.accounts import Account, account_of
 from swarmlore.rules.block import estimate_tokens
-from swarmlore.rules.catching import (
-    MOST_CHARS,
-    MOST_TOKENS,
-    Account,
-    account_of,
-    confidence,
-    cut,
-    lessons_in,
-    lessons_told,
-)
+from swarmlore.rules.catching import confidence, lessons_in, lessons_told
+from swarmlore.rules.cutting import MOST_CHARS, MOST_TOKENS, cut
 from swarmlore.rules.explanations import is_trouble
 from swarmlore.rules.findings import telling
-from swarmlore.rules.summaries import is_unattended, summary_of, task_result, usable_summary
+from swarmlore.rules.summaries import is_unattended, says_nothing, summary_of, task_result, usable_summary
 
 OAUTH = {
     "bead_id": "cell-abc123",
@@ -131,7 +124,7 @@ JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from([*OAUTH, "files", "tags", "task", "taskType", "persistMemory", "x"]), JSON))
 def test_a_report_of_any_shape_is_read_as_far_as_it_says_something(values: dict[str, Any]) -> None:
     account = account_of(values)
-    assert isinstance(account.success, bool)
+    assert account.success in (True, False, None)
     assert all(isinstance(path, str) and path for path in account.files)
     assert account.duration_ms is None or account.duration_ms >= 0
     for lesson in lessons_in([], account):
@@ -255,9 +248,33 @@ def test_a_cut_is_within_its_limit_and_in_order(turns: list[Turn], most: int) ->
     assert len(kept) <= len(turns)
     whole = cut(turns, 10**9)
     places = iter(whole)
-    assert all(any(turn is other or turn == other for other in places) for turn in kept)
+    assert all(any(_is_of(turn, other) for other in places) for turn in kept)
     if len(kept) < len(whole):
         assert sum(len(turn.text) + len(turn.command) + len(turn.error) for turn in kept) <= most
+
+
+def _is_of(turn: Turn, whole: Turn) -> bool:
+    """Whether it is the same turn, maybe with a shorter text."""
+    same = all(getattr(turn, name) == getattr(whole, name) for name in ("role", "command", "error"))
+    return same and whole.text.startswith(turn.text.partition("\n…\n")[0])
+
+
+def test_the_first_prompt_and_the_last_answer_are_kept_however_long_they_are() -> None:
+    brief = Turn("user", "Move the refunds to the new ledger. " + "It has many tables. " * 95 + "Mind the currency.")
+    end = Turn("assistant", "The ledger is there. " + "The root cause was that the cache key lacks the locale. " * 200)
+    kept = cut([brief, *long_session(400), end])
+    assert kept[0].text.startswith("Move the refunds to the new ledger.")
+    assert kept[0].text.endswith("Mind the currency.")
+    assert kept[-1].text.startswith("The ledger is there.")
+    assert estimate_tokens(sum(len(turn.text) + len(turn.command) + len(turn.error) for turn in kept)) <= MOST_TOKENS
+
+
+def test_one_long_answer_full_of_findings_does_not_remove_itself() -> None:
+    said = " ".join(f"The root cause of case {n} was that table t{n} has no index on order_{n}." for n in range(400))
+    (kept,) = cut([Turn("assistant", said)])
+    assert "case 0 was" in kept.text
+    assert "case 399 was" in kept.text
+    assert len(kept.text) < 4_000
 
 
 def test_a_session_of_thousands_of_turns_is_cut_in_seconds() -> None:
@@ -289,7 +306,7 @@ def test_a_summary_tells_what_was_asked_changed_tried_and_learned() -> None:
     [
         [Turn("user", "hi"), Turn("assistant", "Hello!")],
         [Turn("user", "how does the flag client decide where it is?" * 3), Turn("assistant", "By FLAG_ENV." * 9)],
-        [Turn("user", "Heartbeat: check the queue. " * 9), Turn("tool", tool="write", files=("a.py",))],
+        [Turn("user", "[heartbeat] " + "check the queue. " * 9), Turn("tool", tool="write", files=("a.py",))],
     ],
 )
 def test_sessions_from_which_nothing_came_have_no_summary(turns: list[Turn]) -> None:
@@ -297,8 +314,17 @@ def test_sessions_from_which_nothing_came_have_no_summary(turns: list[Turn]) -> 
 
 
 @pytest.mark.parametrize("text", ["", "Nothing.", "There were no significant learnings in this session, sorry."])
-def test_a_summary_that_says_nothing_is_none(text: str) -> None:
-    assert usable_summary(text) == ""
+def test_a_model_may_say_that_there_is_nothing_to_know(text: str) -> None:
+    assert says_nothing(text)
+
+
+def test_the_same_words_inside_a_summary_do_not_make_it_nothing() -> None:
+    last = "There were no significant learnings in the first run, but the theme has to be installed before the docs."
+    turns = [Turn("user", "build the docs with the new theme"), Turn("assistant", f"{last} It is now.")]
+    told = summary_of([*turns, Turn("tool", tool="write", files=("docs/conf.py",))], [])
+    assert told.endswith(f"Ended with: {last} It is now.")
+    assert not says_nothing(told)
+    assert usable_summary("x" * 20) == ""
 
 
 @pytest.mark.parametrize(
@@ -307,13 +333,23 @@ def test_a_summary_that_says_nothing_is_none(text: str) -> None:
         ("Heartbeat", {}, True),
         ("[scheduled task] clean up old branches", {}, True),
         ("Read HEARTBEAT.md if it exists", {}, True),
-        ("cron: rotate the logs", {}, True),
+        ("[cron:4f2 nightly] rotate the logs", {}, True),
+        ("Scheduled task\n\nrotate the logs", {}, True),
+        ("You are running as a scheduled job. Rotate the logs.", {}, True),
+        ("This is an automated scheduled run", {}, True),
         ("rotate the logs", {"taskType": "heartbeat"}, True),
         ("rotate the logs", {"tags": ["scheduled"]}, True),
         ("rotate the logs", {"taskType": "heartbeat", "persistMemory": True}, False),
         ("fix the heartbeat test", {}, False),
         ("the cron job fails since monday", {}, False),
-        ("Monitoring page: make it wider", {}, False),
+        ("Monitoring: set up grafana dashboards for checkout", {}, False),
+        ("Watchdog - the STM32 resets, find out why", {}, False),
+        ("Keep-alive: fix websocket pings", {}, False),
+        ("Polling, not webhooks: rewrite the importer", {}, False),
+        ("Schedule: add a page for it", {}, False),
+        ("cron: rotate the logs", {}, False),
+        ("rotate the logs", {"tags": ["monitoring", "watchdog", "polling"]}, False),
+        ("Watchdog", {"taskType": "monitoring"}, False),
         ("add a schedule to the calendar", {}, False),
     ],
 )

@@ -7,7 +7,8 @@ import time
 import pytest
 
 from swarmlore.formats.transcripts import Turn
-from swarmlore.rules.catching import Account, lessons_in
+from swarmlore.rules.accounts import Account
+from swarmlore.rules.catching import lessons_in
 from swarmlore.rules.explanations import ENOUGH, denies, explanation_points, is_report, is_tentative
 from swarmlore.rules.findings import telling
 

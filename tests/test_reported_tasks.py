@@ -16,7 +16,13 @@ from swarmlore.hooks.making import make_event
 from swarmlore.hooks.places import spool_dir
 from waiting_jobs import waiting
 
-TASK = {"bead_id": "cell-1", "summary": "OAuth login", "evaluation": "Always rotate the tokens.", "error_count": 2}
+TASK = {
+    "bead_id": "cell-1",
+    "summary": "OAuth login",
+    "evaluation": "Always rotate the tokens.",
+    "error_count": 2,
+    "success": True,
+}
 AT = "2026-11-15T06:34:45.471Z"
 
 
@@ -55,7 +61,7 @@ def test_a_reported_task_leaves_one_extraction_in_every_client(name: str, tool: 
     assert module is not None
     told = {"cwd": str(tmp_path), "directory": str(tmp_path), **payload(before + tool)}
     event = make_event(module, name, event_name, told, 1_800_000_000.0)
-    assert (event.moment, event.extra["outcome"]) == (e.AFTER_TOOL, {**TASK, "success": True})
+    assert (event.moment, event.extra["outcome"]) == (e.AFTER_TOOL, TASK)
     home = str(tmp_path / "home")
     for _ in range(2):  # two hook files, one event
         spool.append(spool_dir(home), e.to_plain(event))

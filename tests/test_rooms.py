@@ -50,6 +50,7 @@ ROOMS = {
     "prime": 9,
     "reflecting": 7,
     "reporting": 7,
+    "reported": 8,
     "inject": 9,
     "phases": 6,
     "promoting": 8,

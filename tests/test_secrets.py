@@ -610,6 +610,21 @@ def test_a_value_is_random_when_its_kinds_of_characters_change_often(value, expe
     assert secret_values.is_random(value) is expected
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("password=Tr0ub4dor&3xyzzy", "password=[redacted:password]"),
+        ("login with password=Tr0ub4dor&3xyzzy&More9 now", "login with password=[redacted:password] now"),
+        ("https://h/x?password=Tr0ub4dor3&user=bob", "https://h/x?password=[redacted:password]&user=bob"),
+        ("password=Tr0ub4dor3&amp;user=bob", "password=[redacted:password]&amp;user=bob"),
+        ("PASSWORD=Tr0ub4dor3&& make", "PASSWORD=[redacted:password]&& make"),
+        ("PASSWORD=Tr0ub4dor3 & make", "PASSWORD=[redacted:password] & make"),
+    ],
+)
+def test_an_ampersand_is_part_of_a_password_unless_something_else_begins_there(text, kept):
+    assert redact(text)[0] == kept
+
+
 # --- figures on public sets ---
 
 

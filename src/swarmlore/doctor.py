@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from swarmlore.advice import writer_of
+from swarmlore.advice import capped_writer
 from swarmlore.backups import list_backups
 from swarmlore.config import Settings
 from swarmlore.embedding import Embedding
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import Caller
+from swarmlore.spending import HINT, Spending
 from swarmlore.store.store import FILE, REINDEX_META, Store
 
 if TYPE_CHECKING:
@@ -38,7 +39,16 @@ class Check:
 class Doctor:
     """Checks and counts over one store."""
 
-    def __init__(self, home: str, store: Store, caller: Caller, settings: Settings, embedding: Embedding) -> None:
+    def __init__(
+        self,
+        home: str,
+        store: Store,
+        caller: Caller,
+        settings: Settings,
+        embedding: Embedding,
+        clock: Callable[[], float],
+    ) -> None:
+        self._clock_now = clock
         self._home = home
         self._store = store
         self._caller = caller
@@ -135,11 +145,17 @@ class Doctor:
             yield Check("indexes", "warn", why, "swarmlore reindex")
 
     def _writer(self) -> Iterator[Check]:
-        """Where a language model is configured, whether it answers; without it nothing stops, so it only warns."""
-        own = self._settings.writer
+        """Where a language model is configured, whether it answers; without it nothing stops, so it only warns. The
+        question counts like any other, and is not asked where no more may be."""
+        own, now = self._settings.writer, self._clock_now()
+        if own.kind != "none" and Spending(self._store, own, lambda: now).is_used_up():
+            yield Check(
+                "writer", "ok", "what it may cost today is used up: rules alone read until midnight (UTC)", HINT
+            )
+            return
         wait_s = min(own.timeout_s, WRITER_WAIT_S)
         try:
-            writer = writer_of(replace(own, timeout_s=wait_s))
+            writer = capped_writer(self._store, replace(own, timeout_s=wait_s), now)
             if writer is None:
                 return
             writer.complete("Answer with one word.", "Are you there?")

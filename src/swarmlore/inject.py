@@ -14,6 +14,7 @@ from swarmlore.records import PROFILES, Block, Caller, Hit, Query, Receipt, Show
 from swarmlore.rules.block import TASK_HEADER, Composed, compose, estimate_tokens, quote, strip_blocks
 from swarmlore.rules.budget import Allowance, allowance
 from swarmlore.rules.gate import scrub_text
+from swarmlore.rules.results import HAPPENED
 from swarmlore.store.store import Store
 from swarmlore.typed import choose, make
 
@@ -32,8 +33,6 @@ SAID_HERE = "learned in this session"
 TASK = "task"
 WITH_APPROACHES = ("default", "lane")  # the blocks of the other systems hold lessons only
 APPROACHES = 1  # proven, and as many to avoid: before a task they are told unasked
-# What happened rather than what to know. It has many words and so fits much; lessons come first, unless a task begins.
-HAPPENED = ("task_completion", "session_summary", "transcript")
 SPARE = 3  # hits per place in the block: trust, authors and what was shown before cut some
 
 
@@ -125,7 +124,7 @@ class Injector:
         for hit in hits:
             once.setdefault(hit.memory.id, hit)
         told = list(once.values())
-        if request.trigger != TASK:
+        if request.trigger != TASK:  # what happened has many words and so fits much; lessons come first
             told.sort(key=lambda hit: hit.memory.source in HAPPENED)
         return told, silence
 

@@ -26,15 +26,17 @@ MAX_NAME = 200  # of a task, a strategy, a path
 MAX_ITEMS = 100
 MOST = 10**15  # of milliseconds, errors or retries
 JUDGED = 2_000  # newest tasks that the weights of criteria are made of
-_TEXTS = ("summary", "evaluation")
-_NAMES = ("session", "task", "strategy", "agent")
-_LISTS = ("files", "criteria", "cited", "applied")
+_TEXTS = ("summary", "evaluation", "failure_details")
+_NAMES = ("session", "task", "strategy", "agent", "task_type")
+_LISTS = ("files", "criteria", "cited", "applied", "tags")
+_LATER = ("task_type", "tags", "persist", "failure_details")  # for what is kept of a task, not for its score
 
 
 @frozen
 class Report:
     """What was said about the end of a task. `cited` and `applied` name memories by handle or id, `agent` whose task
-    it was where a lead reports for another.
+    it was where a lead reports for another. `task_type`, `tags`, `persist` and `failure_details` say what is kept of it
+    and for whom.
 
     Duration, errors, retries and files that nobody reports are those of the session, if hooks counted them.
     """
@@ -54,6 +56,16 @@ class Report:
     cited: tuple[str, ...] = ()
     applied: tuple[str, ...] = ()
     agent: str = ""
+    task_type: str = ""
+    tags: tuple[str, ...] = ()
+    persist: bool = False
+    failure_details: str = ""
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """What the memory-catcher is told beside the outcome."""
+        said = {name: getattr(self, name) for name in _LATER}
+        return {**said, "tags": list(self.tags)}
 
 
 @frozen
@@ -85,7 +97,10 @@ class Learning:
         return self._store.perform(act, lambda act: self._store.revise(act, memory, after, RATED[helpful]))
 
     def record(
-        self, facts: Mapping[str, Any], resolve: Callable[[str], Memory], after: Callable[[Outcome], None] | None = None
+        self,
+        facts: Mapping[str, Any],
+        resolve: Callable[[str], Memory],
+        after: Callable[[Outcome, Mapping[str, Any]], None] | None = None,
     ) -> Outcome:
         """Record how a task ended and credit the memories shown for it, in one transaction; `after` is part of that."""
         report = report_of(facts)
@@ -97,7 +112,7 @@ class Learning:
         def work(act: Operation) -> Outcome:
             outcome = self._record(act, report, named, strategy)
             if after is not None:
-                after(outcome)
+                after(outcome, report.kept)
             return outcome
 
         return self._store.perform(act, work)
@@ -226,7 +241,7 @@ def _used(
 def _outcome(
     act: Operation, report: Report, score: float, verdict: str, used: _Used, shown: tuple[str, ...]
 ) -> Outcome:
-    named = ("success", "cited", "applied", "errors", "retries", "agent")
+    named = ("success", "cited", "applied", "errors", "retries", "agent", *_LATER)
     said = {spec.name: getattr(report, spec.name) for spec in fields(Report) if spec.name not in named}
     return Outcome(
         act.id,

@@ -261,11 +261,26 @@ class Lore(Living, Errands):
         with self._changing():
             memory = self._resolve(ref)
             self._check_change(memory)
+            told_in = self._summaries_with(memory)
             if erase:
-                self._erase([memory])
+                self._erase([memory, *told_in])
                 return replace(memory, text="", title="")
             with self.store.operation(self._operation("forget")) as operation:
+                for summary in told_in:
+                    self.store.forget(operation, summary)
                 return self.store.forget(operation, memory)
+
+    def _summaries_with(self, memory: Memory) -> Sequence[Memory]:
+        """Summaries of a memory's session that repeat it: what is forgotten must not live on in them."""
+        session = memory.source_ref.get("session")
+        if not isinstance(session, str) or not session or memory.source == "session_summary":
+            return ()
+        from swarmlore.text.similarity import normalize
+
+        ids, words = self.store.ids_of_session(self.caller, session), normalize(memory.text)
+        found = [item for id in ids if (item := self.store.get(self.caller, id)) is not None]
+        summaries = (item for item in found if item.source == "session_summary" and may_change(self.caller, item))
+        return [item for item in summaries if words and words in normalize(item.text)]
 
     def forget_origin(self, *, session: str = "", source: str = "", erase: bool = False) -> tuple[Memory, ...]:
         """Forget everything that came from one session or source, with everything derived from it."""
@@ -325,7 +340,10 @@ class Lore(Living, Errands):
 
     def _take_back(self, act: Operation, target: str) -> Sequence[Memory]:
         self.learning.recount(target)
-        reverted = self.store.undo(act, target)
+        derived = self._from_origin("", target, False)  # what the memory-catcher took from an outcome
+        reverted = [*self.store.undo(act, target)]
+        self.store.drop_origin(self.caller, target, erase=False)
+        reverted += [self.store.forget(act, memory) for memory in derived if may_change(self.caller, memory)]
         self.store.accept_again(self.caller, [memory.id for memory in reverted if memory.live])
         return reverted
 
@@ -569,18 +587,18 @@ class Lore(Living, Errands):
         own, spent = self.settings.writer, self.spending.today()
         if own.kind == "none" and not spent.calls:
             return {}
-        calls, tokens = f"{spent.calls} of {own.calls_per_day}", f"{spent.tokens} of {own.tokens_per_day}"
-        return {"writer_calls_today": calls, "writer_tokens_today": tokens}
+        calls = {"used": spent.calls, "limit": own.calls_per_day}
+        return {"writer_calls_today": calls, "writer_tokens_today": {"used": spent.tokens, "limit": own.tokens_per_day}}
 
-    def _extract_later(self, outcome: Outcome) -> None:
+    def _extract_later(self, outcome: Outcome, kept: Mapping[str, Any]) -> None:
         """Leave the extraction of what a task taught to the worker, in the same transaction as its outcome."""
         if not self.settings.knowledge.enabled:
             return
         names = ("success", "task", "summary", "evaluation", "errors", "retries", "duration_ms", "strategy")
-        told = {name: getattr(outcome, name) for name in (*names, "failure_mode", "agent")}
+        told = {name: getattr(outcome, name) for name in (*names, "failure_mode", "agent")} | {**kept}
         told |= {"files": list(outcome.files), "criteria": list(outcome.criteria)}
         body = {"outcome": told, "recorded": outcome.id, "session": outcome.session}
-        if outcome.summary or outcome.evaluation:
+        if outcome.summary or outcome.evaluation or kept["failure_details"]:
             self.mail.enqueue("extract", body, f"outcome:{outcome.id}")
 
     def _check_change(self, memory: Memory) -> None:

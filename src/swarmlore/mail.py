@@ -92,7 +92,7 @@ class Mail:
         if not isinstance(wants_ack, bool):
             raise InvalidInput(f"ack_required is {wants_ack!r}", "true or false")
         choose("importance", [importance], IMPORTANCES)
-        text = _text("body", body, MOST_BODY)
+        text = _text("body", _report(names, subject, body), MOST_BODY)
         if not (text.strip() or str(subject).strip()):
             raise InvalidInput("the message is empty", "give it a subject or a text")
         return Message(
@@ -233,6 +233,16 @@ class Mail:
             fits = tuple(map(id_of, found))
             raise Ambiguous(f"{ref!r} fits several", f"give more of the id; {list_them} lists them", fits)
         return (exact or list(found))[0]
+
+
+def _report(names: Sequence[str], subject: object, body: str) -> str:
+    """A body; the report of a task is cut and redacted in its parts before its size is judged."""
+    to = [name.strip() for name in names if isinstance(name, str)]
+    if not isinstance(body, str) or CATCHER not in to or str(subject).split() != [EXTRACT]:
+        return body
+    from swarmlore.reported import readable
+
+    return readable(body)
 
 
 def _asked(message: Message) -> dict[str, Any]:

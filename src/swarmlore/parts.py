@@ -409,7 +409,7 @@ class Parts:
     def _doctor(self) -> Doctor:
         from swarmlore.doctor import Doctor
 
-        return Doctor(self.home, self.store, self.caller, self.settings, self.embedding)
+        return Doctor(self.home, self.store, self.caller, self.settings, self.embedding, self.now)
 
     def now(self) -> float:
         return round(self._clock(), 3)

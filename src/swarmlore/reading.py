@@ -1,24 +1,28 @@
 """A language model that reads a session along: lessons and summaries, as far as they may be believed.
 
 The session is data to the model, and what the model answers is data to us. A lesson of its counts only where most of
-its words were said, written or run by people and agents of that session: what merely stood in the output of a tool,
-however it is phrased, becomes none. It is derived from all of that, so its trust is the lowest.
+its words were said, written or run by people and agents of that session, in each of its parts, and everything in it
+that can be fetched, opened, run or counted: what merely stood in the output of a tool, however it is phrased, becomes
+none. It is derived from all of that, so its trust is the lowest.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 
 from swarmlore.errors import Rejected, Unavailable
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.providers.base import Writer, ask_json
-from swarmlore.records import KINDS, Draft
-from swarmlore.rules.catching import Account, kind_told
+from swarmlore.records import Draft
+from swarmlore.rules.accounts import Account
+from swarmlore.rules.catching import AT_THE_END, kind_told
 from swarmlore.rules.found import Found
 from swarmlore.rules.gate import pass_gate, scrub_value
-from swarmlore.rules.session_lessons import MOST_LESSONS, distinct, entities_of
-from swarmlore.rules.summaries import transcript_text, usable_summary, words_of
+from swarmlore.rules.placing import changed_files, entities_of, read_files
+from swarmlore.rules.session_lessons import MOST_LESSONS, distinct
+from swarmlore.rules.summaries import says_nothing, transcript_text, usable_summary, words_of
 from swarmlore.text.similarity import content_words
 
 if TYPE_CHECKING:
@@ -44,6 +48,14 @@ LESSON_TOKENS, SUMMARY_TOKENS = 1_500, 700
 LONGEST_LIST = 50  # a longer one is no answer to what was asked
 SPOKEN_SHARE = 0.6  # of a lesson's words that people and agents used themselves
 SUMMARY_SHARE = 0.4  # a summary puts more into words of its own
+ASKED_KINDS = ("correction", "decision", "commitment", "insight", "learning", "gap")
+LEAST_CLAUSE = 3  # words of a part that is judged for itself
+_CLAUSES = r"[.;:!?]\s+|,\s+|\s+(?:and|then|but|or)\s+"
+# What can be fetched, opened, run or counted: addresses, hosts, paths, flags, numbers, code, names in capitals.
+_NAMES = (
+    r"`[^`]+`|\w+://\S+|\S+@\S+\.\w+|(?<![\w-])--?[A-Za-z][\w-]*|[\w.~-]*/[\w./~-]+|\b[\w-]+(?:\.[\w-]+)+\b"
+    r"|\b\d[\d.,:]*\b|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\$\w+"
+)
 
 
 def find_lessons(writer: Writer | None, turns: Sequence[Turn], account: Account) -> tuple[Found, ...]:
@@ -53,32 +65,70 @@ def find_lessons(writer: Writer | None, turns: Sequence[Turn], account: Account)
     told = {"summary": account.summary, "evaluation": account.evaluation, "success": account.success}
     user = json.dumps({"session": transcript_text(turns), "outcome": told}, ensure_ascii=False)
     answer = scrub_value(ask_json(writer, LESSONS, user, {"lessons": list}, max_tokens=LESSON_TOKENS))["lessons"]
-    if len(answer) > LONGEST_LIST or not all(isinstance(item, Mapping) for item in answer):
+    items = [item for item in answer if isinstance(item, Mapping)]
+    if len(answer) > LONGEST_LIST or (answer and not items):
         raise Unavailable(f"the answer of {writer.name} is no list of lessons", "rules alone decide")
-    spoken = frozenset(content_words(_said(turns, account)))
-    files = [path for turn in turns for path in turn.files] or list(account.files)
-    found = (_lesson(item, spoken, files, account) for item in answer)
+    heard = _Heard(_said(turns, account), _printed(turns))
+    files = changed_files(turns) or read_files(turns) or list(account.files)
+    found = (_lesson(item, heard, files, account) for item in items)
     return tuple(distinct([item for item in found if item is not None])[:MOST_LESSONS])
 
 
-def sum_up(writer: Writer | None, turns: Sequence[Turn]) -> str:
-    """A session in a model's words; empty where it says that nothing is worth it, or makes something up."""
+def sum_up(writer: Writer | None, turns: Sequence[Turn]) -> str | None:
+    """A session in a model's words, as far as they were said in it; empty where it finds nothing worth it, None where
+    it made everything up."""
     if writer is None:
-        return ""
+        return None
     user = json.dumps({"session": transcript_text(turns)}, ensure_ascii=False)
     answer = scrub_value(ask_json(writer, SUMMARY, user, {"summary": str}, max_tokens=SUMMARY_TOKENS))["summary"]
-    text = usable_summary(answer)
-    return text if text and _share(text, frozenset(content_words(words_of(turns)))) >= SUMMARY_SHARE else ""
+    if says_nothing(answer):
+        return ""
+    heard = _Heard(words_of(turns), _printed(turns))
+    lines = ([part for part in _sentences(line) if heard.has(part, SUMMARY_SHARE)] for line in answer.split("\n"))
+    return usable_summary("\n".join(" ".join(parts) for parts in lines if parts)) or None
 
 
 def _said(turns: Sequence[Turn], account: Account) -> str:
     return words_of(turns, {"summary": account.summary, "evaluation": account.evaluation, "task": account.task})
 
 
-def _lesson(item: Mapping[str, Any], spoken: frozenset[str], files: Sequence[str], account: Account) -> Found | None:
+def _printed(turns: Sequence[Turn]) -> str:
+    return " ".join(f"{turn.error} {turn.output}" for turn in turns if turn.role == "tool")
+
+
+class _Heard:
+    """What was said in a session by whom: the test that the words of a model have to pass."""
+
+    def __init__(self, said: str, printed: str) -> None:
+        self._said = said.lower()
+        self._spoken = frozenset(content_words(said))
+        self._printed = frozenset(content_words(printed)) - self._spoken
+
+    def has(self, text: str, share: float) -> bool:
+        """Whether a text was said, in each of its parts, and names nothing that was not."""
+        words = content_words(text)
+        if not words or not self._printed.isdisjoint(words) or self._share(words) < share:
+            return False
+        clauses = (content_words(part) for part in re.split(_CLAUSES, text))
+        if any(self._share(part) < share for part in clauses if len(part) >= LEAST_CLAUSE):
+            return False
+        return all(self._names(name.strip("`.,:").lower()) for name in re.findall(_NAMES, text))
+
+    def _names(self, name: str) -> bool:
+        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self._said) is not None
+
+    def _share(self, words: Collection[str]) -> float:
+        return sum(word in self._spoken for word in words) / len(words)
+
+
+def _sentences(line: str) -> list[str]:
+    return [part for part in re.split(r"(?<=[.!?])\s+", line.strip()) if part]
+
+
+def _lesson(item: Mapping[str, Any], heard: _Heard, files: Sequence[str], account: Account) -> Found | None:
     """One lesson of a model, if it may be kept: said in the session, and nothing that the gate would hold back."""
     text, kind = item.get("text"), item.get("kind")
-    if not isinstance(text, str) or _share(text, spoken) < SPOKEN_SHARE:
+    if not isinstance(text, str) or not heard.has(text, SPOKEN_SHARE):
         return None
     try:
         passed = pass_gate(Draft(" ".join(text.split()), source="reflect", trust=1))
@@ -87,11 +137,6 @@ def _lesson(item: Mapping[str, Any], spoken: frozenset[str], files: Sequence[str
     if passed.quarantine:
         return None
     plain = passed.draft.text
-    chosen = kind if isinstance(kind, str) and kind in KINDS else kind_told(plain, account)
-    return Found(plain, chosen, "medium", plain, trust=1, entities=entities_of(files, plain))
-
-
-def _share(text: str, spoken: frozenset[str]) -> float:
-    """How much of what a text says was said before."""
-    words = content_words(text)
-    return sum(word in spoken for word in words) / len(words) if words else 0.0
+    chosen = kind if isinstance(kind, str) and kind in ASKED_KINDS else kind_told(plain, account)
+    entities = entities_of(files, plain)
+    return Found(plain, chosen, "medium", plain, trust=1, entities=entities, place=AT_THE_END + 1)

@@ -31,6 +31,7 @@ from swarmlore.typed import choose
 if TYPE_CHECKING:
     from swarmlore.freshness.tree import Look
 
+OF_ITS_PROJECT = ("session_summary", "task_completion")
 MAX_LIMIT = 1000
 MAX_QUERY_CHARS = 20_000
 SCAN_ROWS = 10_000  # profiles that rank without an index look at the newest so many
@@ -74,6 +75,8 @@ class Recaller:
         """What is worth showing unasked, and if nothing is, why not."""
         query = self._checked(query)
         partitions = self._partitions(query)
+        if query.profile == "swarm":
+            return self._similar_enough(query, partitions, now)
         if query.profile != "default":
             ranked = self._ranked(query, partitions, now)
             return final_hits(self._held_against_code(ranked, query, now), query, now), ""
@@ -84,6 +87,17 @@ class Recaller:
         scored = _scored(found.candidates, query.limit, now)
         near = final_hits(self._held_against_code(scored, query, now), query, now)
         return verdict.near_best(near), ""
+
+    def _similar_enough(self, query: Query, partitions: Sequence[int], now: float) -> tuple[list[Hit], str]:
+        """In profile swarm only what is similar by itself, whatever its age and use; without vectors nobody knows."""
+        found = self._gatherer.by_vector(query, partitions)
+        if not found:
+            return [], "there are no vectors, so nobody knows what is similar"
+        best = max(cosine for _, cosine in found)
+        hits = self._ranked_swarm([item for item in found if item[1] > ranking.SWARM_FLOOR], now)
+        shown = final_hits(self._held_against_code(hits, query, now), query, now)
+        silence = f"nothing similar enough: the best reached {best:.2f}, the bar is {ranking.SWARM_FLOOR:.2f}"
+        return shown, "" if shown else silence
 
     def standing(self, query: Query, now: float) -> list[Hit]:
         """What a session should begin with: lessons that have earned it, best first. The query filters and limits."""
@@ -107,9 +121,16 @@ class Recaller:
     def _held_against_code(self, hits: Iterable[Hit], query: Query, now: float) -> Iterator[Hit]:
         """The hits that may answer, with the state of the code they cite; only `default` ranks by it."""
         look = cache(self._look)
-        fit = (hit for hit in hits if passes(hit.memory, query, now))
+        fit = (hit for hit in hits if passes(hit.memory, query, now) and self._is_of_here(hit.memory, query))
         cited = with_citations(fit, lambda memory: look().cited(memory))
         return stale_later(cited, now) if query.profile == "default" else cited
+
+    def _is_of_here(self, memory: Memory, query: Query) -> bool:
+        """What was kept unasked of a session or a task stays in its project: the agent is the same in all of them, and
+        the words may be a customer's."""
+        if memory.source not in OF_ITS_PROJECT or memory.project == self._caller.project or query.all_projects:
+            return True
+        return memory.project in self._store.names_of(self._caller.project)
 
     def _checked(self, query: Query) -> Query:
         asks = isinstance(query.text, str) and query.text.strip()
@@ -157,12 +178,15 @@ class Recaller:
         return _ordered(Hit(memory, item.score, item.parts) for memory, item in scored if item.score > 0)
 
     def _swarm(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
-        own = self._settings.recall
-        rule = ranking.SwarmRanking(own.recency_half_life_days, own.access_boost_max, own.access_recency_hours)
         found = self._gatherer.by_vector(query, partitions)
         if not found:
             recent = self._scan(partitions, query.limit)
             return [Hit(memory, 0.0, (Part("recent", 0.0, "no vectors: newest first"),)) for memory in recent]
+        return self._ranked_swarm(found, now)
+
+    def _ranked_swarm(self, found: Sequence[tuple[Memory, float]], now: float) -> list[Hit]:
+        own = self._settings.recall
+        rule = ranking.SwarmRanking(own.recency_half_life_days, own.access_boost_max, own.access_recency_hours)
         scored = [(memory, ranking.swarm_score(memory, cosine, now, rule)) for memory, cosine in found]
         return _ordered(Hit(memory, item.score, item.parts) for memory, item in scored)
 

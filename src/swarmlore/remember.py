@@ -103,7 +103,7 @@ def neighbours_of(store: Store, memory: Memory, now: float, *, thorough: bool = 
     found = store.like(partition, memory.text, memory.key, thorough=thorough).values()
     near = [other for other in found if (in_force(other, now) if other.live else _is_held(other, memory))]
     if memory.raw:
-        return [other for other in near if _same_place(memory, other)]
+        return [other for other in near if other.raw and (_same_place(memory, other) or _same_key(memory, other))]
     return [other for other in near if not other.raw]
 
 
@@ -128,13 +128,15 @@ def _decide(memory: Memory, near: Sequence[Memory], terms: Terms) -> Decision:
 
     if memory.key:
         for other in near:
+            if memory.raw and other.text == memory.text:
+                return Decision("NOOP", other.id, reason="identical")
             if other.key == memory.key:
                 return Decision("DELETE", other.id, memory.text, "same key: the later wins", "supersedes")
     seen = frozenset((other.id, other.version) for other in near)
     if terms.advice is not None and seen == terms.advised_on:
         return terms.advice
     same = [other for other in near if other.scope == memory.scope]
-    decision = _by_rule(memory, same, terms)
+    decision = _modest(memory, same, _by_rule(memory, same, terms))
     if decision.operation == "ADD" and len(same) < len(near):
         across = _by_rule(memory, [other for other in near if other.scope != memory.scope], terms)
         if across.operation in ("DELETE", "LINK"):  # in another scope both may hold: only the link is drawn
@@ -156,6 +158,24 @@ def _by_rule(memory: Memory, near: Sequence[Memory], terms: Terms) -> Decision:
         dedup_threshold=terms.dedup_threshold,
     )
     return Decision("ADD") if decision.operation == "REJECT" and not terms.judge_meaning else decision
+
+
+def _modest(memory: Memory, near: Sequence[Memory], decision: Decision) -> Decision:
+    """What a rule or a model took from a session confirms what is known at most: it rewrites neither what somebody
+    said on purpose nor what is another's, and nothing is stored beside its like."""
+    target = next((other for other in near if other.id == decision.target), None)
+    again = decision.operation == "UPDATE" or decision.link == "elaborates"
+    if target is None or not again or memory.source != "reflect" or not memory.auto_generated:
+        return decision
+    from swarmlore.rules.meaning import differences
+    from swarmlore.rules.upsert import Decision
+
+    own = target.auto_generated and target.owner == memory.owner and decision.operation == "UPDATE"
+    if not own and not differences(memory.text, target.text):
+        return Decision("NOOP", target.id, reason="known already, in other words")
+    if own or decision.operation != "UPDATE":
+        return decision
+    return Decision("LINK", target.id, reason="says more about it", link="elaborates")
 
 
 def as_neighbour(memory: Memory, other: Memory, similarity: float) -> Neighbour:
@@ -195,6 +215,7 @@ def settle(
 
     similar = [as_neighbour(memory, other, cosine) for other, cosine in near]
     decision = decide(memory.text, memory.trust, similar, profile=terms.profile, measure="cosine")
+    decision = _modest(memory, [other for other, _ in near], decision)
     target = next((other for other, _ in near if other.id == decision.target), None)
     if target is None or decision.operation in ("ADD", "REJECT"):
         return Stored("added", memory)
@@ -319,6 +340,10 @@ def _may_change(memory: Memory, target: Memory) -> bool:
 
 def _may_replace(memory: Memory, target: Memory) -> bool:
     return _may_change(memory, target) and memory.project == target.project
+
+
+def _same_key(memory: Memory, other: Memory) -> bool:
+    return bool(memory.key) and memory.key == other.key and memory.source == other.source
 
 
 def _same_place(memory: Memory, other: Memory) -> bool:

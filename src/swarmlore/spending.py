@@ -46,6 +46,11 @@ class Spending:
             return Spent(day)
         return spent if spent.day == day else Spent(day)
 
+    def is_used_up(self) -> bool:
+        """Whether nothing more may be asked today."""
+        spent = self.today()
+        return spent.calls >= self._settings.calls_per_day or spent.tokens >= self._settings.tokens_per_day
+
     def take(self, tokens: int) -> None:
         """Count one call of so many tokens before it is made, so that one that fails counts too; or refuse it."""
         own = self._settings

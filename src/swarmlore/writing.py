@@ -383,13 +383,20 @@ class Writing:
         alike = [(place, memories[place], cosine) for place, cosine in near if place in memories]
         alike = [item for item in alike if item[1].live and not item[1].raw and in_force(item[1], operation.at)]
         older = [(other, cosine) for place, other, cosine in alike if place < seq]
-        stored = settle(self._store, operation, memory, older, terms)
+        stored = settle(self._store, operation, memory, older, self._with_shown(operation.caller, memory, terms))
         waiting = {row[0] for row in self._store.pending("settle", 10 * SETTLE_BATCH)}
         for place, newer, cosine in alike:
             now = self._store.by_seqs([seq]).get(seq)
             if place > seq and place not in waiting and now is not None and now.live:
                 settle(self._store, operation, newer, [(now, cosine)], terms)
         return stored
+
+    def _with_shown(self, caller: Caller, memory: Memory, terms: Terms) -> Terms:
+        """What was shown to the session that a lesson was taken from: repeating it confirms nothing, later either."""
+        session = memory.source_ref.get("session")
+        if terms.shown or not memory.auto_generated or not isinstance(session, str):
+            return terms
+        return replace(terms, shown=frozenset(self._store.showings(caller, session)))
 
     def _nearest(self, seqs: Sequence[int]) -> dict[int, list[tuple[int, float]]]:
         """The most similar rows of each row's own partition, in one product per partition."""

@@ -149,12 +149,20 @@ def _leave(lore: Lore, event: Event, session: Session, turns: Sequence[Turn]) ->
 
     extra = session.extra
     figures = {name: extra[name] for name in ("errors", "retries") if isinstance(extra.get(name), int)}
-    figures["duration_ms"] = round(1000 * max(0.0, event.at - (session.started_at or event.at)))
-    facts = {"client": event.client, "session": event.session, "event": event.name, "figures": figures}
+    if (took := _lasted(event, session, turns)) > 0:
+        figures["duration_ms"] = round(1000 * took)
+    facts = {"client": event.client, "session": event.session, "event": event.name, "at": event.at, "figures": figures}
     body, key = session_body(turns, **facts), f"{event.id}:{event.at:.3f}"
     lore.enqueue("extract", body, f"session:{key}")
     if event.moment == e.SESSION_END and not is_unsummed(event):
         lore.enqueue("summarise", body, f"summary:{key}")
+
+
+def _lasted(event: Event, session: Session, turns: Sequence[Turn]) -> float:
+    """How many seconds a session took, by its records, else since hooks saw it begin; 0 where nobody knows."""
+    times = [turn.at for turn in turns if turn.at > 0]
+    known = max(times) - min(times) if times else 0.0
+    return max(known, event.at - session.started_at if session.started_at else 0.0)
 
 
 def _outcome(lore: Lore, event: Event, session: Session) -> Changes:

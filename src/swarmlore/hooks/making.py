@@ -56,7 +56,7 @@ def make_event(client: ModuleType, client_name: str, name: str, payload: Mapping
         "tool": facts["tool"],
     }
     # What a client alone says is checked and redacted by its module.
-    extra: dict[str, Any] = {**facts.pop("extra", {}), **_reported(facts["tool_name"], facts.pop("given"))}
+    extra: dict[str, Any] = {**facts.pop("extra", {}), **_reported(facts["tool_name"], facts.pop("given"), payload)}
     if payload.get("payload_too_long"):
         extra["payload_too_long"] = True
     if env := {name: _path(os.environ[name]) for name in _WHO if os.environ.get(name)}:
@@ -69,13 +69,13 @@ def make_event(client: ModuleType, client_name: str, name: str, payload: Mapping
     )
 
 
-def _reported(tool_name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """How a task ended, where the tool tells that: whatever a client puts before its name."""
+def _reported(tool_name: str, given: dict[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
+    """How a task ended, where the tool tells that, whatever a client puts before its name, and took it."""
     if not tool_name.endswith(("swarm_complete", "swarm_record_outcome")):
         return {}
-    from swarmlore.hooks.outcomes import outcome_of
+    from swarmlore.hooks.outcomes import is_refused, outcome_of
 
-    return outcome_of(tool_name, given)
+    return {} if is_refused(payload) else outcome_of(tool_name, given)
 
 
 def _id(told: Mapping[str, Any], moment: str, unique: str, loose: bool) -> str:

@@ -22,3 +22,4 @@ class Found:
     entities: tuple[str, ...] = ()
     situation: str = ""
     situation_via: str = "prompt"
+    place: int = 0  # among the turns of its session: of two that contradict each other the later holds

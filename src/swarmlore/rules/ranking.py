@@ -68,6 +68,10 @@ class Scored:
     parts: tuple[Part, ...] = ()
 
 
+SWARM_FLOOR = 0.4
+"""Cosine above which profile swarm shows something unasked."""
+
+
 @frozen
 class SwarmRanking:
     """The settings of profile `swarm`."""

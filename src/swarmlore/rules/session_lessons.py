@@ -26,15 +26,14 @@ from swarmlore.rules.findings import Told, telling, weight
 from swarmlore.rules.fixes import WRITING, Attempt, error_excerpt, find_fix
 from swarmlore.rules.found import CONFIDENCES, Found
 from swarmlore.rules.meaning import differences
+from swarmlore.rules.placing import entities_of, holding, placed
 from swarmlore.text.calls import Call, call_like, read_call
-from swarmlore.text.entities import entities_from_path, entities_from_text
 from swarmlore.text.similarity import content_words, jaccard_bigram, normalize
 
 if TYPE_CHECKING:
     from typing import Any
 
 MOST_LESSONS = 10
-MOST_ENTITIES = 5
 SITUATION_CHARS = 400
 _NEAR = 8  # tool uses between a failure and the success that ends it
 _SAME = 0.6
@@ -64,7 +63,6 @@ class _Fix:
 def lessons_of(turns: Iterable[Any]) -> tuple[Found, ...]:
     """At most ten lessons of a session, best first."""
     said = [turn for turn in turns if not _is_foreign(turn)]
-    entities = _entities(said)
     fixes = _fixes(said)
     corrections = _corrections(said)
     findings = _findings(said, fixes, {place for place, _ in corrections})
@@ -72,8 +70,8 @@ def lessons_of(turns: Iterable[Any]) -> tuple[Found, ...]:
     weighed += [(_FROM_FIX, found) for found in _unexplained(fixes, findings)]
     weighed += [(_FROM_AGENT, found) for found in findings]
     weighed.sort(key=lambda item: (-item[0], -CONFIDENCES.index(item[1].confidence)))
-    best = distinct([found for _, found in weighed])[:MOST_LESSONS]
-    return tuple(found if found.entities else replace(found, entities=entities) for found in best)
+    best = distinct([found for _, found in holding(weighed)])[:MOST_LESSONS]
+    return tuple(placed(found, said) for found in best)
 
 
 def kind_of(text: str, files: Sequence[str] = (), overcame: bool = False) -> str:
@@ -100,18 +98,20 @@ def _corrections(turns: Sequence[Any]) -> list[tuple[int, Found]]:
             answer = turn.text
         elif turn.role == "user" and turn.text:
             under = (asked or turn.text)[:SITUATION_CHARS]
-            found += [(place, replace(item, situation=under)) for item in find_corrections(turn.text, answer)]
+            told = find_corrections(turn.text, answer)
+            found += [(place, replace(item, situation=under, place=place)) for item in told]
             asked = turn.text
     return found
 
 
 def _fixes(turns: Sequence[Any]) -> list[_Fix]:
     """Failures of tools that a later, similar use overcame."""
-    used = [turn for turn in turns if turn.tool]
+    used = [(place, turn) for place, turn in enumerate(turns) if turn.tool]
     found: list[_Fix] = []
-    for place, turn in enumerate(used):
-        if turn.failed and turn.command and (fix := _overcome(_attempt(turn), used[place + 1 : place + 1 + _NEAR])):
-            found.append(_Fix(turn, replace(fix, entities=_entities([turn]))))
+    for number, (place, turn) in enumerate(used):
+        later = [other for _, other in used[number + 1 : number + 1 + _NEAR]]
+        if turn.failed and turn.command and (fix := _overcome(_attempt(turn), later)):
+            found.append(_Fix(turn, replace(fix, entities=entities_of(turn.files, ""), place=place)))
     return found
 
 
@@ -138,6 +138,7 @@ def _findings(turns: Sequence[Any], fixes: Sequence[_Fix], taught: set[int]) -> 
         if turn.role == "user" and turn.text:
             found += stretch.findings(turn.text)
             stretch = _Stretch(turn.text) if place in taught else stretch.follow(turn.text)
+        stretch.place = place
         stretch.see(turn, fixes)
     return [*found, *stretch.findings("")]
 
@@ -152,6 +153,7 @@ class _Stretch:
 
     def __init__(self, asked: str, trouble: bool = False) -> None:
         self.asked = asked
+        self.place = 0  # of the turn that is looked at
         self.trouble = trouble or is_trouble(asked)
         self.reported = self.trouble or is_report(asked)
         self.said = ""
@@ -201,7 +203,7 @@ class _Stretch:
         under = (self.error, "error") if self.error else (self.asked[:SITUATION_CHARS], "prompt")
         kept = self.tentative if is_tentative(text) else self.explained
         for told in telling(text, self.reported or (bool(self.error) and not is_of_compiling(self.error))):
-            found = _finding(told, self.files, bool(self.error), under)
+            found = replace(_finding(told, self.files, bool(self.error), under), place=self.place)
             if told.way != "explained":
                 self.sure.append((told, found))
             elif self._is_news(told.text):
@@ -279,18 +281,7 @@ def _finding(told: Told, files: Sequence[str], overcame: bool, under: tuple[str,
     kind = "gap" if told.way == "missing" else kind_of(text, named, overcame)
     if kind == "commitment" and not compiled(r"(?:always|never|prefer)\b").match(text.lower()):
         kind = "learning"  # "the cache never hits" tells, it binds nobody
-    entities = entities_of(files, text)
-    return Found(text, kind, "medium", text, situation=under[0], situation_via=under[1], entities=entities)
-
-
-def _entities(turns: Sequence[Any]) -> tuple[str, ...]:
-    return entities_of([path for turn in turns for path in turn.files], "")
-
-
-def entities_of(paths: Sequence[str], text: str) -> tuple[str, ...]:
-    """What paths and a text are about."""
-    found = [*entities_from_text(text), *(entity for path in paths for entity in entities_from_path(path))]
-    return tuple(dict.fromkeys(found))[:MOST_ENTITIES]
+    return Found(text, kind, "medium", text, situation=under[0], situation_via=under[1])
 
 
 def distinct(found: Sequence[Found]) -> list[Found]:

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.rules.correction_words import compiled
+from swarmlore.rules.results import FAILED_MARK, FAILED_NOTE, OUTPUT_MARK
 from swarmlore.text.error_lines import error_line
+from swarmlore.text.similarity import normalize
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.rules.catching import Account
+    from swarmlore.rules.accounts import Account
     from swarmlore.rules.found import Found
 
 LEAST_TRANSCRIPT = 100  # characters said in a session that is worth a summary
@@ -21,20 +23,21 @@ MOST_SUMMARY = 2_000
 MOST_RESULT = 8_000
 READ_CHARS = 20_000  # of the end of a session, for a model
 NOTHING = "no significant learnings"
+MOST_NOTHING = 120  # characters in which a model says so; in a longer text it says that of a part
 SHARED_SORTS, SHARED_TAGS = ("research",), ("knowledge", "shared")
-FAILED_NOTE = "This task failed. Avoid what is described here when a similar one is begun."
 _MOST_ASKED, _MOST_FILES, _MOST_FAILED = 5, 10, 3
 _ASKED_CHARS, _END_CHARS, _TITLE_CHARS = 160, 400, 60
 
 # Work that nobody asked for: it repeats, and says the same each time.
 _UNATTENDED = (
-    r"heart-?beat(?:s|_ok)?|scheduled?(?:[ _-](?:task|job|run|check))?|cron(?:job)?|health-?check|keep-?alive"
-    r"|poll(?:ing)?"
-    r"|monitor(?:ing)?|watchdog"
+    r"(?:automated |automatic |recurring )?(?:heart-?beats?(?:_ok)?|scheduled?|cron)"
+    r"(?:[ _-]?(?:tasks?|jobs?|runs?|checks?|pings?|messages?|prompts?|ticks?|triggers?))?"
 )
+# Its prompt says so in brackets, in a line of its own, or in its first sentence: "Schedule: add a page" is work.
 _OPENS_UNATTENDED = (
-    rf"(?:this is )?(?:an? |the |your )?(?:{_UNATTENDED})(?: (?:check|task|job|run|ping|message|prompt|tick|trigger))?"
-    r"\s*(?:$|[\]:.,!\n–—-])|(?:read|check) heartbeat\.md"
+    rf"\s*(?:[\[(<][ ]*{_UNATTENDED}\b[^\])>\n]{{0,80}}[\])>]|[#*_\s]*{_UNATTENDED}[*_.!:]*[ ]*(?:\n|$)"
+    rf"|(?:this is|you are(?: running as| running in)?|running as) (?:an?|the|your) {_UNATTENDED}[ ]*(?:[.,;:!\n–—]|$)"
+    r"|(?:read|check) heartbeat\.md)"
 )
 
 
@@ -45,7 +48,7 @@ def is_unattended(prompt: str, account: Account | None = None) -> bool:
     sorts = (account.sort, *account.tags) if account is not None else ()
     if any(compiled(rf"(?:{_UNATTENDED})").fullmatch(name.strip().lower()) for name in sorts):
         return True
-    return compiled(_OPENS_UNATTENDED, 2).match(prompt[:200].lstrip("#*[(<> \n")) is not None
+    return compiled(_OPENS_UNATTENDED, 2).match(prompt[:200]) is not None
 
 
 # --- sessions
@@ -72,12 +75,27 @@ def summary_of(turns: Sequence[Any], lessons: Sequence[Found]) -> str:
     return usable_summary("\n".join(parts))
 
 
+def without(text: str, said: Sequence[str]) -> str:
+    """A summary without the lines that say any of these; empty where nothing else is left."""
+    words = [normalize(item) for item in said]
+    lines = text.split("\n")
+    kept = [line for line in lines if not any(item and item in normalize(line) for item in words)]
+    bare = [line for at, line in enumerate(kept) if not line.endswith(":") or kept[at + 1 : at + 2 or None]]
+    return text if kept == lines else usable_summary("\n".join(bare))
+
+
 def usable_summary(text: str) -> str:
-    """A summary within its limits; empty where it says nothing, as a model may put it."""
+    """A summary within its limits; empty where it is too short to say anything."""
     plain = text.strip()
-    if len(plain) <= LEAST_SUMMARY or NOTHING in plain.lower():
+    if len(plain) <= LEAST_SUMMARY:
         return ""
     return plain if len(plain) <= MOST_SUMMARY else plain[: MOST_SUMMARY - 1].rstrip() + "…"
+
+
+def says_nothing(answer: str) -> bool:
+    """Whether a model answers that there is nothing to know: that is all it says."""
+    plain = " ".join(answer.split())
+    return len(plain) <= LEAST_SUMMARY or (NOTHING in plain.lower() and len(plain) <= MOST_NOTHING)
 
 
 def first_prompt(turns: Sequence[Any]) -> str:
@@ -117,18 +135,16 @@ def title_of(head: str, text: str) -> str:
 
 
 def task_result(account: Account) -> str:
-    """How a task ended, in the form of its system; empty where that is too little to keep."""
-    about = (
-        account.task if account.task and account.success else " ".join(filter(None, (account.task, account.summary)))
-    )
+    """How a task ended, in the form of its system; empty where that is too little to keep, or was not told."""
     told = "\n".join(filter(None, (account.summary, account.evaluation)))
     if account.success:
-        text = f"Task: {about or account.summary}\n\nOutput:\n{told}"
+        text = f"Task: {account.task or account.summary}{OUTPUT_MARK}{told}"
     else:
         why = "\n".join(filter(None, (account.failure_mode, account.details, account.evaluation)))
-        text = f"Task: {about}\n\nFailure reason:\n{why or 'not told'}\n\n{FAILED_NOTE}"
+        about = " ".join(filter(None, (account.task, account.summary)))
+        text = f"Task: {about}{FAILED_MARK}{why or 'not told'}\n\n{FAILED_NOTE}"
         told = f"{account.summary}\n{why}"
-    return "" if len(told) < LEAST_RESULT else text[:MOST_RESULT]
+    return "" if account.success is None or len(told) < LEAST_RESULT else text[:MOST_RESULT]
 
 
 def is_shared(account: Account) -> bool:

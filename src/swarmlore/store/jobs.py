@@ -147,6 +147,11 @@ class Jobs(Lives):
             self._ended = (job.id, job.fence)
         return told
 
+    def had_effect(self, job: Job, key: str) -> bool:
+        """Whether a job has changed something under this key, however long it is undone."""
+        self.act_for(job.caller)
+        return bool(self.ask("find_effect", project=job.project, agent=job.agent, key=key))
+
     def _for(self, job: Job, work: Callable[[], T]) -> T:
         before, self._job = self._job, job.id
         try:

@@ -118,12 +118,13 @@ class Mails(Jobs):
             self.ask("drop_message", id=id) if everywhere else self.ask("drop_received", id=id, agent=caller.agent)
 
     def drop_origin(self, caller: Caller, origin: str, *, erase: bool) -> None:
-        """Let nothing more be learned from a session or a message that is forgotten; part of a transaction."""
+        """Let nothing more be learned from a session, a message or an outcome that is taken back; part of a
+        transaction."""
         self.act_for(caller)
         with self.working():
             for id, body, _ in self.ask("held_by_jobs", **self._whose_jobs(caller)):
                 held = from_json(body)
-                if origin in (held.get("session"), held.get("mail")):
+                if origin in (held.get("session"), held.get("mail"), held.get("recorded")):
                     self.ask("drop_job", id=id)
         if erase:
             found = self.ask("held_by_mail", **self._mail_of(caller))

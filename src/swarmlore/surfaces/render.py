@@ -405,16 +405,19 @@ def project(known: Identity, page: Page) -> str:
 
 
 def stats(counts: Mapping[str, Any], page: Page) -> str:
-    lines = table(((name.replace("_", " "), _plain(name, value)) for name, value in counts.items()
-                    if not isinstance(value, Mapping)), page, indent=0)  # fmt: skip
-    for name, group in counts.items():
-        if isinstance(group, Mapping) and group:
+    groups = {name: value for name, value in counts.items() if isinstance(value, Mapping) and "limit" not in value}
+    plain = ((name.replace("_", " "), _plain(name, value)) for name, value in counts.items() if name not in groups)
+    lines = table(plain, page, indent=0)
+    for name, group in groups.items():
+        if group:
             lines += ["", page.paint("bold", _GROUPS.get(name, name.replace("_", " ")))]
             lines += table(((str(key), str(value)) for key, value in group.items()), page)
     return "\n".join(lines)
 
 
 def _plain(name: str, value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{value['used']} of {value['limit']}"
     return size(value) if name == "bytes" else str(value)
 
 

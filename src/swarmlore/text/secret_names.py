@@ -21,6 +21,8 @@ _ASSIGNMENT = (
     r"(?=([^\s\"'`\\<>,;&|(){}\[\]=?]{6,512}={0,3}(?::\w{8,200})?))"
 )
 _REST = r"[^\s\"'`\\<>,;&|(){}\[\]]*+"
+# An ampersand belongs to a password unless it begins the next field of a query, an entity, or another command.
+_AFTER_AND = r"(?:&(?!&|[\w.\-%\[\]]{1,60}=|(?:[a-z]{2,6}|#\d{1,5});)[^\s\"'`\\<>,;&|(){}\[\]]++)++"
 _NAME = r"[\w.\- ]*"
 _NAME_WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+"
 
@@ -41,9 +43,16 @@ def find_assigned(text: str) -> list[tuple[int, int, str]]:
         done = end
         rule = _judge(_name_before(text, match.start()), value)
         if rule:
-            rest = compiled(_REST).match(text, end) if len(value) >= 512 else None
-            spans.append((start, rest.end() if rest else end, rule))
+            spans.append((start, _end_of(text, end, value, whole=quoted or rule != "password"), rule))
     return spans
+
+
+def _end_of(text: str, end: int, value: str, *, whole: bool) -> int:
+    """Return where a secret value ends: one that is very long, or a password with an ampersand in it, goes on."""
+    rest = compiled(_REST).match(text, end) if len(value) >= 512 else None
+    end = rest.end() if rest else end
+    more = None if whole else compiled(_AFTER_AND).match(text, end)
+    return more.end() if more else end
 
 
 def _name_before(text: str, end: int) -> str:

@@ -846,6 +846,9 @@ WHERE id = :id AND owner = :owner AND fence = :fence AND state = 'running' RETUR
 -- name: put_effect
 INSERT INTO effect (project, agent, key, at) VALUES (:project, :agent, :key, :at) ON CONFLICT DO NOTHING RETURNING key
 
+-- name: find_effect
+SELECT 1 FROM effect WHERE project = :project AND agent = :agent AND key = :key
+
 -- name: next_due
 SELECT min(CASE
     WHEN state = 'waiting' AND not_before > :now + 2 * (not_before - since) THEN :now

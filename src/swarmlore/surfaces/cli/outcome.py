@@ -9,7 +9,7 @@ from swarmlore.rules.outcomes import FAILURE_MODES
 from swarmlore.surfaces import render_learning
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.documents import plain
-from swarmlore.surfaces.cli.parsing import items, place
+from swarmlore.surfaces.cli.parsing import items, number, place
 
 if TYPE_CHECKING:
     from typing import Any
@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     how = parser.add_mutually_exclusive_group(required=True)
     how.add_argument("--success", action="store_true", help="the task was done")
     how.add_argument("--failed", action="store_true", help="it was not")
-    parser.add_argument("--duration-ms", type=place, metavar="N", help="how long it took")
+    parser.add_argument("--duration-ms", type=number, metavar="N", help="how long it took")
     parser.add_argument("--errors", type=place, metavar="N", help="what went wrong on the way, counted")
     parser.add_argument("--retries", type=place, metavar="N", help="attempts after the first")
     parser.add_argument("--files", action="append", metavar="PATH", help="files touched; repeat, or use commas")
@@ -39,6 +39,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--criteria", action="append", metavar="NAME", help="what it was judged by; repeat, or use commas"
     )
     about.add_argument("--failure-mode", default="", metavar="MODE", help="one of: " + ", ".join(FAILURE_MODES))
+    about.add_argument("--failure-details", default="", metavar="TEXT", help="what went wrong, for who tries it again")
+    kept = parser.add_argument_group("what is kept of it")
+    kept.add_argument(
+        "--task-type", default="", metavar="TYPE", help="as research, of which everybody gets the result, or heartbeat"
+    )
+    kept.add_argument(
+        "--tags", action="append", metavar="TAG", help="of its result; knowledge or shared: for everybody"
+    )
+    kept.add_argument("--persist", action="store_true", help="keep also what a scheduler or a heartbeat started")
     whose = parser.add_argument_group("whose")
     whose.add_argument("--task", default="", metavar="ID", help="its name or id; one outcome of a task is credited")
     whose.add_argument("--session", default="", metavar="ID", help="what was shown in this session is credited")
@@ -63,8 +72,8 @@ def run(desk: Desk) -> int:
 def _facts(args: argparse.Namespace) -> dict[str, Any]:
     names = (
         *("duration_ms", "errors", "retries", "summary", "evaluation", "strategy", "failure_mode"),
-        *("task", "session", "agent"),
+        *("task", "session", "agent", "failure_details", "task_type", "persist"),
     )
-    lists = ("files", "criteria", "cited", "applied")
+    lists = ("files", "criteria", "cited", "applied", "tags")
     said = {name: getattr(args, name) for name in names if getattr(args, name) not in (None, "")}
     return {**said, **{name: items(getattr(args, name)) for name in lists}}

@@ -72,7 +72,10 @@ def _rate(lore: Lore, given: dict[str, Any], _: str) -> Answer:
 
 
 def _outcome(lore: Lore, given: dict[str, Any], session: str) -> Answer:
-    names = ("summary", "task", "duration_ms", "errors", "retries", "files", "strategy", "evaluation")
+    names = (
+        *("summary", "task", "duration_ms", "errors", "retries", "files", "strategy", "evaluation"),
+        *("failure_details", "task_type", "tags", "persist"),
+    )
     facts = {name: given[name] for name in names if name in given}
     return answers.recorded(lore.outcome(given["success"], session=session, applied=given.get("used", []), **facts))
 
