@@ -16,6 +16,8 @@ import tempfile
 import textwrap
 import time
 
+from swarmlore.hooks.spool import waits
+
 WIDTH = 100
 SNAPSHOTS = "Snapshot tests are recorded with make snap-record, never by hand"
 SHOP_LESSONS = """\
@@ -80,6 +82,12 @@ class Demo:
             encoding="utf-8",
             check=False,
         )
+
+    def let_a_day_pass(self) -> None:
+        """Nobody waits for what a hook reported: it is learned behind the hook's back, in a moment."""
+        spool, deadline = os.path.join(self.env["SWARMLORE_HOME"], "spool"), time.monotonic() + 10
+        while waits(spool) and time.monotonic() < deadline:
+            time.sleep(0.05)
 
     def expect(self, holds: bool, claim: str) -> None:
         if not holds:
@@ -176,10 +184,26 @@ def sessions(demo: Demo, shop: str) -> None:
     said = "No, the feature flags are in config/flags.yaml here, never in the database"
     prompt = {"session_id": "monday", "cwd": shop, "prompt_id": "1", "prompt": said}
     demo.run(shop, "hook", "claude", "UserPromptSubmit", text=json.dumps(prompt))
+    demo.let_a_day_pass()
     asked = {**prompt, "session_id": "tuesday", "prompt": "add a feature flag for the new checkout"}
     told = demo.run(shop, "hook", "codex", "UserPromptSubmit", text=json.dumps(asked))
     demo.expect("config/flags.yaml" in told, "the next session, of another client, is given the correction")
     demo.run(shop, "receipts", "--limit", "1")
+
+
+def swarm(demo: Demo, shop: str) -> None:
+    heading("10. A worker of a swarm reports its task; the next one is told before it begins")
+    said = "The refund endpoint needs an idempotency key, otherwise Stripe books a retried call twice."
+    report = ("--success", "--errors", "2", "--task", "bd-17", "--summary", "Refund endpoint", "--evaluation", said)
+    demo.run(shop, "outcome", *report)
+    done = demo.run(shop, "worker", "--until-empty")
+    demo.expect(re.match(r"[1-9]\d* jobs? done\.", done) is not None, "a worker does what nobody waited for")
+    told = demo.run(shop, "prime", "--task", "add partial refunds to the refund endpoint")
+    demo.expect("### Relevant Past Knowledge" in told and "idempotency key" in told, "what the task taught comes back")
+    demo.run(shop, "mail", "send", "--to", "bob", "--subject", "Refunds", "Partial ones are mine, take the webhooks.")
+    demo.env["SWARMLORE_AGENT"] = "bob"
+    told = demo.run(shop, "mail", "inbox")
+    demo.expect("Refunds" in told, "agents write to each other")
 
 
 def main() -> int:
@@ -194,6 +218,7 @@ def main() -> int:
         correct(demo, shop)
         give(demo, shop, hub)
         sessions(demo, shop)
+        swarm(demo, shop)
         say(
             f"{time.monotonic() - began:.1f} s. "
             + (f"Claims that do not hold: {len(demo.failed)}." if demo.failed else "All claims hold.")

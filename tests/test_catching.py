@@ -332,7 +332,9 @@ def test_prime_prints_the_block_for_a_task(run: Run) -> None:
     assert TASK_HEADER in run("prime", "--task", "add a refund endpoint to the payments service").out
     told = run("prime", "--json", "--task", "add a refund endpoint to the payments service").json
     assert TASK_HEADER in told["block"]
-    assert "Nothing from the past fits" in run("prime", "--task", "paint the shed").out
+    silent = run("prime", "--task", "paint the shed")
+    assert (silent.code, silent.out) == (0, "") and "nothing is given" in silent.err
+    assert run("prime", "words", "--task", "paint").code == run("prime", "--task", " ").code == 2
 
 
 # --- from a hook

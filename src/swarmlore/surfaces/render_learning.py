@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Block, Hit, Memory, Outcome, Proposal
+from swarmlore.records import Hit, Memory, Outcome, Proposal
 from swarmlore.surfaces.page import Page, clean, hang, many, say
 from swarmlore.text.names import project_name
 
@@ -44,7 +44,9 @@ def recorded(outcome: Outcome, criteria: Sequence[Criterion], page: Page) -> str
     elif outcome.shown or used:
         lines.append(f"{shown} shown for it, {len(used)} used.")
     else:
-        lines.append("No memory is known to have been shown for it, so none was credited: --session, --applied")
+        lines.append(
+            "No memory is known to have been shown for it, so none was credited; --session or --applied would tell"
+        )
     if weights := [f"{clean(item.name)} {item.weight:.2f}{_given_up(item)}" for item in criteria]:
         lines.append("Weight of its criteria: " + ", ".join(weights))
     return "\n".join([*lines, page.paint("dim", f"To take it back: swarmlore undo {clean(outcome.id)}")])
@@ -52,11 +54,6 @@ def recorded(outcome: Outcome, criteria: Sequence[Criterion], page: Page) -> str
 
 def _given_up(criterion: Criterion) -> str:
     return " (misleads too often)" if criterion.deprecated else ""
-
-
-def before_task(block: Block, page: Page) -> str:
-    """The block as an agent gets it, or why there is none."""
-    return block.text or page.paint("dim", f"Nothing from the past fits: {clean(block.receipt.reason)}.")
 
 
 def primed(begin: Primed, comments: str, page: Page) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ABOUT = 200  # characters of what a job is about
 SHOWN = 40  # characters of an agent's name in a list
 _COLOURS = {"urgent": "red", "high": "yellow"}
-CATCHER = "memory-catcher"  # listens always
+CATCHER, EXTRACT = "memory-catcher", "memory-catcher-extract"  # who listens always, and to what
 
 
 def registered(agent: Agent, page: Page) -> str:
@@ -47,6 +47,8 @@ def sent(message: Message, known: Sequence[str], hidden: int, page: Page) -> str
         lines.append(
             say(f"{many(hidden, 'secret was', 'secrets were')} taken out before it was sent.", page, 0, "yellow")
         )
+    if CATCHER in message.to and message.subject != EXTRACT:
+        lines.append(say(f"{CATCHER} learns only from mail with the subject {EXTRACT}.", page, 0, "yellow"))
     strange = [name for name in message.to if name not in (*known, message.sender, CATCHER)]
     for name in strange:
         probably = meant(name, known)

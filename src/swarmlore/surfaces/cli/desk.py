@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
     from swarmlore.lore import Lore
+    from swarmlore.records import Block
     from swarmlore.surfaces.cli.progress import Progress
 
 YES = ("y", "yes")
@@ -117,6 +118,16 @@ class Desk:
             _write(sys.stdout, json_text(document()))
         elif words := text(page := _page(sys.stdout)):
             _write(sys.stdout, (words if whole else fold(words, page)) + "\n")
+        return 0
+
+    def give(self, block: Block) -> int:
+        """A block goes to standard output as it is; why there is none, to standard error."""
+        from swarmlore.surfaces.cli.documents import plain
+
+        document = {"block": block.text, "receipt": plain(block.receipt)}
+        self.show(lambda: document, lambda _: clean(block.text), whole=True)
+        if not block.text and not self.json:
+            self.note(f"nothing is given: {block.receipt.reason}")
         return 0
 
     def note(self, text: str) -> None:

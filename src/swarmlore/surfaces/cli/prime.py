@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.errors import InvalidInput
 from swarmlore.surfaces import render_learning
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.documents import plain
@@ -32,7 +33,10 @@ def run(desk: Desk) -> int:
 
 
 def _before_task(desk: Desk) -> int:
+    if desk.args.topic:
+        raise InvalidInput("both a topic and a task were given", "give one of them; a task of several words in quotes")
+    task = given_text([desk.args.task])
+    if not task.strip():
+        raise InvalidInput("the task is empty", "say what is to be done: swarmlore prime --task TEXT")
     with desk.open() as lore:
-        block = lore.before_task(desk.args.task)
-    document = {"block": block.text, "receipt": plain(block.receipt)}
-    return desk.show(lambda: document, lambda page: render_learning.before_task(block, page))
+        return desk.give(lore.before_task(task))

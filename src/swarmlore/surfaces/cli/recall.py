@@ -12,7 +12,6 @@ from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import chosen, count, items, share
 from swarmlore.surfaces.cli.reading import given_text
-from swarmlore.surfaces.page import clean
 
 if TYPE_CHECKING:
     from typing import Any
@@ -93,19 +92,13 @@ def _filters(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _block(desk: Desk, cue: str) -> int:
-    """The block goes to standard output as it is; why there is none, to standard error."""
     args = desk.args
     with desk.open() as lore:
         block = lore.block(
             cue, trigger=args.trigger or "prompt", session=args.session or "", headroom=args.headroom,
             profile=args.profile or "",
         )  # fmt: skip
-        desk.show(
-            lambda: {"block": block.text, "receipt": plain(block.receipt)}, lambda _: clean(block.text), whole=True
-        )
-        if not block.text and not desk.json:
-            desk.note(f"nothing is given: {block.receipt.reason}")
-    return 0
+    return desk.give(block)
 
 
 def _refuse_without_block(args: argparse.Namespace) -> None:
