@@ -49,12 +49,12 @@ bench-large: setup
 	$(BIN)/python bench/large.py
 
 torture: setup
-	$(BIN)/python torture/kill.py --writers 8 --kills 200
-	$(BIN)/python torture/kill.py --writers 8 --kills 60 --postgres
+	$(BIN)/python torture/kill.py --writers 8 --kills 120
+	$(BIN)/python torture/kill.py --writers 8 --kills 40 --postgres
 	$(BIN)/python torture/sessions.py --sessions 40 --kills 10
-	$(BIN)/python torture/catching.py --stride 5
-	$(BIN)/python torture/jobs.py --messages 1500
-	$(BIN)/python torture/jobs.py --messages 1500 --postgres
+	$(BIN)/python torture/catching.py --stride 10
+	$(BIN)/python torture/jobs.py --messages 1000
+	$(BIN)/python torture/jobs.py --messages 1000 --postgres
 	$(BIN)/python -m pytest -q -n 2 tests/test_store_machine.py --hypothesis-profile=torture
 
 # 10,000 jobs: workers killed or stopped every 100 ms, poison among their jobs.

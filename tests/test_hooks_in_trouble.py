@@ -312,8 +312,8 @@ def test_nobody_waits_for_a_long_transcript_and_it_is_read_later(hooks: Hooks, t
     hooks.run("SessionEnd", payload("SessionEnd", transcript_path=str(transcript), reason="other"))
     hooks.run("PostToolUse", payload("PostToolUse", "s2", tool_name="Bash", tool_use_id="t"))
     assert LESSON in hooks.context("SessionStart", payload("SessionStart", "s3", source="startup"))
-    assert tool_calls(hooks) == 1
     hooks.wait_until_digested()  # by a process that the hook left behind
+    assert tool_calls(hooks) == 1
     with Lore.open(hooks.home, cwd=hooks.folder) as lore:
         deadline = time.monotonic() + 20
         while not any("secrets are mounted" in memory.text for memory in lore.list()):  # a job of the same process
