@@ -73,3 +73,11 @@ class Hooks:
     def problems(self) -> list[dict[str, object]]:
         path = Path(spool_dir(str(self.home))) / "problems.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def content(path: Path) -> bytes:
+    """What a file holds; one that is gone by now, as the side files of a store that was closed, holds nothing."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""

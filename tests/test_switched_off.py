@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hook_runs import content
 from swarmlore.hooks import spool
 from swarmlore.hooks.places import spool_dir
 from test_capture import Work, work
@@ -32,7 +33,7 @@ def test_nothing_of_a_session_is_kept_and_nothing_is_a_problem(off: Work) -> Non
         assert "switched off" in lore.receipts()[0].reason
     assert off.problems() == []
     assert not spool.waits(spool_dir(str(off.home)))
-    kept = b"".join(path.read_bytes() for path in Path(off.home).glob("lore.db*"))
+    kept = b"".join(content(path) for path in Path(off.home).glob("lore.db*"))
     assert b"lockfile" not in kept
 
 

@@ -14,6 +14,7 @@ from clients.model import Step, never
 from clients.runners import CLIENTS, RECALL, Client, Session
 from clients.stories import STORIES
 from clients.world import World, soon
+from hook_runs import content
 
 NEUTRAL = "Go ahead with the next step"
 UNRELATED = "Write a haiku about the sea in autumn"
@@ -146,7 +147,7 @@ def test_a_secret_that_a_client_saw_is_nowhere_in_the_memory(
     world.swarmlore("stats")  # takes in whatever is still waiting
     files = [path for path in world.lore.rglob("*") if path.is_file()]
     assert files
-    assert [path for path in files if secret.encode() in path.read_bytes()] == []
+    assert [path for path in files if secret.encode() in content(path)] == []
 
 
 @every
