@@ -58,7 +58,8 @@ torture: setup
 # 10,000 jobs: workers killed or stopped every 100 ms, poison among their jobs.
 torture-queue: setup
 	$(BIN)/python torture/jobs.py
-	$(BIN)/python torture/jobs.py --postgres
+	$(BIN)/python torture/jobs.py --postgres --stops 0
+	$(BIN)/python torture/jobs.py --postgres --messages 2000
 
 torture-long: setup
 	$(BIN)/python torture/kill.py --writers 8 --kills 400 --postgres

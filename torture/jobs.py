@@ -122,7 +122,7 @@ def left(home: str) -> int:
         return sum(count for state, _, count, _ in lore.store.job_counts() if state != "dead")
 
 
-def kill_loop(home: str, workers: int, every_s: float, seed: int, limit_s: float) -> tuple[int, float]:
+def kill_loop(home: str, workers: int, every_s: float, seed: int, limit_s: float, stops: int) -> tuple[int, float]:
     """Kill a worker every so often and start another in its place, until nothing is left; returns kills and seconds."""
     rng = random.Random(seed)
     running = [start(home, number) for number in range(workers)]
@@ -133,7 +133,7 @@ def kill_loop(home: str, workers: int, every_s: float, seed: int, limit_s: float
         time.sleep(every_s)
         wake(asleep)
         victim = rng.randrange(workers)
-        how = rng.choices(("worker", "child", "sleep"), (12, 6, 1))[0]
+        how = rng.choices(("worker", "child", "sleep"), (12, 6, stops))[0]
         if how == "sleep" and len(asleep) < MOST_ASLEEP:
             send(running[victim], signal.SIGSTOP)
             asleep.append((time.monotonic() + SLEEP_S, running[victim]))
@@ -244,7 +244,7 @@ def _copies() -> list[str]:
 def torture(home: str, args: argparse.Namespace) -> dict[str, Any]:
     poison = max(len(POISON), args.messages // 100)
     apart(lambda: fill(home, args.messages, poison, args.seed))
-    kills, took = kill_loop(home, args.workers, args.every, args.seed, args.limit)
+    kills, took = kill_loop(home, args.workers, args.every, args.seed, args.limit, args.stops)
     found: dict[str, Any] = apart(lambda: examine(home))
     found["processes_left"] = processes_left(home)
     broken = [name for name in PROMISES if found[name]]
@@ -257,6 +257,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--every", type=float, default=0.1, help="seconds between two kills")
     parser.add_argument("--limit", type=float, default=1800.0, help="seconds after which what is left counts as stuck")
+    parser.add_argument("--stops", type=int, default=1, help="of 18 and these blows so many stop a worker; 0: none")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--postgres", action="store_true", help="on a server instead of a file")
     args = parser.parse_args()
