@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from swarmlore.rules.corrections import find_corrections
 from swarmlore.rules.statements import ENOUGH, Heard, holds_in_general, signs_of
 from swarmlore.text.prose import sentences
+from test_corrections import seconds
 
 
 def texts(prompt: str, said_before: str = "") -> list[str]:
@@ -201,14 +200,5 @@ PIECES = ["we can't ", "nobody runs ", "a/b.c ", "x.y", "/a", "they ", ", so no 
 
 @pytest.mark.parametrize("piece", PIECES)
 def test_reading_statements_takes_time_in_proportion_to_the_text(piece: str) -> None:
-    small, large = (_seconds(piece * (size // len(piece))) for size in (20_000, 200_000))
+    small, large = (seconds(piece * (size // len(piece))) for size in (20_000, 200_000))
     assert large < max(40 * small, 0.5), f"{small:.3f} s for 20 kB, {large:.3f} s for 200 kB"
-
-
-def _seconds(prompt: str) -> float:
-    took = []
-    for _ in range(2):
-        began = time.process_time()
-        find_corrections(prompt, prompt)
-        took.append(time.process_time() - began)
-    return min(took)
