@@ -71,6 +71,7 @@ ROOMS = {
     "installing": 11,
     "living": 11,
     "errands": 11,
+    "studies": 11,
     "lore": 12,
     "hooks": 5,
     "loop": 8,

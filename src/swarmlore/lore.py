@@ -21,9 +21,9 @@ from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.identity import may_change
 from swarmlore.living import Living
 from swarmlore.parts import make_home
-from swarmlore.project import stacks
-from swarmlore.records import KINDS, LISTED_STATUSES, SOURCES, STRATEGY_SOURCE, TIERS, Draft, Query, Session
+from swarmlore.records import KINDS, LISTED_STATUSES, SOURCES, STRATEGY_SOURCE, TIERS, Draft, Session
 from swarmlore.store.memories import Filter
+from swarmlore.studies import Studies
 from swarmlore.typed import choose, json_values, make
 
 if TYPE_CHECKING:
@@ -35,10 +35,8 @@ if TYPE_CHECKING:
     from swarmlore.doctor import Check
     from swarmlore.embedding import Progress
     from swarmlore.indexing import IndexedFile
-    from swarmlore.instincts import Instincts
     from swarmlore.migrating import Migrated
     from swarmlore.patterns import Pattern
-    from swarmlore.prime import Primed
     from swarmlore.recall import Hits
     from swarmlore.records import (
         AuditRow,
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
         Hit,
         Memory,
         Outcome,
-        Proposal,
         Receipt,
         Rejection,
         Remembered,
@@ -69,7 +66,7 @@ COUNTER_S = 2.0  # for other writers, before a read goes on without having been 
 MOST_DAYS = 36_500
 
 
-class Lore(Living, Errands):
+class Lore(Studies, Living, Errands):
     """The service API over one store, for one caller."""
 
     # Remember
@@ -132,17 +129,6 @@ class Lore(Living, Errands):
         """What is known from the past about a task that is about to begin, as a block "Relevant Past Knowledge"."""
         return self.block(task, trigger="task", session=session, headroom=headroom)
 
-    def prime(self, topic: str = "") -> Primed:
-        """What to know before beginning: the stack, what fits the topic or has earned it, what was learned lately."""
-        from swarmlore.prime import RELEVANT, prime
-
-        if not isinstance(topic, str):
-            raise InvalidInput("a topic is a text", "say what the work is about, or nothing")
-        query = self._query(topic.strip(), RELEVANT, "default", None, {})
-        with self._looking():
-            names = stacks(self.project.root)
-            return prime(self.store, self.caller, self.recaller, self._patterns, query, names, self.now())
-
     def get(self, ref: str) -> Memory:
         """One memory by id, handle or unique prefix, expired ones too; counts as an access."""
         with self._looking():
@@ -201,15 +187,6 @@ class Lore(Living, Errands):
 
     # Learning
 
-    def reflect(self, text: str) -> tuple[Proposal, ...]:
-        """Lessons that a text holds, each with whether it is known already. Nothing is stored."""
-        from swarmlore.reflecting import Reflection, lessons_in
-
-        found = lessons_in(text)
-        with self._looking():
-            reflection = Reflection(self.store, self.caller, self.settings, self.new_id)
-            return tuple(reflection.propose(lesson, self.now()) for lesson in found)
-
     def rate(self, ref: str, helpful: bool) -> Memory:
         """Say that a memory helped or did harm; it rises slowly and sinks quickly."""
         with self._changing():
@@ -246,13 +223,6 @@ class Lore(Living, Errands):
         """Carry out what `curate` recommended under these numbers, as one operation; refused if anything changed."""
         with self._looking(), self._changing():
             return self._curating.apply(numbers)
-
-    @property
-    def instincts(self) -> Instincts:
-        """The rules of one sentence in this project's `.agents/instincts.yaml`."""
-        from swarmlore.instincts import Instincts
-
-        return Instincts(self.project.root, self.caller, self.settings.instincts, self.now, self.remember)
 
     # Forget and undo
 
@@ -559,28 +529,6 @@ class Lore(Living, Errands):
         found = inspect(path)  # before anything is made: a wrong name changes nothing
         make_home(folder)
         return found, restore(folder, found, round(time.time(), 3))
-
-    def _query(
-        self, text: str, limit: int | None, profile: str | None, mode: str | None, filters: Mapping[str, Any]
-    ) -> Query:
-        own = self.settings.recall
-        said = {"limit": limit, "profile": profile, "mode": mode}
-        given = {name: value for name, value in said.items() if value is not None}
-        query: Query = make(Query, {**filters, **given, "text": text}, "recall")
-        return replace(
-            query,
-            limit=own.limit if limit is None else limit,
-            profile=profile or own.profile,
-            mode=mode or own.mode,
-            scopes=query.scopes or self.scopes(profile or own.profile),
-        )
-
-    def scopes(self, profile: str) -> tuple[str, ...]:
-        """Where memories apply that are looked at: the configured scopes and, in `default`, the project's stacks."""
-        chosen = self.settings.knowledge.scope_filter
-        if profile != "default":
-            return chosen
-        return (*chosen, *(f"stack:{name}" for name in stacks(self.project.root)))
 
     def _spent(self) -> dict[str, Any]:
         """What the language model was asked today, and what it may be."""

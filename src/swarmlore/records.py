@@ -291,6 +291,26 @@ class Link:
 
 
 @frozen
+class Entity:
+    """Something that notes speak of: a technology, an error, a pattern, a function, a concept, a tool."""
+
+    name: str
+    type: str = "concept"
+    description: str = ""
+
+
+@frozen
+class Relation:
+    """How one entity stands to another, as a note tells it: caused_by, solves, requires, relates_to or another word."""
+
+    source: str
+    target: str
+    kind: str = "relates_to"
+    description: str = ""
+    strength: float = 5.0
+
+
+@frozen
 class AuditRow:
     """One change of one memory. `before` and `after` are whole records as JSON objects; None means it was not there."""
 
