@@ -359,12 +359,26 @@ def test_the_first_instinct_finds_its_place_in_any_file(before: str, after: str)
 
 
 @pytest.mark.parametrize(
+    ("text", "change", "after"),
+    [
+        ("{instincts: []}", lambda sheet: added(sheet, NEW), '{instincts: [{id: i, rule: "Use it"}]}'),
+        ("instincts: [{id: a, rule: b}] # ours\n", lambda sheet: added(sheet, NEW),
+         'instincts: [{id: a, rule: b}, {id: i, rule: "Use it"}] # ours\n'),
+        ("instincts: [{id: a, rule: b}]", lambda sheet: removed(sheet, ["a"]), "instincts: []"),
+        ("instincts:\n- id: a\n  rule: b\n  confidence: >\n    0.5\n",
+         lambda sheet: changed(sheet, "a", {"confidence": 0.6}),
+         "instincts:\n- id: a\n  rule: b\n  confidence: >\n    0.6\n"),
+    ],
+)  # fmt: skip
+def test_brackets_and_texts_in_lines_of_their_own_are_changed_as_they_are_written(
+    text: str, change: Callable[[Any], str], after: str
+) -> None:
+    assert change(parse(text)) == after
+
+
+@pytest.mark.parametrize(
     ("text", "change"),
     [
-        ("{instincts: []}", lambda sheet: added(sheet, NEW)),
-        ("instincts: [{id: a, rule: b}]", lambda sheet: added(sheet, NEW)),
-        ("instincts: [{id: a, rule: b}]", lambda sheet: removed(sheet, ["a"])),
-        ("instincts:\n- id: a\n  rule: b\n  confidence: >\n    0.5\n", lambda sheet: changed(sheet, "a", {"confidence": 0.6})),
         ("instincts:\n- id: a\n  rule: b\n  promoted: [x]\n", lambda sheet: changed(sheet, "a", {"promoted": True})),
         ("---\n...\n", lambda sheet: added(sheet, NEW)),
         # Its lines end in a way that YAML knows and editors do not: the new instinct would become a tag.

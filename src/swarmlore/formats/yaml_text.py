@@ -70,7 +70,9 @@ class Found:
         return bisect_right(self.starts, place) - 1
 
     def column(self, place: int) -> int:
-        return place - self.starts[self.line(place)]
+        start = self.starts[self.line(place)]
+        mark = 1 if start == 0 and self.text.startswith("\ufeff") else 0  # a byte order mark takes no room
+        return place - start - mark
 
     def line_of(self, number: int) -> str:
         return self.text[self.starts[number] : self.line_end(number)]
@@ -81,11 +83,11 @@ class Found:
 
     def last_line(self, node: Any) -> int:
         """The last line that holds something of a node."""
-        last = _last(node)
-        return self.line(max(last.start, len(self.text[: last.end].rstrip()) - 1))
+        end = last(node)
+        return self.line(max(end.start, len(self.text[end.start : end.end].rstrip()) + end.start - 1))
 
 
-def _last(node: Any) -> Any:
+def last(node: Any) -> Any:
     """The part of a node that ends it; the end of a block is where the next thing begins, and says nothing."""
     while not isinstance(node, Scalar) and not node.flow:
         node = node.items[-1] if isinstance(node, Listing) else node.entries[-1][1]

@@ -1,0 +1,132 @@
+"""`metrics.yaml` in the folder of the learnings: what reflecting found and what people made of it, counted.
+
+A file that people may write in: numbers are raised where they stand, missing ones are added, all else stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from swarmlore.formats.yaml_edit import bare, is_nothing, with_values
+from swarmlore.formats.yaml_text import Found, Table, Unreadable, plain, read
+from swarmlore.frozen import TYPE_CHECKING, field, frozen
+
+if TYPE_CHECKING:
+    from typing import Any
+
+FILE = "metrics.yaml"
+_DIGITS = 12  # a longer number counts nothing
+_NUMBERS = {
+    "sessions": "total_sessions_analyzed",
+    "signals": "total_signals_detected",
+    "proposed": "total_changes_proposed",
+    "accepted": "total_changes_accepted",
+    "skills": "skills_created",
+}
+_TABLES = {
+    "agents": "most_updated_agents",
+    "confidence": "confidence_breakdown",
+    "types": "type_breakdown",
+    "scopes": "scope_breakdown",
+}
+_LEVELS = ("high", "medium", "low")
+_TIME = re.compile(r"~?([0-9]{1,9}(?:\.[0-9]{1,6})?) ?(hours?|h|minutes?|min|m)?")
+
+
+@frozen
+class Metrics:
+    """What was counted: in all when it is read, or what came to it when it is added."""
+
+    at: str = ""
+    """The last reflection, in ISO 8601."""
+    sessions: int = 0
+    signals: int = 0
+    proposed: int = 0
+    accepted: int = 0
+    skills: int = 0
+    minutes_saved: int = 0
+    agents: Mapping[str, int] = field(default_factory=dict)
+    confidence: Mapping[str, int] = field(default_factory=dict)
+    types: Mapping[str, int] = field(default_factory=dict)
+    scopes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def acceptance_rate(self) -> float:
+        """The share of proposals that were accepted."""
+        return round(min(1.0, self.accepted / self.proposed), 2) if self.proposed else 0.0
+
+
+def parse_metrics(text: str) -> Metrics:
+    """What a file says; what is no number counts as 0."""
+    said = _said(read(text))
+    numbers: dict[str, Any] = {name: _count(said.get(key)) for name, key in _NUMBERS.items()}
+    tables: dict[str, Any] = {name: _counts(said.get(key)) for name, key in _TABLES.items()}
+    at = said.get("last_reflection")
+    return Metrics(
+        at=at.strip() if isinstance(at, str) else "",
+        minutes_saved=_minutes(said.get("estimated_time_saved")) or 0,
+        **numbers,
+        **tables,
+    )
+
+
+def counted(text: str, more: Metrics) -> str:
+    """The text with more counted into it."""
+    found = read(text)
+    said, before = _said(found), parse_metrics(text)
+    wanted: dict[str, Any] = {"last_reflection": more.at} if more.at else {}
+    sums = {name: getattr(before, name) + getattr(more, name) for name in _NUMBERS}
+    for name, key in _NUMBERS.items():
+        wanted[key] = sums[name]
+        if name == "accepted":
+            wanted["acceptance_rate"] = Metrics(proposed=sums["proposed"], accepted=sums["accepted"]).acceptance_rate
+    for name, key in _TABLES.items():
+        wanted[key] = _summed(getattr(before, name), getattr(more, name), _LEVELS if name == "confidence" else ())
+    minutes = _minutes(said.get("estimated_time_saved"))
+    if minutes is not None:
+        wanted["estimated_time_saved"] = f"{minutes + more.minutes_saved} minutes"
+    return with_values(found, _places(said, wanted))
+
+
+def _places(said: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
+    """What is to be written, by place: whole tables where there is none, else the numbers that differ."""
+    places: dict[tuple[str, ...], Any] = {}
+    for key, value in wanted.items():
+        known = said.get(key)
+        if isinstance(value, dict) and isinstance(known, dict) and known:
+            places.update({(key, name): count for name, count in value.items() if known.get(name) != str(count)})
+        elif known != bare(value) and (value or known is None):
+            places[(key,)] = value
+    return places
+
+
+def _summed(before: Mapping[str, int], more: Mapping[str, int], always: tuple[str, ...]) -> dict[str, int]:
+    names = dict.fromkeys((*always, *before, *more))
+    return {name: before.get(name, 0) + more.get(name, 0) for name in names}
+
+
+def _said(found: Found) -> dict[str, Any]:
+    if is_nothing(found.root):
+        return {}
+    if not isinstance(found.root, Table):
+        raise Unreadable("it has no names at its top", "begin with last_reflection:")
+    said = plain(found.root)
+    return {name: None if value in ("", "~", "null") else value for name, value in said.items()}
+
+
+def _counts(value: Any) -> dict[str, int]:
+    return {name: _count(count) for name, count in value.items()} if isinstance(value, dict) else {}
+
+
+def _count(value: Any) -> int:
+    digits = value.strip() if isinstance(value, str) else ""
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS else 0
+
+
+def _minutes(value: Any) -> int | None:
+    """A time in minutes; None where somebody wrote one that is not understood, which is then left alone."""
+    found = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        return 0 if value is None else None
+    return round(float(found[1]) * (60 if (found[2] or "").startswith("h") else 1))
