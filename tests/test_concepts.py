@@ -113,3 +113,20 @@ def test_a_hostile_text_costs_no_more_than_its_length(part: str) -> None:
     concepts_of(text, (text,), text)
     canonical(text)
     assert time.perf_counter() - began < 1.5
+
+
+@pytest.mark.parametrize("one", "cookie size alias cache schema branch batch index status process canvas query".split())
+def test_a_word_and_its_plural_are_one_name(one: str) -> None:
+    plurals = {"index": "indices", "query": "queries", "canvas": "canvases"}
+    ending = "es" if one.endswith(("s", "ch")) else "s"
+    assert canonical(plurals.get(one, one + ending)) == canonical(one) == one
+
+
+def test_a_long_title_is_no_name_but_what_it_names_is() -> None:
+    title = "Use sqlx instead of diesel because the compile-time checks need no generated schema file"
+    entities, _ = concepts_of(title, (), "Nothing else")
+    assert {entity.name for entity in entities} == {"sqlx", "diesel"}
+
+
+def test_a_framework_and_what_came_after_it_stay_apart() -> None:
+    assert len({canonical(name) for name in ("angular", "AngularJS", "svelte", "SvelteKit")}) == 4

@@ -17,12 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import Run
-from conftest import ALICE, NOW, PERSON, quick_env
+from conftest import ALICE, NOW, PERSON, engine_env, quick_env
 from homes import PROGRAM
 from swarmlore import Lore
 from swarmlore.codec import from_iso
 from swarmlore.errors import Ambiguous, Conflict, InvalidInput, NotAllowed, NotFound, Rejected
 from swarmlore.formats.instincts import added, changed, parse, removed
+from swarmlore.formats.notes import parse_note
+from swarmlore.formats.sidecar import parse_sidecar
 from swarmlore.formats.yaml_text import MAX_BYTES, Unreadable, plain, read
 from swarmlore.instincts import Instincts
 from swarmlore.rules.instincts import (
@@ -424,8 +426,9 @@ def clock() -> list[float]:
 @pytest.fixture
 def lore(tmp_path: Path, clock: list[float]) -> Any:
     (tmp_path / "project").mkdir()
+    env = quick_env(HOME=str(tmp_path / "user"))
     with Lore.open(
-        tmp_path / "home", cwd=tmp_path / "project", caller=PERSON, env=quick_env(), clock=lambda: clock[0]
+        tmp_path / "home", cwd=tmp_path / "project", caller=PERSON, env=env, clock=lambda: clock[0]
     ) as opened:
         yield opened
 
@@ -537,7 +540,13 @@ def test_a_promotion_is_proposed_and_a_person_keeps_it(lore: Lore) -> None:
     assert lore.list() == ()
     kept, told = lore.instincts.promote(id)
     assert kept == note
-    assert (told.memory.tier, told.memory.source, told.memory.title) == ("hive", "note", note.title)
+    assert told.memory is not None
+    assert (told.outcome, told.memory.tier, told.memory.source) == ("added", "hive", "note")
+    assert told.memory.title == note.title
+    written = parse_note(Path(told.path).read_text())
+    assert (written.title, written.fields["confidence"], written.category) == (note.title, "high", "patterns")
+    assert Path(told.path).name == f"{written.id}.md"
+    assert parse_sidecar(Path(told.path).with_suffix(".entities.yaml").read_text()).entities
     assert file_of(lore).read_text().endswith('source: "a lost table"\n    promoted: true\n')
     assert lore.instincts.proposals() == ()
     with pytest.raises(InvalidInput, match="promoted already"):
@@ -550,8 +559,18 @@ def test_a_promotion_that_was_cut_short_is_finished_without_a_second_note(lore: 
     before = file_of(lore).read_bytes()
     lore.instincts.promote(id)
     file_of(lore).write_bytes(before)  # as if the program had died before it marked the instinct
-    lore.instincts.promote(id)
+    assert lore.instincts.promote(id)[1].outcome == "known"
     assert len(lore.list(tier="hive")) == 1
+
+
+def test_a_promotion_is_found_on_either_engine(tmp_path: Path, engine_name: str) -> None:
+    env = {**engine_env(engine_name), "HOME": str(tmp_path / "user")}
+    with Lore.open(tmp_path / "home", cwd=tmp_path, caller=PERSON, env=env, clock=lambda: NOW) as lore:
+        id = lore.instincts.add("Ask before a migration of the database is run", scope="universal").held.instinct.id
+        lore.instincts.rate(id, 0.9)
+        _, kept = lore.instincts.promote(id)
+        assert kept.memory is not None
+        assert [hit.memory.id for hit in lore.recall("migration of the database")] == [kept.memory.id]
 
 
 @pytest.mark.parametrize(
@@ -642,7 +661,7 @@ def test_several_writers_lose_nothing(lore: Lore) -> None:
     rules = [f"Start the preview of chapter {n * 7919} with make preview-{n}" for n in range(12)]
 
     def work(part: list[str]) -> None:
-        own = Instincts(lore.project.root, PERSON, lore.settings.instincts, lore.now, lore.remember)
+        own = Instincts(lore.project.root, PERSON, lore.settings.instincts, lore.now, lore._keep_note)
         for rule in part:
             own.add(rule)
 

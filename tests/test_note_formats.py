@@ -29,7 +29,8 @@ from swarmlore.formats.sidecar import (
     with_relation,
     write_sidecar,
 )
-from swarmlore.formats.yaml_text import MAX_BYTES, Unreadable
+from swarmlore.formats.yaml_edit import with_value, without_items
+from swarmlore.formats.yaml_text import MAX_BYTES, Unreadable, read
 from swarmlore.records import Entity, Relation
 
 NOTE = """\
@@ -192,7 +193,7 @@ def test_a_broken_head_is_told_with_its_line(text: str, why: str) -> None:
         ("..", "note"),
         ("", "note"),
         ("東京", "note"),
-        ("a" * 49 + " b", "a" * 49),
+        ("a" * 49 + " b", "a" * 49 + "-"),
         ("x" * 80, "x" * 50),
         ("well-known", "wellknown"),
         ("con\x00fig\n", "config"),
@@ -530,6 +531,22 @@ def test_sections_come_in_their_order_whatever_comes_first(order: tuple[int, ...
     assert text == start + "# Project Memory\n" + sections
 
 
+@pytest.mark.parametrize(
+    ("entry", "written"),
+    [
+        ("See @/etc/passwd and @~/.ssh/id_rsa first", "See `@/etc/passwd` and `@~/.ssh/id_rsa` first"),
+        ("@../../secrets.md", "`@../../secrets.md`"),
+        ("Run `cat @/x` or ` @./y", "Run `cat @/x` or ` `@./y`"),
+        ("Ask ana@example.com/x or @ana", "Ask ana@example.com/x or @ana"),
+        ("Pin @types/node", "Pin `@types/node`"),
+    ],
+)
+def test_an_entry_speaks_of_files_and_loads_none(entry: str, written: str) -> None:
+    text = memory_md.with_entry("", "Testing", entry)
+    assert text.endswith(f"\n- {written}\n")
+    assert memory_md.with_entry(text, "Testing", entry) == text
+
+
 def test_entries_are_told_with_their_lines() -> None:
     found = {section.name: section.entries for section in memory_md.parse(MEMORY)}
     assert list(found) == ["Project Memory", "Build & Deploy", "Gotchas & Workarounds", "Details", "Our own"]
@@ -695,12 +712,13 @@ def test_a_time_that_somebody_wrote_in_words_is_left_alone() -> None:
         "~" * 900_000,
         "<!--\n" * 150_000,
         "- " * 400_000,
-        "-\n" * 400_000,
-        "\n" * 900_000,
+        "-\n" * 150_000,
+        "\n" * 300_000,
         " " * 900_000,
         "@.agents/" * 90_000,
-        "---\n" + "\n" * 200_000 + "---\n" + "## A\n" * 100_000,
-        "## Testing\n" + "- a\n\n  b\n" * 90_000,
+        "## Testing\n- " + "@" * 400_000,
+        "---\n" + "\n" * 60_000 + "---\n" + "## A\n" * 40_000,
+        "## Testing\n" + "- a\n\n  b\n" * 30_000,
         "\r" * 900_000,
     ],
 )  # fmt: skip
@@ -714,3 +732,75 @@ def test_hostile_pages_take_linear_time(text: str) -> None:
         with suppress(Conflict):
             change()
     assert time.process_time() - start < 20
+
+
+# YAML
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers", "after"),
+    [
+        ("a: [b,c ,  d]\n", [0], "a: [c ,  d]\n"),
+        ("a: [b,c ,  d]\n", [1], "a: [b ,  d]\n"),
+        ("a: [b,c ,  d]\n", [2], "a: [b,c]\n"),
+        ("a: [b,c ,  d]\n", [0, 1], "a: [d]\n"),
+        ("a: [b,c ,  d]\n", [1, 2], "a: [b]\n"),
+        ("a: [b,c ,  d]\n", [0, 2], "a: [c]\n"),
+        ("a: [ b,c ,  d ,] # x\n", [0, 1, 2], "a: [ ] # x\n"),
+        ("a: [b, 'x#y']\n", [0], "a: ['x#y']\n"),
+        ("a: [\n  b, # x\n  c\n]\n", [1], None),
+        ("a:\n- b # x\n# y\n- |\n  c\n\n- d\nz: 1\n", [1], "a:\n- b # x\n# y\n\n- d\nz: 1\n"),
+        ("a:\n- b\n-\n  c: d\n  e: f\n", [1], "a:\n- b\n"),
+        ("a:\n- b\nc: d\n", [0], "a:\nc: d\n"),
+        ("a:\n- - b\n  - c\n", [0], "a:\n"),
+        ("a: b\n", [0], None),
+        ("a: [b]\n", [1], None),
+        ("a: [b]\n", [], "a: [b]\n"),
+    ],
+)
+def test_items_go_and_what_stands_between_the_others_stays(text: str, numbers: list[int], after: str | None) -> None:
+    if after is None:
+        with pytest.raises(Conflict):
+            without_items(read(text), ("a",), numbers)
+    else:
+        assert without_items(read(text), ("a",), numbers) == after
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "value", "after"),
+    [
+        ("a: |  # x\n  b\n\n\n", ("a",), "c\n\nd", "a: |  # x\n  c\n\n  d\n\n\n"),
+        ("a: >\n    b\n    c\nd: e\n", ("a",), "f\ng", "a: >\n    f\n\n    g\nd: e\n"),
+        ("a: >-\n  b\nd: e\n", ("a",), " f", 'a: " f"\nd: e\n'),
+        ("a: |2-  # x\n    b\nd: e\n", ("a",), "f g", 'a: "f g"  # x\nd: e\n'),
+        ("a: |+\n  b\n\nd: e\n", ("a",), "f", "a: |+\n  f\n\nd: e\n"),
+        ("a: |+\n  b\n\n", ("d",), "e", "a: |+\n  b\n\nd: e\n"),
+        ("a: |\n b\n  \nd: e\n", ("a",), "f g", 'a: "f g"\n  \nd: e\n'),
+        ("a: |\n  b", ("d",), "e", "a: |\n  b\nd: e\n"),
+        ("a: 'b' # x\n", ("a",), "it's", "a: 'it''s' # x\n"),
+        ("a: 'b'\n", ("a",), "c\nd", 'a: "c\\nd"\n'),
+        ("a: 'b'\n", ("a",), "c\u2028d\x85\ufeff", 'a: "c\\u2028d\\u0085\\ufeff"\n'),
+        ("a: b c\n  d e # x\nf: g\n", ("a",), "h", "a: h # x\nf: g\n"),
+        ("a:\n  b: c # x\n", ("a", "d"), "e", "a:\n  b: c # x\n  d: e\n"),
+        ("a: {b: c, }\n", ("a", "d"), "e", "a: {b: c, d: e }\n"),
+        ("a: {}\n", ("a", "b", "c"), 1, "a: {b: {c: 1}}\n"),
+        ("a: # x\nd: e\n", ("a", "b"), 1, "a: # x\n  b: 1\nd: e\n"),
+        ("", ("a", "b"), True, "a:\n  b: true\n"),
+        ("a: [b, {c: d}]\n", ("a", 1, "c"), None, "a: [b, {c: null}]\n"),
+        ("a: yes\n", ("a",), "no", 'a: "no"\n'),
+        ("a: yes\n", ("on",), "1_000", 'a: yes\n"on": "1_000"\n'),
+        ("a: [b]\n", ("a", 1), "c", None),
+        ("a: b\n", ("a", "c"), "d", None),
+        ("a:\n- b\n", ("a",), ["c"], None),
+        ("a:\n- b\n", ("a",), "c", None),
+    ],
+)
+def test_a_value_is_written_in_the_way_of_the_one_before_it(
+    text: str, path: tuple[Any, ...], value: Any, after: str | None
+) -> None:
+    if after is None:
+        with pytest.raises(Conflict):
+            with_value(read(text), path, value)
+    else:
+        assert with_value(read(text), path, value) == after
+        assert with_value(read(text.replace("\n", "\r\n")), path, value) == after.replace("\n", "\r\n") or not text

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +15,10 @@ from hypothesis import strategies as st
 from swarmlore.records import KINDS, Draft
 from swarmlore.rules.gate import pass_gate
 from swarmlore.rules.session_lessons import kind_of, lessons_of
-from swarmlore.rules.signals import scan
+from swarmlore.rules.signals import LEVELS, scan
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+import signals as signals_bench
 
 
 def turn(role: str, text: str = "", **facts: Any) -> SimpleNamespace:
@@ -46,11 +51,33 @@ def used(command: str, error: str = "", files: tuple[str, ...] = ()) -> SimpleNa
         ("Maybe cache it.", "low", "maybe"),
         ("Consider a queue.", "low", "consider"),
         ("Seems like a race.", "low", "seems like"),
+        ("don’t push to main", "high", "don’t"),
+        ("You mustn't touch it.", "high", "mustn't"),
+        ("That's incorrect.", "high", "that's incorrect"),
+        ("Not again!", "high", "not again"),
+        ("I've told you that.", "high", "i've told you"),
+        ("The solution was a lock.", "high", "the solution was"),
+        ("We chose Rust over Go.", "high", "chose rust over"),
+        ("I figured it out.", "high", "figured it out"),
+        ("Yes, like that!", "medium", "yes, like that"),
+        ("Great job!", "medium", "great job"),
+        ("Stick with tabs.", "medium", "stick with"),
+        ("It took us two days.", "medium", "took us two days"),
+        ("The docs say it is safe, but it is not.", "medium", "the docs say it is safe, but"),
+        ("That is undocumented.", "medium", "undocumented"),
+        ("Make sure to rebuild.", "medium", "make sure to"),
+        ("It requires Graphviz to be installed.", "medium", "requires graphviz to be installed"),
+        ("It only works on Linux.", "medium", "only works"),
+        ("You might want to cache it.", "low", "might want"),
+        ("Good idea.", "low", "good idea"),
+        ("That could work.", "low", "could work"),
+        ("We switched to podman.", "low", "switched to"),
+        ("We replaced yarn with pnpm.", "low", "replaced yarn with"),
     ],
 )
 def test_a_signal_has_the_level_of_its_cue(text: str, level: str, cue: str) -> None:
     (signal,) = scan(text)
-    assert (signal.level, signal.cue, signal.sentence) == (level, cue, text)
+    assert (signal.level, signal.cue, signal.sentence) == (level, cue.replace("’", "'"), text)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +91,20 @@ def test_a_signal_has_the_level_of_its_cue(text: str, level: str, cue: str) -> N
         "> always use tabs",
         "What if we never cached?",
         "Don't worry.",
+        "A review is not required here.",
+        "You don't have to do that always.",
+        "It must have been the cache.",
+        "If we never restarted, it would fill up.",
+        "Is a restart always required",
+        "My colleague wrote that you must always rebase.",
+        "The linter prints 'never use var in here' for it.",
+        "Don't commit yet.",
+        "The page never loads.",
+        "Add a check that the name must not be empty.",
+        "Write a post titled Why You Should Never Deploy.",
+        "The spec says:\n1. The client must send a nonce\n2. The server must never reuse one",
+        "You are a reviewer. Always answer in JSON.",
+        "Good morning!",
         "Rename `always_on` to enabled.",
         "The almost-always-on LED is green.",
         "=== swarmlore notes 9f2c41d07be85a36 ===\n- [k7x2p9] swarm «Never use npm.» (from x)\n=== end 9f2c41d07be85a36 ===",
@@ -88,11 +129,71 @@ def test_the_strongest_cue_of_a_sentence_counts_and_each_sentence_once() -> None
         ("Prices of an invoice must be in cents.", "Domain"),
         ("Always use pnpm.", "Tools"),
         ("Never store a password.", "Security"),
-        ("Never say so.", ""),
+        ("Never commit a secret.", "Security"),
+        ("Never leave out a step: the procedure is a checklist.", "New Skill"),
+        ("Never say so.", "Unknown"),
     ],
 )
 def test_a_signal_says_what_it_is_about(text: str, category: str) -> None:
     assert scan(text)[0].category == category
+
+
+def test_a_sentence_without_a_cue_is_an_observation_where_its_topic_is_known() -> None:
+    assert [(signal.level, signal.cue) for signal in scan("The nightly deploy takes ten minutes.")] == [
+        ("low", "observation")
+    ]
+    assert scan("The sky looks grey and the coffee is cold.") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "user", "assistant"),
+    [
+        ("Always run the formatter.", "high", ""),
+        ("You should never commit the build folder.", "high", ""),
+        ("Perfect!", "medium", ""),
+        ("Make sure to restart the server.", "medium", ""),
+        ("The root cause was a stale lock.", "high", "high"),
+        ("I'll always run the tests from now on.", "high", ""),
+        ("Let me consider the options.", "", ""),
+    ],
+)
+def test_who_speaks_decides_whether_it_is_a_rule(text: str, user: str, assistant: str) -> None:
+    def level(speaker: str) -> str:
+        return next((signal.level for signal in scan(text, speaker)), "")
+
+    if user:
+        assert level("user") == user
+    assert (level("assistant"), level("tool"), level("system")) == (assistant, "", "")
+
+
+def test_a_signal_is_quoted_in_at_most_a_hundred_characters_and_whole_words() -> None:
+    text = "Never use " + "a-rather-long-name " * 12
+    (signal,) = scan(text)
+    assert len(signal.quote) <= 100
+    assert signal.quote.endswith("a-rather-long-name…")
+    assert scan("Never use npm.")[0].quote == "Never use npm."
+
+
+def test_a_turn_of_several_sentences_gives_each_its_signal() -> None:
+    text = "Looks great. **Never** use npm, though.\n\n- always squash\n- is that clear?\n\nMaybe later."
+    assert [(signal.level, signal.cue) for signal in scan(text)] == [
+        ("medium", "looks great"),
+        ("high", "never"),
+        ("high", "always"),
+        ("low", "maybe"),
+    ]
+
+
+@pytest.mark.parametrize(("half", "topics"), [("tuning", 0.93), ("held_out", 0.92), ("later", 0.85)])
+def test_signals_are_found_named_and_routed_as_labelled(half: str, topics: float) -> None:
+    report = signals_bench.measure(half)
+    assert report.turns >= 70
+    assert report.alarms <= 2
+    for level in LEVELS:
+        assert report.levels.precision(level) >= 0.95, report.levels.notes
+        assert report.levels.recall(level) >= 0.93, report.levels.notes
+    assert min(report.categories.precision(), report.categories.recall()) >= topics, report.categories.notes
+    assert min(report.routes.precision(), report.routes.recall()) >= 0.92, report.routes.notes
 
 
 # --- the lessons of a session
@@ -206,6 +307,26 @@ def test_any_session_can_be_read(session: list[SimpleNamespace]) -> None:
     found = lessons_of(session)
     assert len(found) <= 10
     assert all(15 <= len(lesson.text) <= 280 and lesson.kind in KINDS and lesson.trust <= 2 for lesson in found)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "never x. ",
+        "if would ",
+        "don't have to ",
+        "the docs say ",
+        "'a b",
+        "use x not ",
+        "reads the ",
+        "is always required ",
+    ],
+)
+def test_a_sentence_of_any_kind_is_scanned_in_time(piece: str) -> None:
+    long, began = piece * (600 // len(piece)), time.process_time()
+    for speaker in ("user", "assistant"):
+        scan(f"{long}.\n" * 30, speaker)
+    assert time.process_time() - began < 3.0
 
 
 @pytest.mark.parametrize("piece", ["never x. ", "- x\n", "`", '"', "<a>\n", "maybe ", "...", "a", "\n"])

@@ -326,6 +326,14 @@ def test_a_rollout_of_a_sub_agent_is_marked(tmp_path: Path) -> None:
 
 # What is not a person's word
 
+SKILL_CALLED = (
+    'The user explicitly invoked the "/recall" skill. Follow its instructions now.\n\n<skill-context name="recall">'
+)
+SKILL_ENDS = (
+    "Base directory for this skill: /x\n"
+    "Relative paths in this skill (e.g., scripts/, references/) are relative to this base directory."
+)
+
 
 @pytest.mark.parametrize(
     ("text", "left"),
@@ -339,6 +347,12 @@ def test_a_rollout_of_a_sub_agent_is_marked(tmp_path: Path) -> None:
         ('<ide_opened_file path="x">y</ide_opened_file>Use tabs', "Use tabs"),
         ("# Context from my IDE setup:\n\n## Open tabs\n- x\n\n## My request for Codex:\nUse tabs", "Use tabs"),
         ("# Context from my IDE setup:\n\n## Open tabs\n- x", ""),
+        (f"# Recall\n\nNever guess.\n\n{SKILL_ENDS}\n\nUse tabs", "Use tabs"),
+        (f'# Recall\n\nNever guess.\n\n{SKILL_ENDS}\n\n"Use tabs"', "Use tabs"),
+        (f"# Recall\n\nNever guess.\n\n{SKILL_ENDS}", ""),
+        (f"{SKILL_CALLED}\n# Recall\n\nNever guess.\n\nARGUMENTS: Use tabs\n</skill-context>", "Use tabs"),
+        (f"{SKILL_CALLED}\n# Recall\n\nNever guess.\n</skill-context>", ""),
+        ("<orchestrator_constraint>never</orchestrator_constraint>\nUse tabs", "Use tabs"),
         ("# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>never</INSTRUCTIONS>\nUse tabs", "Use tabs"),
     ],
 )

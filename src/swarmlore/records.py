@@ -42,10 +42,18 @@ STRATEGY_SOURCE = "outcome"
 SOURCES = LESSON_SOURCES + RAW_SOURCES
 ROLES = ("person", "lead", "worker")
 PROFILES = ("default", "knowledge", "lane", "swarm", "learnings", "beads")
-MODES = ("hybrid", "keyword", "naive")
+MODES = ("hybrid", "keyword", "naive", "local", "global")
 MAX_CITATIONS = 8  # of one memory
 HANDLE_CHARS = 6
-JOB_KINDS = ("extract", "summarise", "embed", "sweep")
+JOB_KINDS = ("extract", "summarise", "embed", "sweep", "reflect")
+PROPOSAL_ROUTES = {
+    "behavioral": "b",
+    "knowledge": "k",
+    "skill": "s",
+    "instinct": "i",
+    "memory": "m",
+}  # and their letters
+OPEN_STATES = ("pending", "prepared", "approved")
 IMPORTANCES = ("low", "normal", "high", "urgent")
 LINK_KINDS = ("related", "contradicts", "supersedes", "elaborates")
 
@@ -252,6 +260,7 @@ class Query:
     scopes: tuple[str, ...] = ()
     phase: str = ""
     all_projects: bool = False
+    episodes: bool = False
 
 
 @frozen
@@ -366,18 +375,92 @@ class Receipt:
 
 
 @frozen
-class Proposal:
-    """A lesson that was found in a text and not stored. `outcome` is what `remember` would make of it, or `rejected`;
-    `known_as` the handle of what it says again, adds to or corrects."""
+class Edit:
+    """One addition to one file: where it lies (`place` says under which folder), what kind of addition, and its text.
+    Doing it to a text that has it already changes nothing."""
 
-    text: str
-    kind: str = "learning"
-    confidence: str = "medium"
-    outcome: str = "added"
-    known_as: str = ""
+    place: str  # project, learnings or home
+    path: str  # from there, with slashes
+    verb: str  # create, rule, section, entry, reference or instinct
+    text: str = ""
+    heading: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@frozen
+class Proposal:
+    """Something that a session taught, as additions to files; a person decides. `number` and `label` name it among the
+    open ones of its project. `action`: new, update, link or add; `similar` is what it updates or is linked with,
+    `conflict` the line that says otherwise. `by` decided `decided_at`; `commits` are by repository."""
+
+    id: str
+    reflection: str = ""
+    number: int = 0
+    label: str = ""
+    route: str = "knowledge"
+    level: str = "medium"
+    state: str = "pending"
+    approval: str = ""
+    category: str = ""
+    title: str = ""
+    text: str = ""
+    quote: str = ""
+    agent: str = ""
+    action: str = "new"
+    target: str = ""
+    root: str = ""
+    edits: tuple[Edit, ...] = ()
+    diff: str = ""
+    similar: str = ""
+    conflict: str = ""
+    why: str = ""
+    scope: str = "project"
+    by: str = ""
+    decided_at: float | None = None
+    commits: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
-    excerpt: str = ""
-    situation: str = ""
+
+
+@frozen
+class Reflection:
+    """One look at a session or a text: how many signals of which level it held, and what is proposed. `known`: lessons
+    that are known, waiting or rejected already; `improved`: drafts in whose wording a language model had a part.
+    `read_to` is when the session was last heard of, `told_to` the time of the last turn that was read, `again` whether
+    an earlier look had read the beginning."""
+
+    id: str
+    at: float
+    project: str = ""
+    agent: str = ""
+    session: str = ""
+    client: str = ""
+    source: str = "text"
+    signals: Mapping[str, int] = field(default_factory=dict)
+    known: int = 0
+    improved: int = 0
+    episode: str = ""
+    refused: tuple[str, ...] = ()
+    read_to: float = 0.0
+    told_to: float = 0.0
+    again: bool = False
+    counted: bool = False
+    proposals: tuple[Proposal, ...] = ()
+
+
+@frozen
+class Approval:
+    """What a person approved at once. `commits` by repository, `problems` what keeps it from being done."""
+
+    id: str
+    at: float
+    project: str = ""
+    agent: str = ""
+    state: str = "approved"
+    day: str = ""
+    signals: Mapping[str, int] = field(default_factory=dict)
+    commits: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    counted: bool = False
 
 
 @frozen

@@ -81,6 +81,10 @@ class Folder:
     def _stamp_of(self, name: str) -> str:
         return _stamp(self._stat(name))
 
+    def has(self, name: str) -> bool:
+        """Whether anything has this name, also a link or a folder."""
+        return self._stat(name) is not None
+
     def size(self, name: str) -> int:
         found = self._stat(name)
         return 0 if found is None else found.st_size
@@ -197,6 +201,17 @@ class Folder:
         for left in os.listdir(self._fd if self._fd >= 0 else self.path):
             if left.startswith(f".{name}.") and left.endswith(TEMPORARY):
                 self._drop(left)
+
+    def rename(self, name: str, to: str) -> None:
+        """Give a file another name."""
+        try:
+            self._rename(name, to)
+        except OSError as error:
+            raise unusable(self._full(name), error) from error
+
+    def remove(self, name: str) -> None:
+        """Take a file away, or nothing where there is none; never a folder."""
+        self._drop(name)
 
     def _drop(self, name: str) -> None:
         try:

@@ -121,6 +121,7 @@ def put_below(text: str, start: int, end: int, lines: list[str], *, tight: bool 
     `tight` leaves the empty line out, as between two items of a list.
     """
     newline = newline_of(text)
+    start = start or int(text.startswith("\ufeff"))
     said = start + len(text[start:end].rstrip())
     place = said if said == start else text.find("\n", said) + 1 or len(text)
     before = newline if text[max(0, place - 1) : place] not in ("", "\n", "\ufeff") else ""

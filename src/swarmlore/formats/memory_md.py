@@ -28,6 +28,7 @@ REFERENCE = f"@{FOLDER}/{FILE}"
 _LEVEL = 2
 _WORD = re.compile(r"[a-z0-9]+")
 _ITEM = re.compile(r" {0,3}([-*+]|[0-9]{1,9}[.)])[ \t]+(?=\S)")
+_LOADED = re.compile(r"(?<![\w@])@[^\s`]*[/~][^\s`]*")
 _NAMED = re.compile(r"(?<![\w`@])@(?:\./)?\.agents/MEMORY\.md(?![\w/`-])")
 
 
@@ -88,7 +89,7 @@ def section_name(title: str) -> str:
 
 def with_entry(text: str, section: str, entry: str) -> str:
     """The text with one more entry at the end of a section; a text that holds it there already comes back as it is."""
-    said = _without_mark(" ".join(entry.split()))
+    said = _spoken_of(_without_mark(" ".join(entry.split())))
     if not said or not _key(section):
         raise InvalidInput("an entry has words and a section", f"name one of: {', '.join(SECTIONS)}")
     found = _outline(text)
@@ -232,6 +233,13 @@ def _entries(found: Outline, number: int) -> tuple[Entry, ...]:
 def _without_mark(text: str) -> str:
     mark = _ITEM.match(text)
     return text[mark.end() :] if mark else text
+
+
+def _spoken_of(text: str) -> str:
+    """A text whose paths after an @ are code: elsewhere clients would load that file into every session."""
+    parts = text.split("`")
+    code = range(1, len(parts) - 1, 2)  # between two marks; a last one alone begins no code
+    return "`".join(part if n in code else _LOADED.sub(r"`\g<0>`", part) for n, part in enumerate(parts))
 
 
 def _key(title: str) -> str:

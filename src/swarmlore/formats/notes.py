@@ -126,10 +126,10 @@ def parse_note(text: str) -> Note:
 def note_id(title: str, body: str) -> str:
     """The id of a note: a slug of its title and a part of the hash of title and body; always a plain file name.
 
-    The slug is the title in lower case with nothing kept but a-z, 0-9 and spaces, its words joined by hyphens, 50
-    characters at most and no hyphen at an end; a title that leaves nothing gets the slug `note`.
+    The slug is the title in lower case with nothing kept but a-z, 0-9 and spaces, its words joined by hyphens, cut
+    after 50 characters wherever that is; a title that leaves nothing gets the slug `note`.
     """
-    words = "-".join(_OTHER.sub("", title.lower()).split())[:_SLUG_CHARS].strip("-")
+    words = "-".join(_OTHER.sub("", title.lower()).split())[:_SLUG_CHARS]
     digest = sha256(f"{title}\n{body}".encode("utf-8", "surrogatepass")).hexdigest()
     return f"{words or _NAMELESS}-{digest[:_HASH_CHARS]}"
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from swarmlore.errors import Conflict
 from swarmlore.formats.yaml_text import Found, Listing, Scalar, Table, Unreadable, last, plain, read
@@ -57,10 +58,9 @@ def with_values(found: Found, values: Mapping[tuple[Any, ...], Any]) -> str:
 
 def with_item(found: Found, path: Path, item: Any) -> str:
     """The text with one more item at the end of a list, which is made where there is none."""
-    listed = _at(found.root, path)
-    before = plain(listed) if isinstance(listed, Listing) else []
-    wanted = _with(_said(found.text), path, [*before, bare(item)])
-    return _checked(_applied(found.text, [_adding(found, path, item)]), wanted)
+    wanted = _said(found.text)
+    before = _items(wanted, path)
+    return _checked(_applied(found.text, [_adding(found, path, item)]), _with(wanted, path, [*before, bare(item)]))
 
 
 def without_items(found: Found, path: Path, numbers: Iterable[int]) -> str:
@@ -70,11 +70,11 @@ def without_items(found: Found, path: Path, numbers: Iterable[int]) -> str:
         return found.text
     if not isinstance(listed, Listing) or gone[-1] >= len(listed.items):
         raise by_hand()
-    edits = [_removal_in_line(found, listed, gone)] if listed.flow else [_removal(found, listed, n) for n in gone]
-    left = [plain(item) for number, item in enumerate(listed.items) if number not in gone]
+    edits = _removals_in_line(found, listed, gone) if listed.flow else [_removal(found, listed, n) for n in gone]
+    wanted = _said(found.text)
+    left = [item for number, item in enumerate(_items(wanted, path)) if number not in gone]
     # A list that stood below its name leaves the name with nothing, which is read as an empty text.
-    wanted = _with(_said(found.text), path, left if left or listed.flow else "")
-    return _checked(_applied(found.text, edits), wanted)
+    return _checked(_applied(found.text, edits), _with(wanted, path, left if left or listed.flow else ""))
 
 
 def written(values: Mapping[str, Any]) -> str:
@@ -174,6 +174,8 @@ def _fits_block(found: Found, node: Scalar, value: Any) -> bool:
         and not isinstance(value, (list, tuple, Mapping))
         and not any(letter.isdigit() for letter in header)
         and bool(lines[0])
+        # Lines of spaces below it may be a part of it, and would be one of the new text.
+        and node.value.rstrip("\n") == node.value.rstrip()
         and all(line == line.strip() and not _HIDDEN.search(line) for line in lines)
     )
 
@@ -182,11 +184,12 @@ def _lines_for_nothing(found: Found, parent: Any, node: Any, value: Any) -> Edit
     """Lines below a name whose value is written as empty: what says so goes, a comment beside it stays."""
     if not isinstance(parent, Table):
         raise by_hand()
-    text, column = found.text, found.column(parent.start) + 2
+    text, newline = found.text, _newline(found.text)
     end = found.line_end(found.line(node.end - (node.end > node.start)))
-    beside, newline = text[node.end : end].rstrip(), _newline(text)
-    fresh = beside + newline + "".join(line + newline for line in _value_lines(value, column))
-    return Edit(len(text[: node.start].rstrip(" ")), end, fresh)
+    start = len(text[: node.start].rstrip(" ")) if node.end > node.start else node.start
+    beside = text[node.end : end].rstrip("\r\n")
+    lines = _value_lines(value, found.column(parent.start) + 2)
+    return Edit(start, end, beside + newline + "".join(line + newline for line in lines))
 
 
 def _adding(found: Found, path: Path, item: Any) -> Edit:
@@ -202,15 +205,21 @@ def _adding(found: Found, path: Path, item: Any) -> Edit:
 
 def _into_flow(found: Found, node: Any, fresh: str) -> Edit:
     """One more thing before the bracket that closes a list or table, beside the last one."""
-    inside = node.items if isinstance(node, Listing) else tuple(value for _, value in node.entries)
-    if not inside:
+    if _is_empty(node):
         return Edit(node.start + 1, node.start + 1, fresh)
-    end = inside[-1].end
-    rest = found.text[end : node.end]
-    if rest.lstrip().startswith(","):
-        comma = found.text.index(",", end) + 1
-        return Edit(comma, comma, " " + fresh)
-    return Edit(end, end, ", " + fresh)
+    end, comma = _end_inside(node), _comma(found, node)
+    return Edit(comma, comma, " " + fresh) if comma else Edit(end, end, ", " + fresh)
+
+
+def _comma(found: Found, node: Any) -> int:
+    """The place after a comma that follows the last thing in brackets; 0 where there is none."""
+    end = _end_inside(node)
+    return found.text.index(",", end) + 1 if found.text[end : node.end].lstrip().startswith(",") else 0
+
+
+def _end_inside(node: Any) -> int:
+    """Where the last thing in brackets ends."""
+    return int((node.items[-1] if isinstance(node, Listing) else node.entries[-1][1]).end)
 
 
 def _removal(found: Found, listed: Listing, number: int) -> Edit:
@@ -225,13 +234,17 @@ def _removal(found: Found, listed: Listing, number: int) -> Edit:
     return Edit(found.starts[line], _after(found, item), "")
 
 
-def _removal_in_line(found: Found, listed: Listing, gone: Sequence[int]) -> Edit:
-    """Items of a list in brackets, with the commas that part them from others."""
-    left = [found.text[item.start : item.end] for number, item in enumerate(listed.items) if number not in gone]
-    first, end = listed.items[0].start, listed.items[-1].end
-    if "#" in found.text[first:end] or "\n" in found.text[first:end]:
-        raise by_hand()
-    return Edit(first, end, ", ".join(left))
+def _removals_in_line(found: Found, listed: Listing, gone: Sequence[int]) -> list[Edit]:
+    """Items of a list in brackets, each with the comma that parts it from the one before, or after at the beginning."""
+    edits = []
+    first = next((number for number in range(len(listed.items)) if number not in gone), len(listed.items))
+    if first:
+        end = listed.items[first].start if first < len(listed.items) else _comma(found, listed) or listed.items[-1].end
+        edits.append(Edit(listed.items[0].start, end, ""))
+    edits += [Edit(listed.items[n - 1].end, listed.items[n].end, "") for n in gone if n > first]
+    if any("#" in found.text[one.end : two.start] for one, two in pairwise(listed.items)):
+        raise by_hand()  # a comment between them: whose it is, nobody can tell
+    return edits
 
 
 def _after(found: Found, node: Any) -> int:
@@ -280,6 +293,14 @@ def _checked(text: str, wanted: Any) -> str:
 def _said(text: str) -> Any:
     """What a text says, its last line ended: an end of line there is no change of a value."""
     return plain(read(text if text.endswith("\n") else text + "\n").root)
+
+
+def _items(tree: Any, path: Path) -> list[Any]:
+    """The items of the list at a path of a tree of texts, lists and dicts."""
+    for name in path:
+        inside = tree if isinstance(tree, dict) else dict(enumerate(tree)) if isinstance(tree, list) else {}
+        tree = inside.get(name)
+    return tree if isinstance(tree, list) else []
 
 
 def _told(found: Found, path: Path, value: Any) -> Any:

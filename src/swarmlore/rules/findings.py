@@ -125,7 +125,9 @@ def _with_before(before: str, told: str) -> str:
 def _way(sentence: str, told: str, overcame: bool) -> str:
     low = sentence.lower().replace("’", "'")
     guesses = compiled(_GUESSING).search(low) is not None
-    if compiled(_NAMED).search(low) and (not guesses or any(signal.level == HIGH for signal in scan(sentence))):
+    if compiled(_NAMED).search(low) and (
+        not guesses or any(signal.level == HIGH for signal in scan(sentence, "assistant"))
+    ):
         return "named"
     if guesses or compiled(_OF_THE_RUN).search(low):
         return ""

@@ -268,7 +268,7 @@ def field_score(
     Up to .49 is taken off for the share of the query's words found nowhere. It only breaks ties: `round()` gives the
     plain sum, and a note that has every word has exactly that sum.
     """
-    tokens = _query_tokens(query)
+    tokens = query_tokens(query)
     fields = [_joined(field).lower() for field in (title, symptoms, key_insight, tags, content)]
     found = [{token for token in tokens if _occurs(token, field)} for field in fields]
     total = sum(weight for weight, hits in zip(_FIELD_WEIGHTS, found, strict=True) if hits)
@@ -277,7 +277,7 @@ def field_score(
     return total - _FIELD_TIE * (1 - len(set().union(*found)) / len(tokens))
 
 
-def _query_tokens(query: str) -> frozenset[str]:
+def query_tokens(query: str) -> frozenset[str]:
     """The words of a query without the small ones, unless there are only small ones."""
     words = frozenset(re.findall(r"\w+", query.lower()))
     return words - _STOP_WORDS or words

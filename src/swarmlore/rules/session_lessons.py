@@ -62,7 +62,7 @@ class _Fix:
 
 def lessons_of(turns: Iterable[Any]) -> tuple[Found, ...]:
     """At most ten lessons of a session, best first."""
-    said = [turn for turn in turns if not _is_foreign(turn)]
+    said = [turn for turn in turns if not is_foreign(turn)]
     fixes = _fixes(said)
     corrections = _corrections(said)
     findings = _findings(said, fixes, {place for place, _ in corrections})
@@ -84,7 +84,7 @@ def kind_of(text: str, files: Sequence[str] = (), overcame: bool = False) -> str
     return next((kind for kind, pattern in _KINDS if compiled(pattern).search(low)), "learning")
 
 
-def _is_foreign(turn: Any) -> bool:
+def is_foreign(turn: Any) -> bool:
     """Whether nobody in this conversation said it: context of the client, summaries, the talk of other agents."""
     return bool(getattr(turn, "meta", "") or getattr(turn, "sidechain", False))
 

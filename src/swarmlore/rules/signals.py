@@ -1,134 +1,246 @@
 """Words that show that something worth keeping is being said, by strength, and what only sounds like it.
 
-HIGH are rules, repeated corrections, causes, fixes and decisions; MEDIUM praise, effort and caveats; LOW guesses and
-observations. One signal a sentence: the strongest. Questions, quotations, code, logs and our own block give none.
+HIGH are rules, repeated corrections, causes, fixes and decisions; MEDIUM praise, effort and caveats; LOW guesses,
+changes and what is merely observed about a known topic. One signal a sentence: the strongest. Questions, quotations,
+code, logs and our own block give none. Who speaks matters: a person's "always" is a rule, an agent's is advice, and
+what a tool printed is nobody's words.
 """
 
 from __future__ import annotations
 
-from swarmlore.frozen import frozen
-from swarmlore.rules.correction_words import compiled
+from collections.abc import Iterable, Iterator
+
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.rules import signal_words as words
+from swarmlore.rules.clauses import EXCERPT_CHARS, open_sentence, plain
+from swarmlore.rules.correction_words import FAILING, TASK_STARTS, compiled
+from swarmlore.rules.explanations import is_trouble
+from swarmlore.rules.observations import is_observation
+from swarmlore.rules.signal_words import HIGH, LOW, MEDIUM, OBSERVATION
+from swarmlore.rules.topics import CATEGORIES, UNKNOWN, category_of
 from swarmlore.text.prose import QUOTED, sentences
 
-HIGH = "high"
-MEDIUM = "medium"
-LOW = "low"
+if TYPE_CHECKING:
+    import re
+    from typing import Any
+
+__all__ = ["CATEGORIES", "HIGH", "LEVELS", "LOW", "MEDIUM", "Signal", "category_of", "is_hypothetical", "scan"]
 LEVELS = (HIGH, MEDIUM, LOW)
+SPEAKERS = ("user", "assistant")
 MAX_SIGNALS = 200
+QUOTE_CHARS = 100
+CORRECTION = "correction"
+_MODAL = ("must", "should", "shall", "may", "has to", "have to", "need", "is ", "are ")
 _BLOCK_MARK = "=== swarmlore notes"
+_MASK = "…"
+_NAMES = r"`[^`]{0,200}`"
+_QUOTES = r"“[^”]{0,600}”|\"[^\"]{0,600}\"|«[^»]{0,600}»|(?<![\w'])'(?=\w)[^'\n]{2,200}\w[.!?]?'(?!\w)"
+_THINKING = (
+    r"\b(?:what if|if (?:we|you|it|i) (?:never|always|had|were)|suppose|would (?:it|that|be|have)|hypothetically"
+    r"|imagine)\b"
+)
+# What an agent says about its own work: it is going to, it did, it is sorry.
+_OF_ITSELF = (
+    r"^(?:(?:ok|okay|great|perfect|good|now|so|next|then|first|and|but|yes|sure|right|alright|here"
+    r"|you're (?:absolutely )?right)"
+    r"[,.!:–—-]* )*(?:i(?:'ll| will|'m| am| should| shouldn't| must| could| can| need| want| would|'d| was about)"
+    r"|let me|let's|shall i"
+    r"|next,? i|we(?:'ll| will| should| need)|i (?:always|never)|you(?:'re)? (?:should|must|need|can|could|may"
+    r"|absolutely|right))\b"
+)
 
 
 @frozen
 class Signal:
-    """One sentence, the words in it that gave the signal, how strong that is, and what it is about."""
+    """One sentence, the words in it that gave the signal, how strong that is, what it is about, who said it when."""
 
     level: str
     sentence: str
     cue: str
-    category: str = ""
+    category: str = UNKNOWN
+    speaker: str = "user"
+    place: int = 0
+    way: str = ""
+
+    @property
+    def quote(self) -> str:
+        """The sentence, shortened at a word where it is long."""
+        return shortened(self.sentence, QUOTE_CHARS)
 
 
-_CUES = (
-    (
-        HIGH,
-        (
-            r"root cause(?: (?:was|is)|:)|the (?:issue|problem|bug|culprit|cause) (?:was|is|turned out)|caused by",
-            r"(?:was|is|were|got|can be|be) (?:fixed|resolved|solved) by|fixed by|the (?:fix|solution|trick"
-            r"|workaround) (?:was|is)|resolved by|solved by",
-            r"decided (?:to|on|that)|chose [^,;.]{1,60} over|went with|opted for|settled on",
-            r"turns out|turned out|it transpires|figured out|found it\b|the reason (?:was|is)",
-            r"the rule is|the correct way|you should know|remember that|don't forget|keep in mind",
-            r"i(?:'ve| have)? (?:already )?told you|not again|how many times|as i said",
-            r"(?:must|should|may|can) (?:not|never|always)|mustn't|shouldn't",
-            r"never|don't|do not|stop (?:doing|using|adding|writing)|always|must|required",
-            r"(?:that's|this is|it's|you're) (?:wrong|incorrect|not right)|not like that|incorrect",
-        ),
-    ),
-    (
-        MEDIUM,
-        (
-            r"(?:spent|took|wasted|lost|cost)(?: me| us)?(?: about| over| almost| nearly)? (?:\d+|an?|two|three"
-            r"|several|half an?|half a) (?:hours?|minutes?|mins?|days?)",
-            r"the docs? (?:say|says|claim)[^.;]{1,80}\bbut\b|undocumented|misleading error",
-            r"make sure to|requires? [^,;.]{1,40} installed|only works (?:with|if|when|on)|has to be run",
-            r"perfect|exactly(?: right| that)?|that's right|yes,? like that|keep doing|continue with|stick with",
-            r"great job|well done|excellent|good job|nice work",
-        ),
-    ),
-    (
-        LOW,
-        (
-            r"maybe|perhaps|might want to|consider|could work|good idea|interesting",
-            r"seems? (?:like|to)|appears? to|looks? like",
-            r"discovered|noticed that|switched (?:to|from)|replaced [^,;.]{1,60} with",
-        ),
-    ),
-)
-# Where a cue is only a manner of speaking.
-_FALSE_ALARMS = (
-    r"\bnever ?mind\b|\bnot wrong\b|\bnothing wrong\b|\bnot (?:always|never|required)\b|\bdon't (?:worry|mind|know"
-    r"|think|care|see|have|need|bother)\b"
-    r"|\bi don't\b|\bdoesn't\b|\bmust (?:be|have been) (?:a|an|the|some|kidding)\b|\bnot exactly\b|\bnot perfect\b"
-    r"|\bas always\b|\balways welcome\b"
-    r"|\bno longer required\b|\bwould never\b|\blooks? like (?:you|i|we)\b|\bnext,? i\b|\bi(?:'ll| will| am going to"
-    r"|'m going to)\b|\blet me\b"
-)
-_HYPOTHETICAL = (
-    r"\b(?:what if|if (?:we|you|it|i) (?:never|always|had|were)|suppose|would (?:it|that|be|have)|hypothetically"
-    r"|imagine)\b"
-)
-_CATEGORIES = (
-    ("Code Style", r"naming|format(?:ting)?|indent|comments?|docstrings?|lint|style|semicolons?|imports?|tabs|spaces"),
-    ("Architecture", r"architecture|layers?|module|pattern|service|schema|dependency|interface|database|queue|api"),
-    ("Process", r"commit|branch|merge|rebase|pr|pull request|review|deploy|release|ci|pipeline|changelog|tests?"),
-    ("Domain", r"customer|invoice|order|tenant|tax|price|currency|business|domain"),
-    ("Tools", r"npm|pnpm|yarn|pip|uv|docker|make|git|cargo|gradle|cli|command|flag|config|editor|tool"),
-    ("Security", r"security|secret|token|password|auth|encrypt|permission|vulnerab\w+|xss|csrf"),
-    ("New Skill", r"skill|workflow|recipe|how to|step by step|procedure"),
-)
+def shortened(text: str, most: int) -> str:
+    """A text within so many characters, cut between two words, with a mark where something was left out."""
+    text = " ".join(text.split())
+    if len(text) <= most:
+        return text
+    head = text[: most - 1]
+    whole = head if text[most - 1] == " " else head.rpartition(" ")[0] or head
+    return whole.rstrip(" ,;:-–—") + _MASK
 
 
-def scan(text: str) -> tuple[Signal, ...]:
-    """The signals in a text, in the order they stand, each sentence once."""
+def scan(text: str, speaker: str = "user") -> tuple[Signal, ...]:
+    """The signals in what somebody says, in the order they stand, each sentence once."""
+    if speaker not in SPEAKERS:
+        return ()
     if _BLOCK_MARK in text:
         from swarmlore.rules.block import strip_blocks  # rarely needed
 
         text = strip_blocks(text)
     found: dict[str, Signal] = {}
-    for said in sentences(text):
-        if len(found) < MAX_SIGNALS and (signal := _signal(said.text)):
+    text = _without_marks(text)
+    trouble = speaker == "user" and is_trouble(text)
+    corrected = _corrected(text) if speaker == "user" else {}
+    for said in _own(text):
+        if len(found) >= MAX_SIGNALS:
+            break
+        signal = _signal(said, speaker)
+        if signal and signal.way == OBSERVATION and trouble:
+            signal = None  # what goes wrong is no state of things
+        if (kind := corrected.get(said[:EXCERPT_CHARS])) and _may_correct(said, kind, signal):
+            signal = Signal(HIGH, said, CORRECTION, category_of(said), speaker, way=CORRECTION)
+        if signal:
             found.setdefault(signal.sentence.lower(), signal)
     return tuple(found.values())
 
 
-def is_idle(sentence: str) -> bool:
-    """Whether a sentence states nothing by which anybody stands: a question, a quotation, a thought, a manner."""
-    low = sentence.lower().replace("’", "'")
-    if low.endswith("?") or QUOTED in sentence or is_hypothetical(low):
-        return True
-    return compiled(_FALSE_ALARMS).search(low) is not None
+def _may_correct(sentence: str, kind: str, signal: Signal | None) -> bool:
+    """Whether a sentence is more than the signal in it; how things are is none, unless it says that they are so."""
+    if signal is None:
+        return not _is_idle(masked(plain(sentence).lower()))
+    if signal.way == OBSERVATION:
+        return kind == CORRECTION or bool(open_sentence(sentence, frozenset()).marks - {"idle"})
+    return signal.way == "praise"
+
+
+def _own(text: str) -> Iterator[str]:
+    """The sentences that somebody says on their own behalf: no prompt for an agent, no list of somebody else's."""
+    said = sentences(text)
+    if said and compiled(words.FOR_AN_AGENT).match(said[0].text.lower()):
+        return
+    for sentence in said:
+        if not (sentence.listed and compiled(words.FOREIGN_LIST).search(sentence.heading.lower())):
+            yield sentence.text
+
+
+def _corrected(text: str) -> dict[str, str]:
+    """The sentences in which a person puts something right, in whichever words, and the kind of each."""
+    from swarmlore.rules.corrections import find_corrections  # heavy, and an agent's words do without
+
+    return {found.excerpt: found.kind for found in find_corrections(text)}
+
+
+def scan_turns(turns: Iterable[Any]) -> tuple[Signal, ...]:
+    """The signals of a whole session, each once; what tools, clients and other agents said gives none."""
+    found: dict[str, Signal] = {}
+    for place, turn in enumerate(turns):
+        foreign = getattr(turn, "meta", "") or getattr(turn, "sidechain", False) or turn.tool
+        if foreign or not turn.text or len(found) >= MAX_SIGNALS:
+            continue
+        for signal in scan(turn.text, turn.role):
+            found.setdefault(signal.sentence.lower(), replace(signal, place=place))
+    return tuple(found.values())[:MAX_SIGNALS]
 
 
 def is_hypothetical(low: str) -> bool:
     """Whether a sentence in lower case thinks aloud."""
-    return compiled(_HYPOTHETICAL).search(low) is not None
+    return compiled(_THINKING).search(low) is not None
 
 
-def _signal(sentence: str) -> Signal | None:
-    low = sentence.lower().replace("’", "'")
-    if is_idle(sentence):
+def _without_marks(text: str) -> str:
+    """A text without the marks of emphasis and headings: they are no words."""
+    text = text.replace("**", "").replace("__", "") if "**" in text or "__" in text else text
+    return compiled(r"^#{1,6}[ \t]+", 8).sub("", text) if "#" in text else text
+
+
+def _signal(sentence: str, speaker: str) -> Signal | None:
+    low = masked(plain(sentence).lower())
+    if _is_idle(low):
         return None
-    bare = compiled(r"`[^`]{0,200}`").sub("`…`", low)  # a name is no cue: `always_on`
-    for level, patterns in _CUES:
-        for pattern in patterns:
-            if cue := compiled(rf"(?<![\w-])(?:{pattern})(?![\w-])").search(bare):
-                return Signal(level, sentence, cue[0], category_of(low))
+    bare = compiled(words.FALSE_ALARMS).sub(_MASK, low)
+    if speaker == "assistant":
+        bare = compiled(words.POLITE).sub(_MASK, bare)
+    if bare.startswith(_MASK) and low.startswith(("never", "nvm")) and " but " not in low:
+        return None  # whatever else is said, it is taken back
+    if task := _is_task(bare):
+        bare = compiled(words.TASK_CLAUSE).sub(_MASK, bare)
+    if found := _cue(bare, speaker, task):
+        category = category_of(sentence, stated=speaker == "user" and found[1] == "rule")
+        return Signal(found[0], sentence, found[2], category, speaker, way=found[1])
+    if bare == low and is_observation(low, speaker) and (category := _observed(sentence, speaker)) != UNKNOWN:
+        return Signal(LOW, sentence, OBSERVATION, category, speaker, way=OBSERVATION)
     return None
 
 
-def category_of(low: str) -> str:
-    """What a sentence in lower case is about; the first that fits, or nothing."""
-    for name, pattern in _CATEGORIES:
-        if compiled(rf"\b(?:{pattern})\b").search(low):
-            return name
-    return ""
+def _observed(sentence: str, speaker: str) -> str:
+    """What an observation is about; what a person says of every such thing is of their business."""
+    general = compiled(r"(?:an?|each|every) [a-z]", 2).match(sentence) is not None
+    return category_of(sentence, stated=speaker == "user" and general)
+
+
+def masked(low: str) -> str:
+    """A sentence in which names and quotations are only marks: a name is no cue, and a quotation nobody's word."""
+    low = compiled(_NAMES).sub(f"`{_MASK}`", low)
+    return compiled(_QUOTES).sub(QUOTED, low)
+
+
+def _is_idle(low: str) -> bool:
+    """Whether a sentence states nothing by which its speaker stands: a question, a quotation, a thought."""
+    asked = compiled(words.ASKED).search(low) and not (
+        low.endswith("?") and "again" in low and compiled(words.NO_REPROACH).match(low)
+    )
+    if not asked and _is_question(low):
+        return True
+    if compiled(words.HYPOTHETICAL).search(low) or compiled(words.CODE).search(low):
+        return True
+    reported = compiled(words.REPORTED).search(low) is not None
+    return reported and not compiled(r"\b(?:but|yet|though|in fact|actually)\b").search(low)
+
+
+def _is_question(low: str) -> bool:
+    if compiled(words.ASKED_TAIL).search(low):
+        return False
+    opened = compiled(words.QUESTION).match(low) is not None
+    return low.rstrip(" )\"'”").endswith("?") or (opened and ":" not in low)
+
+
+def _is_task(low: str) -> bool:
+    first = compiled(r"(?:(?:please|now|then|ok|okay|and|also|so|can you|could you|let's),? )*([a-z']+)").match(low)
+    if first is None or first[1] not in TASK_STARTS or low[first.end() :].startswith(":"):
+        return False
+    return not compiled(r"make (?:sure|certain)\b|see to it\b").match(low, first.start(1))
+
+
+def _cue(low: str, speaker: str, task: bool) -> tuple[str, str, str] | None:
+    """Level, way and words of the strongest cue."""
+    agent = speaker == "assistant"
+    itself = agent and compiled(_OF_ITSELF).match(low) is not None
+    for level, way, patterns in words.CUES:
+        if agent and (way in words.PERSONAL or (itself and way not in ("cause", "fix", "decision", "found"))):
+            continue
+        for pattern in patterns:
+            cue = compiled(rf"(?<![\w-])(?:{pattern})(?![\w-])").search(low)
+            if cue and not (way == "rule" and _is_no_rule(low, cue, task)):
+                return level, way, cue[0].strip(" ,;:–—-")
+    return None
+
+
+def _is_no_rule(low: str, cue: re.Match[str], task: bool) -> bool:
+    """Whether an order holds for this once, or is a part of what is asked for, or tells what happens."""
+    if compiled(words.ONCE).search(low):
+        return True
+    if compiled(words.MANNERS).search(low):
+        return False
+    if compiled(words.HEDGED).match(low):
+        return True
+    if cue[0].startswith(("don't", "do not", "remember to", "avoid")) and compiled(words.FOR_THE_TASK).search(low):
+        return True
+    if (
+        task
+        and not compiled(words.OWN_CLAUSE).search(low[: cue.start()] + cue[0][:1])
+        and not cue[0].startswith((",", ";"))
+    ):
+        return cue.start() > 0 and not cue[0].startswith(_MODAL)  # "test names must …" asks for no test
+    if cue[0] in ("never", "always") and compiled(FAILING).search(low[: cue.start()]):
+        return True
+    happens = cue[0] in ("never", "always") and compiled(r" \w*[^s\W]s\b(?! \w+s\b)").match(low, cue.end()) is not None
+    return happens and category_of(low) != "Domain"

@@ -39,6 +39,14 @@ _COMMON_ERRORS = frozenset(
     "Error Exception TypeError ValueError KeyError RuntimeError AttributeError ReferenceError SyntaxError IOError"
     " OSError AssertionError IndexError NameError ImportError RuntimeException NullPointerException RangeError".split()
 )
+# Where the rules of `_singular` would part a word from its plural, or make it another word.
+_SINGULARS = {word: word for word in "alias atlas bias canvas series species lens news".split()} | dict(
+    pair.split(":")
+    for pair in """
+        caches:cache aliases:alias canvases:canvas cookies:cookie zombies:zombie indices:index statuses:status
+        vertices:vertex matrices:matrix buses:bus viruses:virus axes:axis analyses:analysis headers:header
+    """.split()
+)
 
 
 @lru_cache(maxsize=16_384)
@@ -90,11 +98,13 @@ def _by_words(plain: str) -> str:
 
 
 def _singular(word: str) -> str:
+    if word in _SINGULARS:
+        return _SINGULARS[word]
     if len(word) < 5 or word in KNOWN or not word.isascii() or not word.isalpha() or not word.endswith("s"):
         return word
     if word.endswith("ies"):
         return word[:-3] + "y"
-    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+    if word.endswith(("sses", "shes", "ches", "xes", "zzes")):
         return word[:-2]
     return word if word.endswith(("ss", "us", "is", "os")) else word[:-1]
 
@@ -136,7 +146,8 @@ def _looks_like_code(name: str) -> bool:
 
 def _distinct(title: str, tags: Sequence[str], body: str) -> tuple[Entity, ...]:
     """The first of every source, then the second of every source, until there are enough."""
-    head = [Entity(_cut(title, NAME_CHARS), "concept")] if title.strip() else []
+    whole = " ".join(title.split())
+    head = [Entity(whole, "concept")] if 0 < len(whole) <= NAME_CHARS else []  # half a sentence names nothing
     sources = [
         iter(head),
         (Entity(tag, type_of(tag)) for tag in tags),
@@ -164,19 +175,20 @@ def _technologies(text: str) -> Iterator[str]:
     """Known names in a text, as whole words; an everyday word counts only where it is written as a name."""
     before, end = "", -1
     for match in _compiled(_WORD).finditer(text):
-        word = match[0].rstrip("-.")
-        low = word.lower()
-        pair = f"{before} {low}" if before and match.start() == end + 1 else ""
-        known = pair if pair in KNOWN or ALIASES.get(pair, "") in KNOWN else low
-        name = ALIASES.get(known, known)
-        name = name if name in KNOWN else _without_version(known)
-        if (
-            name in KNOWN
-            and (known not in ORDINARY or _as_name(text, match))
-            and (len(known) > 2 or _as_name(text, match))
-        ):
+        word = match[0].rstrip("-.").lower()
+        pair = f"{before} {word}" if before and match.start() == end + 1 else ""
+        name, said = (_known(pair), pair) if pair and _known(pair) else (_known(word), word)
+        if name and ((said not in ORDINARY and len(said) > 2) or _as_name(text, match)):
             yield name
-        before, end = low, match.end()
+        before, end = word, match.end()
+
+
+@lru_cache(maxsize=16_384)
+def _known(said: str) -> str:
+    """The technology or tool that a lower-case word means, or ''."""
+    name = ALIASES.get(said, said)
+    name = name if name in KNOWN or " " in said else _without_version(said)
+    return name if name in KNOWN else ""
 
 
 def _as_name(text: str, match: re.Match[str]) -> bool:

@@ -14,6 +14,15 @@ def slug(text: str) -> str:
     return _OTHER.sub("-", text.lower()).strip("-")
 
 
+def short_slug(text: str, most: int) -> str:
+    """The slug of a text within so many characters, cut between two words where it has more than one."""
+    whole = slug(text[: 8 * most])
+    if len(whole) <= most:
+        return whole
+    head, _, cut = whole[: most + 1].rpartition("-")
+    return head if head else cut[:most]
+
+
 def learned_key(text: str, type: str = "learned") -> str:
     """The key of a LEARNED comment: later comments with the same key replace earlier ones."""
     start = text.strip()[:KEY_CHARS]

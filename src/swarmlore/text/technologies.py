@@ -4,7 +4,9 @@ from __future__ import annotations
 
 # In their canonical form: lower case, one space between words.
 _TECHNOLOGIES = """
-    actix; airflow; ajax; alpine; android; angular; ansible; apache; arrow; asgi; asp.net; astro; asyncio; aurora; avro;
+    actix; aiohttp; alembic; angularjs; axum; bevy; drizzle; ecto; fastify; fiber; gorm; hono; koa; ktor; opentelemetry;
+    psycopg; qdrant; quarkus; rocket; rspec; sequelize; sidekiq; sveltekit; tauri; tonic; typeorm; airflow;
+    ajax; alpine; android; angular; ansible; apache; arrow; asgi; asp.net; astro; asyncio; aurora; avro;
     aws; azure; bash; bigquery; bun; c; c#; c++; cassandra; celery; clickhouse; clojure; cloudflare; cockroachdb; cors;
     cosmosdb; couchdb; css; csv; cuda; cython; dart; dask; datadog; debian; deno; diesel; django; dns; docker; duckdb;
     dynamodb; elasticsearch; electron; elixir; elm; envoy; erlang; etcd; express; f#; fastapi; ffmpeg; firebase;
@@ -33,16 +35,17 @@ _TOOLS = """
 """
 # Everyday words too: these count where they are written as a name.
 _ORDINARY = """
-    arrow aurora astro black c composer diesel express flask flink go helm hypothesis iceberg jest just lambda less make
-    maven next ninja node nuxt oracle perf poetry prettier r react redux remix renovate rest rollup rust solid spark
-    spring stripe swift triton unity vault windows beam envoy elm julia dart babel bun arrow codex copilot sentry
+    arrow aurora astro beam black c composer express fiber flask go helm hypothesis iceberg just koa lambda less make
+    next ninja node oracle perf poetry prettier r react remix renovate rest rocket rollup sentry solid spark spring
+    stripe swift unity vault windows
 """
 _ALIASES = """
-    postgresql = postgres; psycopg postgres = postgres; pg = postgres; pgsql = postgres; k8s = kubernetes;
+    postgresql = postgres; pg = postgres; pgsql = postgres; k8s = kubernetes;
     kube = kubernetes; js = javascript; ecmascript = javascript; ts = typescript; py = python; cpython = python;
+    otel = opentelemetry; psycopg2 = psycopg; psycopg3 = psycopg; angular js = angularjs; svelte kit = sveltekit;
     golang = go; go lang = go; nodejs = node; node js = node; vuejs = vue; vue js = vue; reactjs = react;
     react js = react; nextjs = next; next js = next; nuxtjs = nuxt; expressjs = express; express js = express;
-    nest = nestjs; nest js = nestjs; angularjs = angular; sveltekit = svelte; csharp = c#; c sharp = c#; fsharp = f#;
+    nest = nestjs; nest js = nestjs; csharp = c#; c sharp = c#; fsharp = f#;
     f sharp = f#; cpp = c++; cplusplus = c++; objc = objective-c; objective c = objective-c; rb = ruby;
     ror = rails; ruby on rails = rails; rs = rust; kt = kotlin; sh = bash; yml = yaml; mongo = mongodb;
     elastic = elasticsearch; elastic search = elasticsearch; tf = terraform; gha = github actions;

@@ -18,7 +18,7 @@ _ELEMENTS = (
     *("ide_diagnostics", "hook_prompt", "environment_context", "user_instructions", "INSTRUCTIONS", "turn_aborted"),
     *("subagent_notification", "skill", "skills_instructions", "plugins_instructions", "apps_instructions"),
     *("permissions", "collaboration_mode", "model_switch", "personality_spec", "user_shell_command"),
-    *("session_context", "untrusted_context"),
+    *("session_context", "untrusted_context", "orchestrator_constraint", "research_orchestration_instructions"),
 )
 # A message that begins so was written by the client, to its end.
 _OPENINGS = (
@@ -29,6 +29,10 @@ _OPENINGS = (
     "Another language model started to solve this problem",
     "Base directory for this skill:",
 )
+# A skill that a person called, in their name: what they typed behind its name stands at the end.
+_SKILL_CALLED = 'The user explicitly invoked the "/'
+_SKILL_WORDS, _SKILL_CLOSED = "\nARGUMENTS: ", "</skill-context>"
+_SKILL_ENDS = "\nRelative paths in this skill (e.g., scripts/, references/) are relative to this base directory."
 _EDITOR = "# Context from my IDE setup:"
 _REQUEST = "## My request for Codex:"
 _PREAMBLE = "# AGENTS.md instructions"
@@ -36,12 +40,19 @@ _PREAMBLE = "# AGENTS.md instructions"
 
 def unwrap(text: str) -> str:
     """The person's own text; '' where they said nothing."""
-    text = without_elements(text, _ELEMENTS).strip()
+    text = without_elements(_behind_a_skill(text), _ELEMENTS).strip()
     if text.startswith(_PREAMBLE):  # what is left of it is one line
         text = text.partition("\n")[2].strip()
     if text.startswith(_EDITOR):
         text = text.rpartition(_REQUEST)[2].strip() if _REQUEST in text else ""
     return "" if text.startswith(_OPENINGS) else text
+
+
+def _behind_a_skill(text: str) -> str:
+    """What a person typed behind the name of a skill, where the client wrote the skill itself before it."""
+    if text.startswith(_SKILL_CALLED):
+        return text.rpartition(_SKILL_WORDS)[2].partition(_SKILL_CLOSED)[0] if _SKILL_WORDS in text else ""
+    return unquoted(text.rpartition(_SKILL_ENDS)[2].strip()) if _SKILL_ENDS in text else text
 
 
 def unquoted(text: str) -> str:
