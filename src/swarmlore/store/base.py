@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 HIVE = ("hive", "", "")
+OF_ITS_PROJECT = ("session_summary", "task_completion")
 PAUSES_S = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)  # before an act is tried again: a restart takes seconds
 
 
@@ -112,6 +113,13 @@ class StoreBase:
         own = self._own_names(project)
         found = self.ask("aliases_of", names=own)
         return list(dict.fromkeys((*own, *(str(alias) for alias, root in found if root in own))))
+
+    def is_of_here(self, caller: Caller, memory: Memory) -> bool:
+        """What was kept unasked of a session or a task stays in its project: the agent is the same in all of them, and
+        the words may be a customer's."""
+        if memory.source not in OF_ITS_PROJECT or memory.project == caller.project:
+            return True
+        return memory.project in self.names_of(caller.project)
 
     def _own_names(self, project: str) -> list[str]:
         fresh, _ = self._joining.get(project, ((), 0.0))

@@ -156,6 +156,7 @@ class Lives(Ledgers):
         seqs = list(rows.values())
         self.ask("unindex_words", seqs=seqs)
         self.ask("delete_entities_of", seqs=seqs)
+        self.unindex_graph(seqs)
         self.ask("unindex_cue", seqs=[int(row[-1]) for row in self.ask("situations_of", seqs=seqs)])
         for place in set(places.values()):
             mine = [row for id, row in rows.items() if places[id] == place]

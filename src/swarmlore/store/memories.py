@@ -11,7 +11,8 @@ from swarmlore.errors import Ambiguous, Conflict, NotFound
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import Caller, Memory, Situation
 from swarmlore.store import rows
-from swarmlore.store.base import Operation, StoreBase
+from swarmlore.store.base import Operation
+from swarmlore.store.graph import Graphs
 
 if TYPE_CHECKING:
     from typing import Any
@@ -71,7 +72,7 @@ class Words:
         return f"{self.title} {self.tags} {self.body[:STEMS_KEPT]}".strip()
 
 
-class Memories(StoreBase):
+class Memories(Graphs):
     """Put, get, replace and list memories; every read takes the caller."""
 
     def put(self, operation: Operation, memory: Memory, action: str = "added", reason: str = "") -> Memory:
@@ -253,6 +254,16 @@ class Memories(StoreBase):
         memories = self.by_seqs(seqs)
         return [memories[seq] for seq in seqs if seq in memories]
 
+    def of_keys(self, partitions: Sequence[int], keys: Sequence[str]) -> dict[str, list[Memory]]:
+        """The memories of some keys, hidden ones too, oldest first."""
+        asked = self.ask("seqs_of_keys", partitions=list(partitions), keys=list(keys)) if partitions and keys else []
+        memories = self.by_seqs([int(seq) for seq, _ in asked])
+        found: dict[str, list[Memory]] = {}
+        for seq, key in asked:
+            if int(seq) in memories:
+                found.setdefault(str(key), []).append(memories[int(seq)])
+        return found
+
     def citing(self, caller: Caller) -> Iterator[Memory]:
         """Live visible memories that cite code, oldest first."""
         asked = {"partitions": self.visible(caller), "limit": PAGE}
@@ -293,7 +304,7 @@ class Memories(StoreBase):
         return id  # 128 equal bits: the id itself is taken too, and the insert will say so
 
     def _index(self, seq: int, partition: int, memory: Memory, words: Words) -> None:
-        """Full text, shingles and entities follow the row; what is not live is not found."""
+        """Full text, shingles, entities and the graph follow the row; what is not live is not found."""
         if not memory.live:
             if memory.status == "quarantined" and memory.forgotten_at is None:
                 # Known by its words still, so that it does not come back by being said again.
@@ -304,6 +315,7 @@ class Memories(StoreBase):
         self.ask_many("add_shingle", shingle_rows(seq, partition, memory))
         names = (*memory.entities, *dict.fromkeys(f"file:{citation.path}" for citation in memory.citations))
         self.ask_many("add_entity", [{"partition": partition, "entity": name, "memory_seq": seq} for name in names])
+        self.index_graph(seq, partition, memory)
 
     def _renew_vector(self, seq: int, partition: int, memory: Memory, *, same_text: bool) -> None:
         """A vector goes with its text; where only the state changed it stays and follows."""
@@ -318,6 +330,7 @@ class Memories(StoreBase):
         self.ask("unindex_words", seqs=[seq])
         self.ask_many("delete_shingle", shingle_rows(seq, partition, memory))
         self.ask("delete_entities_of", seqs=[seq])
+        self.unindex_graph([seq])
 
     def _add_situation(self, seq: int, partition: int, situation: Situation, live: bool) -> None:
         values = {"memory_seq": seq, "via": situation.via, "text": situation.text, "at": situation.at}

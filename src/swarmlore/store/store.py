@@ -1,9 +1,10 @@
 """The store: one class, written once over named statements and a small engine.
 
-Its parts, each on top of the one before: `base` (statements, sight, operations), `memories` (rows and their indexes),
-`history` (undo, forget, erase), `search` (candidates and vectors), `journal` (sessions, receipts, rejections),
-`ledgers` (files in repositories, imports), `lives` (phases, and what they mean for memories), `jobs` (work that waits,
-under leases), `mail` (messages between agents).
+Its parts, each on top of the one before: `base` (statements, sight, operations), `graph` (what memories mention and
+how), `memories` (rows and their indexes), `history` (undo, forget, erase), `search` (candidates and
+vectors), `journal` (sessions, receipts, rejections), `ledgers` (files in repositories, imports), `lives` (phases, and
+what they mean for memories), `jobs` (work that waits, under leases), `mail` (messages between agents),
+`reflections` (what is proposed and approved).
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import os
 
 from swarmlore.errors import StoreCorrupt, StoreFull, StoreReadOnly, Unavailable
 from swarmlore.store.files import create, damaged, refusal, wal_bytes
-from swarmlore.store.mail import Mails
 from swarmlore.store.memories import Words
 from swarmlore.store.migrate import migrate, newest
+from swarmlore.store.reflections import Proposals
 from swarmlore.store.sqlite import SqliteEngine
 
 FILE = "lore.db"
@@ -25,7 +26,7 @@ REINDEX_META = "reindex"  # why the indexes should be built anew, where a migrat
 INSTALL_DRIVER = 'pip install "swarmlore[postgres]"'
 
 
-class Store(Mails):
+class Store(Proposals):
     """Everything that is remembered, for callers that may see it."""
 
     @classmethod
@@ -60,10 +61,11 @@ class Store(Mails):
         return cls(reach(url, now, lock_timeout_s))
 
     def reindex_words(self) -> int:
-        """Build full text, shingles and entities anew from the rows; returns how many rows were read."""
+        """Build full text, shingles, entities and the graph anew from the rows; returns how many rows were read."""
         with self.engine.writing():
             for name in ("clear_words", "clear_cues", "clear_shingles", "clear_entities"):
                 self.ask(name)
+            self.clear_graph()
             done, after = 0, 0
             while seqs := [int(row[0]) for row in self.ask("every_seq", after=after, limit=500)]:
                 for seq, memory in self.by_seqs(seqs).items():

@@ -103,6 +103,10 @@ SELECT seq, text FROM memory WHERE seq IN (:list:seqs)
 -- name: seqs_of_key
 SELECT seq FROM memory WHERE partition = :partition AND key = :key ORDER BY seq
 
+-- name: seqs_of_keys
+SELECT seq, key FROM memory WHERE partition IN (:list:partitions) AND key <> '' AND key IN (:list:keys)
+ORDER BY seq
+
 -- name: put_pieces
 INSERT INTO piece (memory_seq, provider, data) VALUES (:memory_seq, :provider, :data)
 ON CONFLICT (memory_seq) DO UPDATE SET provider = excluded.provider, data = excluded.data
@@ -185,7 +189,7 @@ SELECT id, at, verb, by, project, reason, undoes, undone_by FROM operation WHERE
 
 -- name: last_operation
 SELECT id FROM operation WHERE by = :by AND project IN (:list:projects) AND undone_by = '' AND undoes = '' AND job = ''
-  AND verb NOT IN ('erase', 'settle', 'outcome')
+  AND verb NOT IN ('erase', 'settle', 'outcome', 'notes')
   AND (verb <> 'phase' OR EXISTS (SELECT 1 FROM audit WHERE audit.operation = operation.id)) AND NOT EXISTS (
     SELECT 1 FROM audit LEFT JOIN memory ON memory.id = audit.memory
     WHERE audit.operation = operation.id AND memory.id IS NULL
@@ -195,7 +199,7 @@ ORDER BY at DESC, id DESC LIMIT 1
 -- name: last_act
 SELECT id, verb FROM operation WHERE by = :by AND project IN (:list:projects) AND undone_by = '' AND undoes = ''
   AND job = ''
-  AND verb NOT IN ('settle', 'outcome') ORDER BY at DESC, id DESC LIMIT 1
+  AND verb NOT IN ('settle', 'outcome', 'notes') ORDER BY at DESC, id DESC LIMIT 1
 
 -- name: last_undo
 SELECT id FROM operation WHERE by = :by AND project IN (:list:projects) AND undone_by = '' AND undoes <> ''
@@ -956,3 +960,158 @@ DELETE FROM worker WHERE seen_at < :before
 
 -- name: list_workers
 SELECT host, pid, started_at, seen_at FROM worker ORDER BY seen_at DESC LIMIT :limit
+
+-- The graph: what memories mention, how that hangs together.
+
+-- name: add_mention
+INSERT INTO mention (partition, name, memory_seq, said, type, about, weight)
+VALUES (:partition, :name, :memory_seq, :said, :type, :about, :weight) ON CONFLICT DO NOTHING
+
+-- name: add_relation
+INSERT INTO relation (partition, source, target, kind, memory_seq, about, strength)
+VALUES (:partition, :source, :target, :kind, :memory_seq, :about, :strength) ON CONFLICT DO NOTHING
+
+-- name: delete_mentions_of
+DELETE FROM mention WHERE memory_seq IN (:list:seqs)
+
+-- name: delete_relations_of
+DELETE FROM relation WHERE memory_seq IN (:list:seqs)
+
+-- name: clear_mentions
+DELETE FROM mention
+
+-- name: clear_relations
+DELETE FROM relation
+
+-- name: clear_communities
+DELETE FROM community
+
+-- name: any_mention
+SELECT 1 FROM mention WHERE partition IN (:list:partitions) LIMIT 1
+
+-- name: count_mentions
+SELECT name, count(*) FROM mention
+WHERE partition IN (:list:partitions) AND name IN (:list:names) GROUP BY name
+
+-- name: mentions_of_names
+SELECT name, memory_seq, weight FROM mention WHERE partition IN (:list:partitions) AND name IN (:list:names)
+
+-- name: mentions_of_rows
+SELECT memory_seq, name, said, type, about, weight FROM mention
+WHERE partition IN (:list:partitions) AND memory_seq IN (:list:seqs)
+
+-- name: relations_from
+SELECT source, target, kind, strength, memory_seq, about FROM relation
+WHERE partition IN (:list:partitions) AND source IN (:list:names)
+
+-- name: relations_to
+SELECT source, target, kind, strength, memory_seq, about FROM relation
+WHERE partition IN (:list:partitions) AND target IN (:list:names)
+
+-- name: every_mention
+SELECT name, memory_seq, said, type, about FROM mention WHERE partition IN (:list:partitions)
+
+-- name: every_pair
+SELECT name, memory_seq FROM mention WHERE partition = :partition
+
+-- name: every_relation
+SELECT source, target, kind, strength, memory_seq, about FROM relation WHERE partition IN (:list:partitions)
+
+-- name: add_to_community
+INSERT INTO community (partition, name, number) VALUES (:partition, :name, :number) ON CONFLICT DO NOTHING
+
+-- name: clear_communities_of
+DELETE FROM community WHERE partition = :partition
+
+-- name: any_community
+SELECT 1 FROM community WHERE partition = :partition LIMIT 1
+
+-- name: communities_of
+SELECT partition, name, number FROM community WHERE partition IN (:list:partitions) AND name IN (:list:names)
+
+-- name: members_of_community
+SELECT name, memory_seq, said, type FROM mention
+WHERE partition = :partition AND name IN (
+    SELECT name FROM community WHERE community.partition = :partition AND number = :number
+)
+
+-- name: count_communities
+SELECT partition, count(*), max(number) FROM community WHERE partition IN (:list:partitions) GROUP BY partition
+
+-- name: names_without_community
+SELECT name FROM (SELECT DISTINCT name FROM mention WHERE partition = :partition) AS said WHERE NOT EXISTS (
+    SELECT 1 FROM community WHERE community.partition = :partition AND community.name = said.name
+)
+
+-- name: forget_lonely_names
+DELETE FROM community WHERE NOT EXISTS (
+    SELECT 1 FROM mention WHERE mention.partition = community.partition AND mention.name = community.name
+)
+
+-- name: put_reflection
+INSERT INTO reflection (id, project, agent, session, client, at, source, more)
+VALUES (:id, :project, :agent, :session, :client, :at, :source, :more)
+
+-- name: change_reflection
+UPDATE reflection SET more = :more WHERE id = :id
+
+-- name: waiting_proposals
+SELECT count(*) FROM proposal WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1)
+  AND state IN ('pending', 'prepared') AND level <> 'low'
+
+-- name: list_reflections
+SELECT id, project, agent, session, client, at, source, more FROM reflection
+WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) AND (session = :session OR :session = '')
+  AND (id = :id OR :id = '')
+ORDER BY at DESC, id DESC LIMIT :limit
+
+-- name: put_proposal
+INSERT INTO proposal (id, reflection, project, agent, numbering, label, route, level, state, approval, more)
+VALUES (:id, :reflection, :project, :agent, :number, :label, :route, :level, :state, :approval, :more)
+
+-- name: change_proposal
+UPDATE proposal SET state = :state, approval = :approval, more = :more WHERE id = :id
+
+-- name: open_proposals
+SELECT id, reflection, numbering, label, route, level, state, approval, more FROM proposal
+WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) AND state IN ('pending', 'prepared', 'approved')
+ORDER BY numbering, seq
+
+-- name: proposals_of
+SELECT id, reflection, numbering, label, route, level, state, approval, more FROM proposal
+WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) AND (reflection = :reflection OR :reflection = '')
+  AND (approval = :approval OR :approval = '')
+ORDER BY seq DESC LIMIT :limit
+
+-- name: count_proposals
+SELECT route, level, state, count(*) FROM proposal
+WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) GROUP BY route, level, state
+
+-- name: drop_reflections_of_session
+DELETE FROM reflection WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) AND session = :session
+
+-- name: drop_proposals_of_session
+DELETE FROM proposal WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) AND reflection IN (
+    SELECT id FROM reflection WHERE project IN (:list:projects) AND session = :session
+)
+
+-- name: proposals_of_session
+SELECT id, reflection, numbering, label, route, level, state, approval, more FROM proposal
+WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) AND reflection IN (
+    SELECT id FROM reflection WHERE project IN (:list:projects) AND session = :session
+)
+
+-- name: drop_proposal
+DELETE FROM proposal WHERE id = :id
+
+-- name: put_approval
+INSERT INTO approval (id, project, agent, at, state, more) VALUES (:id, :project, :agent, :at, :state, :more)
+ON CONFLICT (id) DO UPDATE SET state = excluded.state, more = excluded.more
+
+-- name: open_approvals
+SELECT id, project, agent, at, state, more FROM approval
+WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) AND state <> 'done' ORDER BY at, id
+
+-- name: get_approval
+SELECT id, project, agent, at, state, more FROM approval
+WHERE id = :id AND project IN (:list:projects) AND (agent = :agent OR :every = 1)
