@@ -174,7 +174,7 @@ class Indexing:
 
     def _step(self, spot: Watched, wanted: Sequence[Memory], operation: Operation) -> IndexedFile:
         """In one transaction: compare what there is with what there should be, and carry out the difference."""
-        step = _Step(self._store, operation, self._rows(spot.path), spot.tier)
+        step = Step(self._store, operation, self._rows(spot.path), spot.tier)
         step.keep(wanted)
         step.add()
         step.drop()
@@ -187,8 +187,10 @@ class Indexing:
         return [row for row in rows if row.source == "file_index"]
 
 
-class _Step:
+class Step:
     """One comparison of a file's memories with its pieces."""
+
+    verb = VERB  # of the operations that hide what is in a file no more
 
     def __init__(self, store: Store, operation: Operation, rows: Sequence[Memory], tier: str) -> None:
         self._store = store
@@ -217,11 +219,17 @@ class _Step:
             self.counts["kept"] += 1
 
     def _renew(self, row: Memory, memory: Memory) -> None:
-        due = row.expires_at is not None and (memory.expires_at is None or memory.expires_at - row.expires_at > DAY_S)
-        if due or row.source_ref != memory.source_ref:
-            after = replace(row, source_ref=memory.source_ref, expires_at=memory.expires_at)
+        after = self.kept(row, memory)
+        if after != row:
             self._store.revise(self._operation, row, after, "renewed")
             self.changed = True
+
+    def kept(self, row: Memory, memory: Memory) -> Memory:
+        """A memory whose text stays, as its file has it now."""
+        due = row.expires_at is not None and (memory.expires_at is None or memory.expires_at - row.expires_at > DAY_S)
+        if not due and row.source_ref == memory.source_ref:
+            return row
+        return replace(row, source_ref=memory.source_ref, expires_at=memory.expires_at)
 
     def add(self) -> None:
         """What is new comes back, takes the place of what stood there, or is added."""
@@ -230,7 +238,7 @@ class _Step:
         )
         for memory in self._fresh:
             hidden = self._hidden.pop(memory.text, None)
-            if hidden is not None and past[hidden.id].verb != VERB:
+            if hidden is not None and past[hidden.id].verb != self.verb:
                 self.counts["left_out"] += 1
             elif hidden is not None:
                 self._become(hidden, memory, "revived", "added")
@@ -249,12 +257,17 @@ class _Step:
         return None
 
     def _become(self, row: Memory, memory: Memory, action: str, counted: str) -> None:
-        taken = ("text", "title", "entities", "source_ref", "expires_at", "trust", "citations")
         status = memory.status if memory.status == "quarantined" else row.status
-        changes: dict[str, Any] = {name: getattr(memory, name) for name in taken}
-        after = replace(row, **changes, status=status, forgotten_at=None, updated_at=self._operation.at)
+        edited = self.edited(row, memory)
+        after = replace(edited, status=status, forgotten_at=None, updated_at=self._operation.at)
         self._store.revise(self._operation, row, after, action)
         self._count(counted)
+
+    def edited(self, row: Memory, memory: Memory) -> Memory:
+        """A memory with the text that its file has now."""
+        taken = ("text", "title", "entities", "source_ref", "expires_at", "trust", "citations")
+        changes: dict[str, Any] = {name: getattr(memory, name) for name in taken}
+        return replace(row, **changes)
 
     def drop(self) -> None:
         """What is in the file no more is forgotten; what somebody archived is left as it is."""

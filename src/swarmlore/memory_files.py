@@ -27,10 +27,10 @@ MOST_FILES = 500  # of one folder
 PRIVATE, SHARED = "agent", "swarm"
 CLIENTS = ("claude", "codex")
 _NAMED = {"personal": PRIVATE, "shared": SHARED}
-_FOLDER = "memory"
+FOLDER = "memory"
 _NOTES = ".md"
-_MERGED = "raw_memories.md"  # the same once more, before Codex has sorted it
-_SUMMARIES = "rollout_summaries"
+MERGED = "raw_memories.md"  # the same once more, before Codex has sorted it
+SUMMARIES = "rollout_summaries"
 _HEAD_BYTES = 4_096
 _MOST_SLUG = 200
 
@@ -58,7 +58,7 @@ def watched(path: str, client: str, home: str, env: Mapping[str, str], roots: Se
 
 def _of_claude(real: str, home: str, env: Mapping[str, str], roots: Sequence[str]) -> Watched | None:
     projects = os.path.join(claude.folder(home, env), "projects")
-    slug, inside, rest = _below(real, projects).partition(os.sep + _FOLDER + os.sep)
+    slug, inside, rest = _below(real, projects).partition(os.sep + FOLDER + os.sep)
     if not inside or os.sep in slug or not rest.endswith(_NOTES):
         return None
     own = any(_is_slug_of(slug, root) for root in roots)
@@ -68,16 +68,16 @@ def _of_claude(real: str, home: str, env: Mapping[str, str], roots: Sequence[str
 def _of_codex(real: str, client: str, home: str, env: Mapping[str, str], roots: Sequence[str]) -> Watched | None:
     name = _below(real, os.path.join(codex.folder(home, env), "memories"))
     folder, _, last = name.rpartition(os.sep)
-    if not name.endswith(_NOTES) or last == _MERGED or folder not in ("", _SUMMARIES):
+    if not name.endswith(_NOTES) or last == MERGED or folder not in ("", SUMMARIES):
         return None
-    if folder == _SUMMARIES and roots:
-        return Watched(real, SHARED, "codex") if _is_within(_folder_in(real), roots) else None
+    if folder == SUMMARIES and roots:
+        return Watched(real, SHARED, "codex") if _is_within(folder_in(real), roots) else None
     return Watched(real, PRIVATE, "codex") if client == "codex" else None
 
 
 def _of_named_folder(real: str) -> Watched | None:
     parts = os.path.dirname(real).split(os.sep)
-    tiers = [_NAMED[first] for first, second in pairwise(parts) if second == _FOLDER and first in _NAMED]
+    tiers = [_NAMED[first] for first, second in pairwise(parts) if second == FOLDER and first in _NAMED]
     return Watched(real, tiers[-1]) if tiers else None
 
 
@@ -103,7 +103,7 @@ def _is_within(folder: str, roots: Sequence[str]) -> bool:
     return bool(folder) and any(folder == root or folder.startswith(os.path.join(root, "")) for root in roots)
 
 
-def _folder_in(path: str) -> str:
+def folder_in(path: str) -> str:
     """The folder that a summary of a session says it is about."""
     try:
         head = read_note(path, _HEAD_BYTES, cut=True)
@@ -126,9 +126,9 @@ def own_folders(client: str, home: str, env: Mapping[str, str], roots: Sequence[
     for root in roots:
         slug = slug_of(root)
         if len(slug) <= _MOST_SLUG:
-            yield os.path.join(projects, slug, _FOLDER)
+            yield os.path.join(projects, slug, FOLDER)
     memories = os.path.join(codex.folder(home, env), "memories")
-    yield os.path.join(memories, _SUMMARIES)
+    yield os.path.join(memories, SUMMARIES)
     if client == "codex":
         yield memories
 

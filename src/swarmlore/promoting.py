@@ -208,7 +208,7 @@ class Promoting:
 
     def _draft(self, memory: Memory) -> Draft:
         """A lesson of the swarm as a draft for the hive; of a long text its lesson line."""
-        from swarmlore.rules.block import lesson_line
+        from swarmlore.rules.lesson_lines import lesson_line
 
         return Draft(
             text=lesson_line(memory),

@@ -7,7 +7,7 @@ import argparse
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import KINDS, PROFILES, TIERS, Draft, Remembered
-from swarmlore.surfaces import render
+from swarmlore.surfaces import render, render_notes
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import duration, items, number
@@ -25,12 +25,17 @@ EXAMPLES = (
     "swarmlore remember --file lessons.txt --each-line --category tooling",
 )
 
+NO_PAGE = "kept in the memory, without a page: pages are written by a person at a terminal, and are never private"
+_NOT_IN_NOTES = ("kind", "entity", "cite", "scope", "ttl", "key")
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="*", metavar="TEXT", help="what to remember; - reads standard input")
     parser.add_argument("--file", metavar="PATH", help="read the text from a file")
     parser.add_argument("--each-line", action="store_true", help="one memory per line that is not empty")
-    parser.add_argument("--note", action="store_true", help="keep a text of up to 64 KB whole, with any category")
+    parser.add_argument(
+        "--note", action="store_true", help="keep a text whole; at a terminal as a page in docs/solutions"
+    )
     about = parser.add_argument_group("about it")
     about.add_argument("--kind", choices=KINDS, metavar="KIND", help="what it is: " + ", ".join(KINDS))
     about.add_argument("--category", metavar="TOPIC", help="its topic, such as testing, tooling or security")
@@ -57,12 +62,40 @@ def run(desk: Desk) -> int:
     if not text.strip():
         raise InvalidInput("there is no text to remember", 'say it: swarmlore remember "TEXT"')
     with desk.open() as lore:
+        if desk.args.note and lore.caller.role == "person" and desk.args.tier != "agent":
+            return _write_note(desk, lore, text)
         told = lore.remember(text, defer=desk.args.defer, session=desk.args.session, **_facts(desk.args))
         former = _former(lore, told)
+        if desk.args.note and not desk.json:
+            desk.note(NO_PAGE)
         return desk.show(
             lambda: {**plain(told), "replaced": [{"handle": handle, "text": text} for handle, text in former]},
             lambda page: render.remembered(told, former, page),
         )
+
+
+def _write_note(desk: Desk, lore: Lore, text: str) -> int:
+    """A person gets a page to read, review and commit; what agents say stays in the memory."""
+    args = desk.args
+    for option in _NOT_IN_NOTES:
+        if getattr(args, option):
+            raise InvalidInput(f"--{option} does not belong to a note", "leave it out, or leave out --note")
+    told = lore.notes.write(
+        text,
+        everywhere=args.tier == "hive",
+        title=args.title,
+        category=args.category or "",
+        tags=items(args.tag),
+        confidence=args.confidence,
+        symptoms=(args.situation,) if args.situation else (),
+    )
+    if not args.defer:
+        lore.catch_up()
+    memory = plain(told.memory) if told.memory is not None else None
+    return desk.show(
+        lambda: {"path": told.path, "id": told.id, "memory": memory},
+        lambda page: render_notes.written(told, page),
+    )
 
 
 def _remember_lines(desk: Desk) -> int:
