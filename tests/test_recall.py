@@ -69,12 +69,9 @@ def test_every_hit_explains_itself(filled: Lore) -> None:
     hit = filled.recall("record the snapshot tests")[0]
     names = {part.name for part in hit.explanation}
     assert {"words", "meaning", "pieces"} <= names
-    added = [
-        part.value for part in hit.explanation if part.name in ("words", "meaning", "pieces", "situation", "chance")
-    ]
-    factors = [
-        part.value for part in hit.explanation if part.name not in ("words", "meaning", "pieces", "situation", "chance")
-    ]
+    terms = ("words", "meaning", "pieces", "situation", "chance", "graph")
+    added = [part.value for part in hit.explanation if part.name in terms]
+    factors = [part.value for part in hit.explanation if part.name not in terms]
     assert hit.score == pytest.approx(sum(added) * math.prod(factors), rel=1e-3)
 
 

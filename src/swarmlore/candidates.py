@@ -5,7 +5,7 @@ Full text and vectors each name their best; only those are looked at closely (`r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from swarmlore.config import RecallSettings
 from swarmlore.embedding import Embedding, QueryVector
@@ -19,10 +19,14 @@ from swarmlore.text.words import code_share, index_text, query_terms
 
 if TYPE_CHECKING:
     from swarmlore.embedding import Vectors
+    from swarmlore.graph.around import Around
 
 LEAST = 50  # candidates of each engine, however few hits are asked for
 BEHIND = "many texts wait for their vector and are found by words only: swarmlore reindex"
 FILTERED = 4  # times as many where a filter will throw most of them away
+AN_ANSWER = 0.5  # the relevance of an answer, where there is no hit to go by
+WOKEN = 30  # memories that connections may add to the candidates
+UNNAMED = "the question names nothing that the memories are connected by: looked by meaning alone"
 
 
 @frozen
@@ -71,6 +75,23 @@ class Question:
 
 
 @frozen
+class Connections:
+    """What the graph adds by mode; chosen with `bench/graph.py`. A memory that is reached gets a share of what the best
+    hit has: it is worth as much as what leads to it, and the way there. In `hybrid` a few such memories join the hits,
+    below the first, and the others keep their order."""
+
+    named: float = 1.6  # where the question names the entity from which the way leads
+    mentioned: float = 1.2  # where only the best hits do
+    joining: int = 3
+    below_best: float = 0.97
+    local: float = 1.0
+    broad: float = 0.3
+
+
+CONNECTIONS = Connections()
+
+
+@frozen
 class Near:
     """The question in vector space, and the rows nearest to it."""
 
@@ -86,12 +107,19 @@ class Gatherer:
         self._embedding = embedding
         self._settings = settings
         self._behind = False
+        self._said: tuple[str, ...] = ()
+        self.reports: tuple[str, ...] = ()
+        self.connections = CONNECTIONS
+
+    def begin(self) -> None:
+        """Nothing has been said yet about how the next question is answered."""
+        self._said, self.reports = (), ()
 
     def notes(self, query: Query) -> tuple[str, ...]:
         """What a reader of the hits should know about how they were found."""
         if query.mode == "keyword" or query.profile in ("knowledge", "beads"):
             return ()
-        said = (self._embedding.problem, BEHIND if self._behind else "")
+        said = (self._embedding.problem, BEHIND if self._behind else "", *self._said)
         return tuple(note for note in said if note)
 
     def gather(self, query: Query, partitions: Sequence[int]) -> Found:
@@ -100,6 +128,88 @@ class Gatherer:
         by_meaning = self._start_by_meaning(query, partitions, wanted)
         with self._store.engine.reading():  # one snapshot, and on a server one transaction
             return self._gathered(query, partitions, wanted, by_meaning)
+
+    def connected(self, query: Query, partitions: Sequence[int], fits: Callable[[Memory], bool]) -> Found:
+        """The candidates with what their connections add, as the mode of the query has it; reports tell only of
+        memories that fit."""
+        if query.mode == "global":
+            return self._broad(query, partitions, fits)
+        if query.mode == "local":
+            return self._local(query, partitions)
+        found = self.gather(query, partitions)
+        return self._with_connected(query, found, partitions) if query.mode == "hybrid" else found
+
+    def _local(self, query: Query, partitions: Sequence[int]) -> Found:
+        """By meaning, and by what the entities lead to that the question names; where it names none, it is said."""
+        blind = self._embedding.embedder() is None
+        found = self.gather(replace(query, mode="keyword" if blind else "naive"), partitions)
+        around = self._around(query.text, found, partitions, only_named=True)
+        if not around.named:
+            self._said = (UNNAMED,)
+            return found
+        share = self.connections.local * _best(found)
+        gains = {row: Part("graph", share * way.strength, way.path) for row, way in around.rows.items()}
+        return self._joined(found, gains, partitions)
+
+    def _with_connected(self, query: Query, found: Found, partitions: Sequence[int]) -> Found:
+        """The candidates and a few that the best of them lead to, by what was written down about them."""
+        rules, best = self.connections, _best(found)
+        if not rules.joining or not found.candidates:
+            return found
+        around = self._around(query.text, found, partitions, only_written=True)
+        shares = {
+            row: way.strength * (rules.named if way.named else rules.mentioned) for row, way in around.rows.items()
+        }
+        strongest = sorted(shares, key=lambda row: (-shares[row], row))[: rules.joining]
+        own = {item.seq: item.relevance for item in found.candidates}
+        top = rules.below_best * best
+        gains = {
+            row: Part("graph", min(best * shares[row], max(0.0, top - own.get(row, 0.0))), around.rows[row].path)
+            for row in strongest
+        }
+        return self._joined(found, gains, partitions)
+
+    def _around(self, text: str, found: Found, partitions: Sequence[int], **only: bool) -> Around:
+        from swarmlore.graph.around import Neighbourhood
+
+        tops = [(item.seq, item.relevance) for item in sorted(found.candidates, key=lambda item: -item.relevance)]
+        with self._store.engine.reading():
+            return Neighbourhood(self._store).around(text, partitions, tops, **only)
+
+    def _broad(self, query: Query, partitions: Sequence[int], fits: Callable[[Memory], bool]) -> Found:
+        """Candidates by the communities that the best hits point to, which are reported on."""
+        from swarmlore.graph.reports import Communities
+
+        found = self.gather(replace(query, mode="hybrid"), partitions)
+        known = Communities(self._store, partitions, fits)
+        hits = [(item.seq, self._store.partition_of(item.memory), item.relevance) for item in found.candidates]
+        members, reports = known.asked_for(hits)
+        self.reports = tuple(report.report for report in reports)
+        share = self.connections.broad
+        gains = {
+            row: Part("community", share * member.fit * (1 + member.centrality) / 2, member.name)
+            for row, member in members.items()
+        }
+        return self._joined(found, gains, partitions)
+
+    def _joined(self, found: Found, gains: Mapping[int, Part], partitions: Sequence[int]) -> Found:
+        """The candidates and the memories that gain most, each with its gain."""
+        known = {item.seq for item in found.candidates}
+        best = sorted(gains, key=lambda row: (-gains[row].value, row))
+        woken = {row for row in best[: WOKEN + len(known)] if row not in known}
+        new = set(sorted(woken, key=lambda row: (-gains[row].value, row))[:WOKEN])
+        if new:
+            with self._store.engine.reading():
+                added = self._judged(found.question, new, partitions)
+        else:
+            added = []
+        items = [
+            replace(item, relevance=item.relevance + gains[item.seq].value, parts=(*item.parts, gains[item.seq]))
+            if item.seq in gains
+            else item
+            for item in (*found.candidates, *added)
+        ]
+        return Found(found.question, items)
 
     def _gathered(self, query: Query, partitions: Sequence[int], wanted: int, by_meaning: Meanwhile | None) -> Found:
         terms = tuple(query_terms(query.text))
@@ -215,6 +325,10 @@ class Gatherer:
         weights = piece_weights(cue.piece_ids, frequencies, size, cue.emphasis)
         scores = late_scores(cue.pieces, weights, list(packed.values()))
         return dict(zip(packed, map(float, scores), strict=True))
+
+
+def _best(found: Found) -> float:
+    return max((item.relevance for item in found.candidates), default=0.0) or AN_ANSWER
 
 
 def _explain(evidence: Evidence, code: float) -> tuple[Part, ...]:

@@ -1,7 +1,8 @@
 """Recall: one pipeline, six profiles.
 
-candidates (words, vectors, situations) → score by the profile's rule → filter → collapse near-duplicates → never two
-that contradict each other → explain. `default` is ours; the others reproduce the systems they are named after.
+candidates (words, vectors, situations, connections) → score by the profile's rule → filter → collapse near-duplicates →
+never two that contradict each other → explain. `default` is ours; the others reproduce the systems they are
+named after.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from swarmlore.rules.standing import standing
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 from swarmlore.text.entities import entities_from_path, entities_from_text, resolve_entities, resolve_entity
+from swarmlore.text.names import project_name
 from swarmlore.text.similarity import content_words, jaccard_bigram
 from swarmlore.text.words import query_terms
 from swarmlore.typed import choose
@@ -31,7 +33,7 @@ from swarmlore.typed import choose
 if TYPE_CHECKING:
     from swarmlore.freshness.tree import Look
 
-OF_ITS_PROJECT = ("session_summary", "task_completion")
+REFLECTIONS = "session-reflections"  # the category by which episodes can be asked for
 MAX_LIMIT = 1000
 MAX_QUERY_CHARS = 20_000
 SCAN_ROWS = 10_000  # profiles that rank without an index look at the newest so many
@@ -42,13 +44,15 @@ UNRELATED, ANY_SCORE = 0.0, -math.inf
 
 
 class Hits(tuple[Hit, ...]):
-    """Hits, best first, with notes on how they were found (for example: by words only)."""
+    """Hits, best first, with notes on how they were found (for example: by words only); `reports` tell in mode global
+    what the memories as a whole have to say."""
 
     notes: tuple[str, ...]
+    reports: tuple[str, ...]
 
-    def __new__(cls, hits: Iterable[Hit] = (), notes: tuple[str, ...] = ()) -> Hits:
+    def __new__(cls, hits: Iterable[Hit] = (), notes: tuple[str, ...] = (), reports: tuple[str, ...] = ()) -> Hits:
         made = super().__new__(cls, hits)
-        made.notes = notes
+        made.notes, made.reports = notes, reports
         return made
 
 
@@ -67,9 +71,11 @@ class Recaller:
     def recall(self, query: Query, now: float) -> Hits:
         """The best memories for a query, explained."""
         query = self._checked(query)
+        self._gatherer.begin()
         partitions = self._partitions(query)
         hits = self._held_against_code(self._ranked(query, partitions, now), query, now)
-        return Hits(final_hits(hits, query, now, _floor(query)), self._gatherer.notes(query))
+        found = final_hits(hits, query, now, _floor(query))
+        return Hits(found, self._gatherer.notes(query), self._gatherer.reports)
 
     def relevant(self, query: Query, now: float) -> tuple[list[Hit], str]:
         """What is worth showing unasked, and if nothing is, why not."""
@@ -121,16 +127,23 @@ class Recaller:
     def _held_against_code(self, hits: Iterable[Hit], query: Query, now: float) -> Iterator[Hit]:
         """The hits that may answer, with the state of the code they cite; only `default` ranks by it."""
         look = cache(self._look)
-        fit = (hit for hit in hits if passes(hit.memory, query, now) and self._is_of_here(hit.memory, query))
+        fit = (hit for hit in hits if self._fits(hit.memory, query, now))
         cited = with_citations(fit, lambda memory: look().cited(memory))
         return stale_later(cited, now) if query.profile == "default" else cited
 
-    def _is_of_here(self, memory: Memory, query: Query) -> bool:
-        """What was kept unasked of a session or a task stays in its project: the agent is the same in all of them, and
-        the words may be a customer's."""
-        if memory.source not in OF_ITS_PROJECT or memory.project == self._caller.project or query.all_projects:
-            return True
-        return memory.project in self._store.names_of(self._caller.project)
+    def _fits(self, memory: Memory, query: Query, now: float) -> bool:
+        """Whether a memory may answer this caller's question now."""
+        if not passes(memory, query, now):
+            return False
+        if (of := memory.source_ref.get("episode")) is not None:
+            return self._is_asked_for(str(of), query)
+        return query.all_projects or self._store.is_of_here(self._caller, memory)
+
+    def _is_asked_for(self, project: str, query: Query) -> bool:
+        """Episodes tell where lessons come from and are none: found where somebody asks for them, in their project."""
+        if not query.episodes and REFLECTIONS not in query.categories:
+            return False
+        return query.all_projects or is_episode_of(project, self._store.names_of(self._caller.project))
 
     def _checked(self, query: Query) -> Query:
         asks = isinstance(query.text, str) and query.text.strip()
@@ -167,7 +180,8 @@ class Recaller:
         way = ways.get(query.profile)
         if way is not None:
             return way(query, partitions, now)
-        return _scored(self._gatherer.gather(query, partitions).candidates, query.limit, now)
+        found = self._gatherer.connected(query, partitions, lambda memory: self._fits(memory, query, now))
+        return _scored(found.candidates, query.limit, now)
 
     def _lane(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
         found = self._gatherer.by_vector(query, partitions)
@@ -232,6 +246,11 @@ class Recaller:
         return [memory for memory in found if self._store.partition_of(memory) in allowed]
 
 
+def is_episode_of(project: str, names: Iterable[str]) -> bool:
+    """Whether an episode that names a project belongs to one with these names; one that names none does to all."""
+    return not project or project in {spelling for name in names for spelling in (name, project_name(name))}
+
+
 def final_hits(hits: Iterable[Hit], query: Query, now: float, floor: float = ANY_SCORE) -> list[Hit]:
     """Filter, collapse, keep contradictions apart, cut; only scores above the floor add a hit."""
     kept: list[Hit] = []
@@ -283,6 +302,8 @@ def _ordered(hits: Iterable[Hit]) -> list[Hit]:
 def _with(kept: list[Hit], hit: Hit) -> list[Hit]:
     """The hits with one more, unless one of them says the same or the opposite and is preferred; else it takes the
     place of all such."""
+    if any(_of_one_note(hit.memory, other.memory) for other in kept):
+        return kept
     rivals = [] if hit.memory.raw else [other for other in kept if _clash(hit.memory, other.memory)]
     if not rivals:
         return [*kept, hit]
@@ -291,6 +312,14 @@ def _with(kept: list[Hit], hit: Hit) -> list[Hit]:
     place = kept.index(rivals[0])
     others = [other for other in kept if other not in rivals]
     return [*others[:place], hit, *others[place:]]
+
+
+def _of_one_note(one: Memory, other: Memory) -> bool:
+    """Whether both are pieces of one note, or of a note and its copy: the better one stands for it."""
+    if one.source != "note" or other.source != "note":
+        return False
+    same = one.source_ref.get("note")
+    return bool(one.key and one.key == other.key) or bool(same and same == other.source_ref.get("note"))
 
 
 def _clash(one: Memory, other: Memory) -> bool:

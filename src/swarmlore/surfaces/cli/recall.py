@@ -65,8 +65,13 @@ def run(desk: Desk) -> int:
     with desk.open() as lore:
         hits = lore.recall(query, desk.args.limit, mode=desk.args.mode, **_filters(desk.args))
         desk.show(
-            lambda: {"query": query, "hits": plain(tuple(hits)), "notes": list(hits.notes)},
-            lambda page: render.hits(hits, page, explain=desk.args.explain),
+            lambda: {
+                "query": query,
+                "hits": plain(tuple(hits)),
+                "reports": list(hits.reports),
+                "notes": list(hits.notes),
+            },
+            lambda page: render.found(hits, page, lambda note: lore.notes.path_of(note), explain=desk.args.explain),
         )
         if not desk.json:
             for note in hits.notes:

@@ -1,0 +1,1 @@
+"""What memories are about and how that hangs together: neighbourhoods, communities, and what a picture needs."""
