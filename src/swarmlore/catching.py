@@ -56,7 +56,7 @@ def _plain(turn: Turn) -> dict[str, Any]:
     return {**kept, "files": list(turn.files)} if turn.files else kept
 
 
-def _turns(body: Mapping[str, Any]) -> list[Turn]:
+def turns_in(body: Mapping[str, Any]) -> list[Turn]:
     """The turns of a job; a transcript in plain text where it came by mail."""
     listed = body.get("turns")
     if isinstance(listed, list):
@@ -64,7 +64,7 @@ def _turns(body: Mapping[str, Any]) -> list[Turn]:
     text = _text(body, "text") or _text(_mapping(body, "outcome"), "transcript")
     if not text:
         return []
-    from swarmlore.reflecting import turns_of
+    from swarmlore.formats.transcripts.plain import turns_of
 
     return cut(turns_of(text), MOST_CHARS)
 
@@ -98,7 +98,7 @@ def extract(lore: Lore, job: Job) -> None:
     body = job.body
     told = _mapping(body, "outcome")
     account = account_of(told or _mapping(body, "figures"))
-    turns = _turns(body)
+    turns = turns_in(body)
     if not lore.settings.knowledge.enabled:
         return
     ended = bool(told) and account.success is not None
@@ -114,7 +114,7 @@ def extract(lore: Lore, job: Job) -> None:
 
 def summarise(lore: Lore, job: Job) -> None:
     """Keep a session as a whole, for some days; one that goes on later gets another summary in place of it."""
-    turns = _turns(job.body)
+    turns = turns_in(job.body)
     if not lore.settings.knowledge.enabled:
         return
     text = _summary(lore, job, turns)

@@ -73,6 +73,15 @@ class Errands(Parts):
         wait = "message waits" if many == 1 else "messages wait"
         return f"{many} {wait} for you{some}, from other agents of this project. To see them: swarmlore mail inbox"
 
+    def proposals_notice(self) -> str:
+        """One line where proposals of reflecting wait for a person; empty where none do."""
+        with self._guard:
+            many = self.store.waiting_proposals(self.caller)
+        if not many:
+            return ""
+        wait = "learning waits" if many == 1 else "learnings wait"
+        return f"{many} {wait} for a decision of your user, who sees them with: swarmlore reflect --review"
+
     def sent(self, limit: int = 20, ref: str = "") -> tuple[Sent, ...]:
         """What this agent wrote, newest first, and who read and acknowledged it; with `ref` that one and its body."""
         with self._guard:

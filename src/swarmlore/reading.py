@@ -68,7 +68,7 @@ def find_lessons(writer: Writer | None, turns: Sequence[Turn], account: Account)
     items = [item for item in answer if isinstance(item, Mapping)]
     if len(answer) > LONGEST_LIST or (answer and not items):
         raise Unavailable(f"the answer of {writer.name} is no list of lessons", "rules alone decide")
-    heard = _Heard(_said(turns, account), _printed(turns))
+    heard = Heard(_said(turns, account), _printed(turns))
     files = changed_files(turns) or read_files(turns) or list(account.files)
     found = (_lesson(item, heard, files, account) for item in items)
     return tuple(distinct([item for item in found if item is not None])[:MOST_LESSONS])
@@ -83,7 +83,7 @@ def sum_up(writer: Writer | None, turns: Sequence[Turn]) -> str | None:
     answer = scrub_value(ask_json(writer, SUMMARY, user, {"summary": str}, max_tokens=SUMMARY_TOKENS))["summary"]
     if says_nothing(answer):
         return ""
-    heard = _Heard(words_of(turns), _printed(turns))
+    heard = Heard(words_of(turns), _printed(turns))
     lines = ([part for part in _sentences(line) if heard.has(part, SUMMARY_SHARE)] for line in answer.split("\n"))
     return usable_summary("\n".join(" ".join(parts) for parts in lines if parts)) or None
 
@@ -96,7 +96,7 @@ def _printed(turns: Sequence[Turn]) -> str:
     return " ".join(f"{turn.error} {turn.output}" for turn in turns if turn.role == "tool")
 
 
-class _Heard:
+class Heard:
     """What was said in a session by whom: the test that the words of a model have to pass."""
 
     def __init__(self, said: str, printed: str) -> None:
@@ -125,7 +125,7 @@ def _sentences(line: str) -> list[str]:
     return [part for part in re.split(r"(?<=[.!?])\s+", line.strip()) if part]
 
 
-def _lesson(item: Mapping[str, Any], heard: _Heard, files: Sequence[str], account: Account) -> Found | None:
+def _lesson(item: Mapping[str, Any], heard: Heard, files: Sequence[str], account: Account) -> Found | None:
     """One lesson of a model, if it may be kept: said in the session, and nothing that the gate would hold back."""
     text, kind = item.get("text"), item.get("kind")
     if not isinstance(text, str) or not heard.has(text, SPOKEN_SHARE):

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import math
 
+from swarmlore.formats.transcripts.plain import names_speakers, turns_of
 from swarmlore.formats.transcripts.turns import Turn
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.reflecting import names_speakers, turns_of
 from swarmlore.rules.cutting import MOST_CHARS, cut
 from swarmlore.rules.findings import telling
 from swarmlore.rules.gate import scrub_value

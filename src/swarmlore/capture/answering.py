@@ -69,12 +69,13 @@ def _moments(lore: Lore, event: Event) -> tuple[str, ...]:
 
 
 def _mail(lore: Lore, event: Event) -> str:
-    """That messages wait, at the beginning of a session: an agent looks into its inbox only if it is told to."""
+    """That messages or proposals wait, at the beginning of a session: an agent looks only if it is told to."""
     if event.moment != e.SESSION_START or event.agent:
         return ""
     from swarmlore.rules.block import notice
 
-    return notice(lore.mail_notice(), os.urandom(6).hex())
+    waiting = "\n".join(filter(None, (lore.mail_notice(), lore.proposals_notice())))
+    return notice(waiting, os.urandom(6).hex())
 
 
 def _block(lore: Lore, event: Event, mode: str, until: float | None) -> str:

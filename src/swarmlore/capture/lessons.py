@@ -156,6 +156,13 @@ def _leave(lore: Lore, event: Event, session: Session, turns: Sequence[Turn]) ->
     lore.enqueue("extract", body, f"session:{key}")
     if event.moment == e.SESSION_END and not is_unsummed(event):
         lore.enqueue("summarise", body, f"summary:{key}")
+    _look_back_later(lore, event, {**body, "transcript": event.transcript or str(extra.get("transcript", ""))})
+
+
+def _look_back_later(lore: Lore, event: Event, body: Mapping[str, Any]) -> None:
+    """Leave it to the worker to propose what the session teaches, where that is wanted; one job per session."""
+    if event.session and not event.agent and not is_unsummed(event) and lore.reflections.auto:
+        lore.enqueue("reflect", body, f"reflect:{event.session}", again=True)
 
 
 def _lasted(event: Event, session: Session, turns: Sequence[Turn]) -> float:

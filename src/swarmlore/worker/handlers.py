@@ -52,4 +52,16 @@ def summarise(lore: Lore, job: Job) -> None:
     sum_up(lore, job)
 
 
-HANDLERS: dict[str, Handler] = {"extract": extract, "summarise": summarise, "embed": embed, "sweep": sweep}
+def reflect(lore: Lore, job: Job) -> None:
+    from swarmlore.reflect.unasked import look_back
+
+    look_back(lore, job)
+
+
+HANDLERS: dict[str, Handler] = {
+    "extract": extract,
+    "summarise": summarise,
+    "embed": embed,
+    "sweep": sweep,
+    "reflect": reflect,
+}

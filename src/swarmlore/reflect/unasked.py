@@ -1,0 +1,35 @@
+"""Jobs of reflecting, for which nobody waits: a session that ended is looked at, an approval is carried to its end."""
+
+from __future__ import annotations
+
+from swarmlore.catching import turns_in
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.reflect.scanning import MOST_BYTES, Heard, looks_at
+
+if TYPE_CHECKING:
+    from swarmlore.lore import Lore
+    from swarmlore.records import Job
+
+
+def look_back(lore: Lore, job: Job) -> None:
+    """Propose what a session teaches, or go on with what a person approved. Doing it again changes nothing: what was
+    read is not read again, and what was proposed is not proposed again."""
+    reflections = lore.reflections
+    reflections.finish()
+    if not lore.settings.knowledge.enabled or not job.body.get("session"):
+        return
+    heard = _heard(job)
+    if heard.turns and all(before.read_to < heard.at for before in looks_at(lore, heard.session)):
+        reflections.reflect_on(heard)
+
+
+def _heard(job: Job) -> Heard:
+    """The whole session from its transcript, where that is still there; else the turns that were kept of it."""
+    from swarmlore.formats.transcripts import read_transcript
+
+    body = job.body
+    session, client, path = (str(body.get(name) or "") for name in ("session", "client", "transcript"))
+    turns = tuple(read_transcript(client, path, MOST_BYTES)) if path else ()
+    at = body.get("at")
+    ended = float(at) if isinstance(at, (int, float)) else 0.0
+    return Heard(turns or tuple(turns_in(body)), "transcript", session, client, ended)
