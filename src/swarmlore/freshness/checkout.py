@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SMALL_BYTES = 4096
 PACKED_BYTES = 64_000_000
 WAIT_S = 10.0
+MESSAGES = 3_000
+MESSAGE_BYTES = 6_000_000
 VERSIONS = 20  # versions of a file in which a span is looked for
 _QUIET = {
     "GIT_NO_LAZY_FETCH": "1",
@@ -102,6 +104,18 @@ def commits_naming(root: str, word: str, path: str) -> list[str]:
     return [line for line in (listed or b"").decode("ascii", "replace").split() if is_commit(line)]
 
 
+def messages(root: str, most: int = MESSAGES) -> list[tuple[str, str, str, str]]:
+    """The newest commits up to now: short name, day, subject and the beginning of the message."""
+    asked = ["log", f"--max-count={most}", "--date=short", "--format=%h%x1f%cd%x1f%s%x1f%b%x1e", "--no-textconv"]
+    listed = _git(root, [*asked, "--"], MESSAGE_BYTES) or b""
+    found = []
+    for entry in listed[:MESSAGE_BYTES].decode("utf-8", "replace").split("\x1e"):
+        parts = entry.strip("\n").split("\x1f")
+        if len(parts) == 4:
+            found.append((parts[0], parts[1], parts[2], parts[3][:2_000]))
+    return found
+
+
 def unmerged(folder: str, name: str, most: int) -> list[bytes]:
     """Our side and the other one of a file that git could not merge; those of more than `most` bytes are left out."""
     listed = _git(folder, ["ls-files", "-u", "-z", "--", name], SMALL_BYTES) or b""
@@ -117,7 +131,9 @@ def _git(root: str, words: Sequence[str], most: int) -> bytes | None:
     from threading import Timer
 
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _QUIET
-    command = ["git", "--literal-pathspecs", "-c", "core.fsmonitor=false", "-C", root, *words]
+    # A signature would be checked by a program that the repository's configuration names.
+    safe = ["-c", "core.fsmonitor=false", "-c", "log.showSignature=false"]
+    command = ["git", "--literal-pathspecs", *safe, "-C", root, *words]
     try:
         process = subprocess.Popen(
             command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

@@ -105,6 +105,14 @@ class Tree:
             data = _content(file, _stamp(file)[2], room)
         return Lines(data), len(data)
 
+    def content(self, path: str, most: int) -> bytes:
+        """A file's bytes, whole; raises Unreadable, also where they are more than `most`."""
+        with self._opened(path) as file:
+            size = _stamp(file)[2]
+            if size > most:
+                raise Unreadable(f"it is larger than {most:,} bytes", "unchecked")
+            return _bytes(file, size + 1)[:most]
+
     @contextmanager
     def _opened(self, path: str) -> Iterator[int]:
         try:
@@ -245,7 +253,11 @@ def _content(file: int, size: int, room: int) -> bytes:
         raise Unreadable(f"it is larger than {MAX_FILE_BYTES // 1_000_000} MB", "unchecked")
     if size > room:
         raise Unreadable("more than one recall looks at", "unchecked")
-    parts, left = [], size + 1
+    return _bytes(file, size + 1)
+
+
+def _bytes(file: int, most: int) -> bytes:
+    parts, left = [], most
     try:
         while left > 0 and (part := os.read(file, left)):
             parts.append(part)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from swarmlore.errors import InvalidInput
-from swarmlore.surfaces import render_learning
+from swarmlore.surfaces import render_prime
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.reading import given_text
@@ -28,7 +28,7 @@ def run(desk: Desk) -> int:
         primed = lore.prime(topic)
         comments = session_text(lore.project.root)
     return desk.show(
-        lambda: {**plain(primed), "comments": comments}, lambda page: render_learning.primed(primed, comments, page)
+        lambda: {**plain(primed), "comments": comments}, lambda page: render_prime.primed(primed, comments, page)
     )
 
 

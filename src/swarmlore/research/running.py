@@ -1,0 +1,200 @@
+"""One research: everything is asked side by side, then chosen, compared and put into one report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from swarmlore.codebase import list_files
+from swarmlore.errors import InvalidInput, Unavailable
+from swarmlore.freshness.tree import Tree
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.meanwhile import Meanwhile
+from swarmlore.research.answer import choose, judged, related, synthesise, without_repeats
+from swarmlore.research.built_with import search_stack
+from swarmlore.research.code import best_files, search_code
+from swarmlore.research.conflicts import find_conflicts
+from swarmlore.research.docs import LEAST, page_parts, search_docs
+from swarmlore.research.history import search_history
+from swarmlore.research.learnings import merged, rules_found, search_learnings, search_notes
+from swarmlore.research.question import Question, Weights, read_question
+from swarmlore.research.records import SOURCES, Finding, Report
+from swarmlore.research.scan import Scan, scan
+from swarmlore.research.syntax import search_syntax
+from swarmlore.rules.gate import scrub_text
+from swarmlore.stack import Stack, read_stack
+from swarmlore.text.words import split_words, stem
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from swarmlore.providers.base import Writer
+    from swarmlore.research.learnings import Ask
+    from swarmlore.research.web import Web
+
+    Progress = Callable[[int, int], None]
+
+MOST_QUESTION = 2_000
+MOST_LIMIT = 50
+EMBEDDED = 60  # findings whose meaning is compared with the question's
+COMPARED_PAGES = 60
+_STEPS = 8
+_WORDS = {
+    "learnings": "no memory or note speaks of it",
+    "docs": "no page of the docs speaks of it",
+    "definitions": "no definition that a parser sees is named or described so",
+    "code": "no line of the code holds enough of these words",
+    "history": "no commit message speaks of it",
+    "web": "the web command found nothing",
+}
+
+
+@frozen
+class Means:
+    """With what a research is done: how memories are asked, the project's rules, closeness of texts to the question,
+    a language model, a search of the web; each but the first may be missing."""
+
+    ask: Ask
+    rules: Callable[[], Iterable[tuple[str, str]]] = lambda: ()
+    closeness: Callable[[str, Sequence[str]], Sequence[float] | None] = lambda question, texts: None
+    writer: Callable[[], Writer | None] = lambda: None
+    web: Web | None = None
+
+
+class Research:
+    """One question to one project."""
+
+    def __init__(self, root: str, means: Means, limit: int, progress: Progress | None = None) -> None:
+        if not isinstance(limit, int) or not 1 <= limit <= MOST_LIMIT:
+            raise InvalidInput(f"limit {limit!r} is out of range", f"from 1 to {MOST_LIMIT} findings of each source")
+        self._root = root
+        self._tree = Tree(root)
+        self._means = means
+        self._limit = limit
+        self._progress = progress
+        self._done = 0
+        self._notes: list[str] = []
+        self._web_failed = False
+
+    def run(self, text: str, project: str, now: float) -> Report:
+        """Search, choose, compare. Nothing is stored or written."""
+        began = time.monotonic()
+        question = read_question(_checked(text))
+        try:
+            findings, weights, stack, searched = self._search(question)
+        finally:
+            if self._means.web is not None:
+                self._means.web.stop()
+        findings = related(self._judged(findings, question, weights))
+        pages = page_parts(self._tree, self._listing.paths, COMPARED_PAGES)
+        conflicts = find_conflicts(findings, map(_scrubbed, pages), question, stack)
+        synthesis, note = synthesise(self._means.writer(), question.text, findings)
+        self._step()
+        missing = (*self._missing(findings, weights), *filter(None, (note, *self._notes)))
+        searched["seconds"] = round(time.monotonic() - began, 2)
+        shown = tuple(replace(item, rank=round(item.rank, 4), about="") for item in findings)
+        return Report(question.text, now, project, choose(shown), synthesis, shown, conflicts, missing, searched)
+
+    def _search(self, question: Question) -> tuple[list[Finding], Weights, Stack, dict[str, Any]]:
+        """Everything that is asked, at the same time where one does not need the other."""
+        limit, means = self._limit, self._means
+        learned = Meanwhile(lambda: search_learnings(means.ask, question.text, limit))
+        web = Meanwhile(lambda: self._web(question))
+        self._listing = list_files(self._root)
+        looked = Meanwhile(lambda: read_stack(self._root, self._listing))
+        scanned = scan(self._tree, self._listing, question)
+        self._step()
+        weights = Weights(question, scanned.counts, scanned.read)
+        files = best_files(scanned.files, question, weights)
+        commits = Meanwhile(lambda: search_history(self._root, weights, limit))
+        docs = Meanwhile(lambda: search_docs(self._tree, scanned.files, question, weights, limit))
+        parsed = Meanwhile(lambda: self._parsed(files, question, scanned))
+        notes = Meanwhile(lambda: search_notes(self._tree, self._listing.paths, question.text, weights, limit))
+        found = list(search_code(self._tree, files, question, weights, limit))
+        for part in (docs, commits, web):
+            self._step()
+            found += part.result()
+        definitions, count = parsed.result()
+        self._step()
+        memories, engines = learned.result()
+        self._step()
+        found += [*definitions, *merged(memories, notes.result()), *rules_found(means.rules(), weights, LEAST)]
+        stack = looked.result()
+        found += search_stack(stack, question, limit)
+        return (
+            [_scrubbed(item) for item in without_repeats(found)],
+            weights,
+            stack,
+            self._searched(scanned, count, [*engines, "fields"]),
+        )
+
+    def _parsed(
+        self, files: Sequence[tuple[float, str]], question: Question, scanned: Scan
+    ) -> tuple[Sequence[Finding], int]:
+        try:
+            paths = [path for _, path in files]
+            return search_syntax(self._root, paths, question.text, (scanned.counts, scanned.read), self._limit)
+        except Unavailable as error:
+            self._notes.append(error.message)
+            return (), 0
+
+    def _web(self, question: Question) -> Sequence[Finding]:
+        if self._means.web is None:
+            return ()
+        try:
+            return self._means.web.search(scrub_text(question.text), self._limit)
+        except Unavailable as error:
+            self._web_failed = True
+            self._notes.append(error.message)
+            return ()
+
+    @property
+    def _web_was_silent(self) -> bool:
+        """Whether it was asked and had nothing to say; where it failed, that is said already."""
+        return self._means.web is not None and not self._web_failed
+
+    def _judged(self, findings: Sequence[Finding], question: Question, weights: Weights) -> list[Finding]:
+        """All findings by how well they fit; the meaning is asked where words say that it is worth it."""
+        first = judged(findings, weights, None)
+        near, far = first[:EMBEDDED], first[EMBEDDED:]
+        told = (
+            self._means.closeness(question.text, [f"{item.title}: {item.text} {item.about[:200]}" for item in near])
+            if near
+            else None
+        )
+        self._step()
+        return judged(near, weights, told) + far if told is not None else first
+
+    def _searched(self, scanned: Scan, parsed: int, engines: Sequence[str]) -> dict[str, Any]:
+        if scanned.cut:
+            self._notes.append(f"not everything was searched: {scanned.cut}")
+        listed = len(self._listing.paths)
+        facts: dict[str, Any] = {"files": f"{scanned.read:,} of {listed:,} read, {parsed:,} parsed"}
+        return {**facts, "memory": list(engines), "web": "asked" if self._means.web is not None else "not asked"}
+
+    def _missing(self, findings: Sequence[Finding], weights: Weights) -> list[str]:
+        """What a reader should not take for searched and found: silent sources, words that stand nowhere."""
+        silent = [source for source in SOURCES if not any(item.source == source for item in findings)]
+        lines = [_WORDS[source] for source in silent if source in _WORDS and (source != "web" or self._web_was_silent)]
+        words = weights.missing([f"{item.text} {item.title} {item.place} {item.how}" for item in findings])
+        if words and findings:
+            written = {stem(word): word for word in reversed(split_words(weights.asked))}
+            lines.append("none of the findings holds: " + ", ".join(written.get(term, term) for term in words))
+        return lines
+
+    def _step(self) -> None:
+        self._done += 1
+        if self._progress is not None:
+            self._progress(min(self._done, _STEPS), _STEPS)
+
+
+def _checked(text: str) -> str:
+    if not isinstance(text, str) or not any(map(str.isalnum, text)):
+        raise InvalidInput("there is no question", 'ask something: swarmlore research "QUESTION"')
+    return scrub_text(" ".join(text.split()))[:MOST_QUESTION]
+
+
+def _scrubbed(item: Finding) -> Finding:
+    """A finding without secrets, and with a place that is one line whatever the file is called."""
+    place = "".join(char if char.isprintable() and char != "`" else ascii(char)[1:-1] for char in item.place)
+    return replace(item, text=scrub_text(item.text), title=scrub_text(item.title), place=place[:400])

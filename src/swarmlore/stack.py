@@ -1,0 +1,235 @@
+"""What a project is built with: languages, frameworks, databases, test runners, package managers, each with the version
+that is locked (or asked for) and with the file and line that say so.
+
+Read from manifests and lock files at the root and a little below it (workspaces). Nothing is executed; what is broken,
+too large or behind a symbolic link is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from swarmlore.codebase import Language, Listing, languages
+from swarmlore.formats.manifests import LOCK_BYTES, MAX_BYTES, Named
+from swarmlore.formats.manifests import lines as by_line
+from swarmlore.formats.manifests import tables as by_table
+from swarmlore.formats.manifests.locks import LOCKS, held
+from swarmlore.freshness.tree import Tree, Unreadable
+from swarmlore.frozen import frozen, replace
+from swarmlore.rules.technologies import KINDS, SERVERS, image, package, plain_version
+
+MOST_MANIFESTS = 60
+DEEPEST = 3  # folders above a manifest
+_READERS: dict[str, Callable[[str], Iterator[Named]]] = {
+    "package.json": by_table.package_json,
+    "deno.json": by_table.deno_json,
+    "deno.jsonc": by_table.deno_json,
+    "composer.json": by_table.composer_json,
+    "pyproject.toml": by_table.pyproject,
+    "Pipfile": by_table.pipfile,
+    "Cargo.toml": by_table.cargo_toml,
+    "requirements.txt": by_line.requirements,
+    "setup.cfg": by_line.setup_cfg,
+    "go.mod": by_line.go_mod,
+    "Gemfile": by_line.gemfile,
+    "pom.xml": by_line.pom,
+    "build.gradle": by_line.gradle,
+    "build.gradle.kts": by_line.gradle,
+    "mix.exs": by_line.mix,
+    "pubspec.yaml": by_line.pubspec,
+    "Package.swift": by_line.swift,
+    "CMakeLists.txt": by_line.cmake,
+    "Dockerfile": by_line.dockerfile,
+    "docker-compose.yml": by_line.compose,
+    "docker-compose.yaml": by_line.compose,
+    "compose.yml": by_line.compose,
+    "compose.yaml": by_line.compose,
+    ".nvmrc": by_line.version_file("Node.js"),
+    ".node-version": by_line.version_file("Node.js"),
+    ".python-version": by_line.version_file("Python"),
+    ".ruby-version": by_line.version_file("Ruby"),
+}
+# What a file stands for by being there: kind and name.
+_SIGNS = {
+    "package-lock.json": ("packages", "npm"),
+    "npm-shrinkwrap.json": ("packages", "npm"),
+    "pnpm-lock.yaml": ("packages", "pnpm"),
+    "yarn.lock": ("packages", "Yarn"),
+    "bun.lock": ("packages", "Bun"),
+    "bun.lockb": ("packages", "Bun"),
+    "uv.lock": ("packages", "uv"),
+    "poetry.lock": ("packages", "Poetry"),
+    "Pipfile": ("packages", "Pipenv"),
+    "requirements.txt": ("packages", "pip"),
+    "Cargo.toml": ("packages", "Cargo"),
+    "go.mod": ("packages", "Go modules"),
+    "Gemfile": ("packages", "Bundler"),
+    "composer.json": ("packages", "Composer"),
+    "pom.xml": ("build", "Maven"),
+    "build.gradle": ("build", "Gradle"),
+    "build.gradle.kts": ("build", "Gradle"),
+    "mix.exs": ("packages", "Mix"),
+    "pubspec.yaml": ("packages", "pub"),
+    "Package.swift": ("packages", "SwiftPM"),
+    "CMakeLists.txt": ("build", "CMake"),
+    "Makefile": ("build", "make"),
+    "justfile": ("build", "just"),
+    "Dockerfile": ("container", "Docker"),
+    "docker-compose.yml": ("container", "Docker Compose"),
+    "docker-compose.yaml": ("container", "Docker Compose"),
+    "compose.yml": ("container", "Docker Compose"),
+    "compose.yaml": ("container", "Docker Compose"),
+    "deno.json": ("runtime", "Deno"),
+    "deno.jsonc": ("runtime", "Deno"),
+}
+_RANGES = ("package.json", "pyproject.toml", "composer.json", "setup.cfg", "mix.exs")
+# In these a bare number is that version; elsewhere it is the least one.
+_EXACT = ("go.mod", "pom.xml", "build.gradle", "build.gradle.kts")
+_MANAGERS = {"yarn": "Yarn", "bun": "Bun"}
+
+
+@frozen
+class Technology:
+    """One thing that a project is built with, and where that stands. `version` is the one that is locked, else the one
+    that is asked for; `locked` tells which. A server has no version where only a package that speaks to it is named:
+    `package` says which one, with its own."""
+
+    name: str
+    kind: str
+    version: str = ""
+    locked: bool = False
+    path: str = ""
+    line: int = 0
+    package: str = ""
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}" if self.line else self.path
+
+
+@frozen
+class Stack:
+    """Languages by their share of the files, and the technologies by kind."""
+
+    languages: tuple[Language, ...] = ()
+    technologies: tuple[Technology, ...] = ()
+
+    def of(self, *kinds: str) -> tuple[Technology, ...]:
+        return tuple(item for item in self.technologies if item.kind in kinds)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Names by which notes and memories about this stack may be found, small letters."""
+        listed = [item.name for item in self.languages[:3]]
+        listed += [item.name for item in self.of("framework", "database", "tests", "runtime")]
+        return tuple(dict.fromkeys(name.lower() for name in listed))
+
+
+def read_stack(root: str, listing: Listing) -> Stack:
+    """The technologies of a project whose files are listed."""
+    tree = Tree(root)
+    files = _manifests(listing.paths)
+    locks = {path: text for path in _locks(tree) if (text := _text(tree, path, LOCK_BYTES))}
+    found: list[Technology] = []
+    for path in files:
+        found += _technologies(path, _text(tree, path, MAX_BYTES), locks)
+    found += [_sign(path) for path in (*files, *locks, *_plain_signs(listing.paths)) if path in _SIGNS]
+    return Stack(languages(listing.paths), _once(found))
+
+
+def _manifests(paths: Sequence[str]) -> list[str]:
+    """The files that are read, those at the root first."""
+    fit = [path for path in paths if path.count("/") <= DEEPEST and _reader(path) is not None]
+    return sorted(fit, key=lambda path: (path.count("/"), path))[:MOST_MANIFESTS]
+
+
+def _reader(path: str) -> Callable[[str], Iterator[Named]] | None:
+    name = path.rpartition("/")[2]
+    if path.startswith(".github/workflows/") and name.endswith((".yml", ".yaml")):
+        return by_line.workflow
+    if name.endswith(".csproj"):
+        return by_line.csproj
+    if name.startswith("requirements") and name.endswith(".txt"):
+        return by_line.requirements
+    return by_line.dockerfile if name.startswith("Dockerfile.") else _READERS.get(name)
+
+
+def _locks(tree: Tree) -> Iterator[str]:
+    """Lock files at the root; they are generated, so no list of files has them."""
+    for name in (*LOCKS, "bun.lockb"):
+        try:
+            tree.stamp(name)
+        except Unreadable:
+            continue
+        yield name
+
+
+def _plain_signs(paths: Sequence[str]) -> Iterator[str]:
+    return (path for path in paths if path in ("Makefile", "justfile"))
+
+
+def _text(tree: Tree, path: str, most: int) -> str:
+    try:
+        return tree.content(path, most).decode("utf-8", "replace")
+    except Unreadable:
+        return ""
+
+
+def _technologies(path: str, text: str, locks: dict[str, str]) -> Iterator[Technology]:
+    reader = _reader(path)
+    for named in reader(text) if reader is not None else ():
+        kind, name = (named.kind, named.name)
+        if named.kind in ("package", "image"):
+            kind, name = package(named.name) if named.kind == "package" else image(named.name)
+        if name:
+            made = Technology(_MANAGERS.get(name, name), kind, plain_version(named.wanted), False, path, named.line)
+            own = replace(made, package=named.name)
+            exact = replace(own, locked=bool(own.version) and _one_version(own, named.wanted.strip()))
+            yield _driver(_with_lock(exact, locks)) if named.kind == "package" else _pinned(made, named)
+    if path.startswith(".github/workflows/"):
+        yield Technology("GitHub Actions", "ci", path=path)
+
+
+def _pinned(made: Technology, named: Named) -> Technology:
+    """An image, a runtime file or the field of a package manager names one version; a manifest asks for a range."""
+    exact = made.path.rpartition("/")[2] not in _RANGES or named.kind == "packages"
+    return replace(made, locked=exact and bool(made.version))
+
+
+def _one_version(made: Technology, wanted: str) -> bool:
+    """Whether a manifest that is its own lock names one version, and no range."""
+    name = made.path.rpartition("/")[2]
+    own = name in _EXACT or name.endswith(".csproj") or (name.startswith("requirements") and wanted.startswith("=="))
+    return own and not set(wanted) & set("+*^~<>[](),")
+
+
+def _driver(made: Technology) -> Technology:
+    if made.name not in SERVERS:
+        return made
+    return replace(made, version="", locked=False, package=f"{made.package} {made.version}".strip())
+
+
+def _with_lock(made: Technology, locks: dict[str, str]) -> Technology:
+    if made.locked:
+        return made
+    for lock, text in locks.items():
+        if lock in LOCKS:
+            version, line = held(text, made.package, lock)
+            if version:
+                return replace(made, version=version, locked=True, path=lock, line=line)
+    return made
+
+
+def _sign(path: str) -> Technology:
+    kind, name = _SIGNS[path]
+    return Technology(name, kind, path=path)
+
+
+def _once(found: Iterable[Technology]) -> tuple[Technology, ...]:
+    """Each technology once: the entry that holds a version wins, then the one that was read first."""
+    kept: dict[tuple[str, str], Technology] = {}
+    for item in found:
+        known = kept.get((item.kind, item.name))
+        if known is None or (item.locked, bool(item.version)) > (known.locked, bool(known.version)):
+            kept[item.kind, item.name] = item
+    return tuple(sorted(kept.values(), key=lambda item: (KINDS.index(item.kind), item.name.lower())))

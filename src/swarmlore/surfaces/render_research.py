@@ -1,0 +1,56 @@
+"""A report of research, for people."""
+
+from __future__ import annotations
+
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.research.records import SOURCES
+from swarmlore.research.report import HEADS, NOTHING, quoted
+from swarmlore.surfaces.page import Page, clean, hang, many, say
+
+if TYPE_CHECKING:
+    from swarmlore.research.records import Finding, Report
+
+SHOWN = 5  # findings of each source; the file has all
+
+
+def report(found: Report, page: Page) -> str:
+    """The answer, then conflicts, then what was found by source, and what was not."""
+    lines = [page.paint("bold", clean(found.question)), ""]
+    if found.synthesis:
+        lines += [say(quoted(found.synthesis, 4_000), page), ""]
+    lines += [_finding(item, page) for item in found.answer] or [NOTHING]
+    if found.conflicts:
+        lines += ["", page.paint("yellow", many(len(found.conflicts), "conflict"))]
+        for item in found.conflicts:
+            lines.append(say(quoted(item.what, 160), page, 2))
+            lines += [
+                hang("    ", f"{side.place}  «{quoted(side.text, 200)}»", page, 6) for side in (item.one, item.other)
+            ]
+    shown = {(item.place, item.text) for item in found.answer}
+    for source in SOURCES:
+        rest = [item for item in found.of(source) if (item.place, item.text) not in shown]
+        if rest:
+            lines += ["", page.paint("bold", HEADS[source].lower()), *(_finding(item, page) for item in rest[:SHOWN])]
+            if len(rest) > SHOWN:
+                lines.append(page.paint("dim", f"  and {len(rest) - SHOWN} more"))
+    return "\n".join([*lines, *_end(found, page)])
+
+
+def _end(found: Report, page: Page) -> list[str]:
+    lines = (
+        ["", page.paint("bold", "not found"), *(say(line, page, 2) for line in found.missing)] if found.missing else []
+    )
+    told = " · ".join(f"{name}: {_plain(value)}" for name, value in found.searched.items())
+    lines += ["", say(told, page, 0, "dim")]
+    return [*lines, say(f"Saved to {found.file}", page)] if found.file else lines
+
+
+def _finding(item: Finding, page: Page) -> str:
+    title = f"{quoted(item.title, 80)}: " if item.title and item.source in ("docs", "learnings", "web") else ""
+    text = hang("  ", f"{title}{quoted(item.text)}", page, 2)
+    how = f"  {quoted(item.how, 300)}" if item.how else ""
+    return text + "\n" + say(f"{item.place}{how}", page, 4, "dim")
+
+
+def _plain(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
