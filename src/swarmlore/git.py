@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 MOST_BYTES = 1_000_000  # a configuration with thousands of branches is a few hundred thousand
 MOST_CHARS = 2_000  # of an address
+MOST_WORKTREES = 1_000
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 _SUFFIXES = ("/.git", "", ".git/.git", ".git")  # what git tries after the path of a remote, in its order
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
@@ -83,6 +84,23 @@ def repository_at(path: str) -> str:
 def home_of(common: str) -> str:
     """Where relative addresses of a repository start: its main work tree, or itself if it has none."""
     return os.path.dirname(common) if os.path.basename(common) == ".git" else common
+
+
+def worktrees(common: str) -> list[str]:
+    """The roots of the work trees that were added to a repository, also of those whose folder is gone. One that is
+    there says itself whose it is: a path in a file alone leads nowhere."""
+    listed = os.path.join(common, "worktrees")
+    try:
+        names = sorted(os.listdir(listed))[:MOST_WORKTREES]
+    except OSError:
+        return []
+    roots = []
+    for name in names:
+        line = first_line(os.path.join(listed, name, "gitdir"))
+        git = os.path.normpath(os.path.join(listed, name, line))
+        if line and os.path.basename(git) == ".git" and (not os.path.lexists(git) or common_dir(git) == common):
+            roots.append(os.path.dirname(git))
+    return roots
 
 
 def remote_url(common: str) -> str:

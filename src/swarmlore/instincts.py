@@ -6,16 +6,20 @@ into it passes the gate, as a memory would.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 
-from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound
+from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound, Rejected
+from swarmlore.formats.change import Change
 from swarmlore.formats.folder import Folder
+from swarmlore.formats.instinct_fields import all_fields, changed_fields
 from swarmlore.formats.instincts import FILE, FOLDER, Sheet, added, all_changed, changed, day, parse, removed
 from swarmlore.formats.yaml_text import MAX_BYTES, Unreadable
 from swarmlore.frozen import TYPE_CHECKING, fields, frozen, replace
 from swarmlore.records import Caller, Draft
+from swarmlore.rules.alike import says_the_same, speaks_against
 from swarmlore.rules.gate import pass_gate
+from swarmlore.rules.instinct_merge import merge_rules
 from swarmlore.rules.instincts import (
     ORIGINS,
     SCOPES,
@@ -28,6 +32,7 @@ from swarmlore.rules.instincts import (
     is_prunable,
     reinforce,
 )
+from swarmlore.text.ids import is_id
 from swarmlore.typed import choose
 
 if TYPE_CHECKING:
@@ -35,10 +40,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.config import InstinctSettings
-    from swarmlore.records import Remembered
+    from swarmlore.records import Memory
 
 MAX_SOURCE = 200
 MIN_PREFIX = 3
+MOST_MERGED = 500  # rules of another file that are looked at
+MOST_ADDED = 50  # that are taken over at once: the file is read anew for each; the others come the next time
 
 
 @frozen
@@ -84,6 +91,30 @@ class NoteProposal:
     text: str
 
 
+@frozen
+class KeptNote:
+    """The note that an instinct became: `added`, or `known` where it was there; its file, and the memory that stands
+    for it (None where it is not to be found, as what somebody forgot is not)."""
+
+    outcome: str
+    path: str
+    id: str
+    memory: Memory | None = None
+
+
+@frozen
+class Merged:
+    """The rules of another file in this one: which are new, which are surer now, how many were known, which pairs
+    speak against each other (theirs, ours), and by rule why one was refused."""
+
+    change: Change
+    added: tuple[Instinct, ...] = ()
+    raised: tuple[Instinct, ...] = ()
+    known: int = 0
+    against: tuple[tuple[Instinct, Instinct], ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+
+
 class Instincts:
     """The instincts of one project, for one caller."""
 
@@ -93,13 +124,13 @@ class Instincts:
         caller: Caller,
         settings: InstinctSettings,
         now: Callable[[], float],
-        remember: Callable[..., Remembered],
+        keep: Callable[[NoteProposal], KeptNote],
     ) -> None:
         self._root = root
         self._caller = caller
         self._course = _course(settings)
         self._now = now
-        self._remember = remember
+        self._keep = keep
 
     # Looking
 
@@ -131,10 +162,31 @@ class Instincts:
     ) -> Added:
         """Write down a rule. One that is known is reinforced instead; one that another speaks against costs that other
         confidence. `origin` says how it was learned, and with that how sure it is at first."""
+        facts = {"scope": scope, "category": category, "source": source, "origin": origin, "tags": tuple(tags)}
+        fresh, redacted = self._fresh(rule, facts)
+        return replace(self._place(fresh), redacted=redacted)
+
+    def foresee(self, rule: str, **facts: Any) -> tuple[str, Mapping[str, Any], tuple[Instinct, ...]]:
+        """What `add` would do and write: `added` with the fields of the new one, or `reinforced` with those that change
+        (its id is there as well); and whom it speaks against. Nothing is written."""
+        fresh, _ = self._fresh(rule, facts)
+        known = self._read().instincts
+        same = next((one for one in known if says_the_same(fresh.rule, one.rule)), None)
+        if same is not None:
+            after = reinforce(same, self._now(), self._course)
+            return "reinforced", {"id": same.id, "rule": same.rule, **changed_fields(after, same)}, ()
+        fresh = replace(fresh, id=_free_id(fresh, {one.id for one in known}))
+        against = tuple(contradict(one, self._course) for one in known if speaks_against(fresh.rule, one.rule))
+        return "added", all_fields(fresh), against
+
+    def _fresh(self, rule: str, facts: Mapping[str, Any]) -> tuple[Instinct, tuple[str, ...]]:
+        """A new instinct, past the gate, and the secrets that were taken out of it."""
+        scope, origin = facts.get("scope", "project"), facts.get("origin", "")
         choose("scope", [scope], SCOPES)
         if origin:
             choose("origin", [origin], tuple(ORIGINS))
-        passed = pass_gate(Draft(rule, source="instinct", tags=tuple(tags), key=source), validate=True)
+        said = Draft(rule, source="instinct", tags=tuple(facts.get("tags", ())), key=facts.get("source", ""))
+        passed = pass_gate(said, validate=True)
         if passed.quarantine:
             raise InvalidInput(f"this is no rule: {passed.quarantine}", "say what to do, in one sentence")
         draft, now = passed.draft, self._now()
@@ -143,27 +195,27 @@ class Instincts:
             rule=" ".join(draft.text.split()),
             confidence=ORIGINS[origin] if origin else self._course.start,
             scope=scope,
-            category=_word(category),
+            category=_word(facts.get("category", "")),
             created_at=now,
             reinforced_at=now,
             reinforcements=1,
             source=" ".join(draft.key.split())[:MAX_SOURCE],
             tags=draft.tags,
         )
-        return replace(self._place(fresh), redacted=passed.redacted)
+        return fresh, passed.redacted
 
     def _place(self, fresh: Instinct) -> Added:
         with self._changing() as (folder, sheet):
-            known = next((one for one in sheet.instincts if _is_same(fresh.rule, one.rule)), None)
+            known = next((one for one in sheet.instincts if says_the_same(fresh.rule, one.rule)), None)
             if known is not None:
                 after = self._set(folder, sheet, reinforce(known, self._now(), self._course))
                 return Added("reinforced", after)
             fresh = replace(fresh, id=_free_id(fresh, {one.id for one in sheet.instincts}))
-            against = [one for one in sheet.instincts if _speak_against(fresh.rule, one.rule)]
+            against = [one for one in sheet.instincts if speaks_against(fresh.rule, one.rule)]
             lowered = [contradict(one, self._course) for one in against]
             if lowered:
                 sheet = parse(all_changed(sheet, "confidence", {one.id: one.confidence for one in lowered}))
-            _write(folder, added(sheet, _all_fields(fresh)))
+            _write(folder, added(sheet, all_fields(fresh)))
             return Added("added", self._held(fresh), tuple(map(self._held, lowered)))
 
     def reinforce(self, ref: str) -> Held:
@@ -196,7 +248,35 @@ class Instincts:
                 _write(folder, removed(sheet, [one.id for one in gone]))
             return tuple(map(self._held, gone))
 
-    def promote(self, ref: str) -> tuple[NoteProposal, Remembered]:
+    def plan_merge(self, others: Sequence[Instinct]) -> Merged:
+        """What the file would be with the rules of another one. Nothing is changed."""
+        return self._merged(self._read(), others)
+
+    def merge(self, others: Sequence[Instinct]) -> Merged:
+        """Take over the rules of another file: those that are missing, and of those that are known what was confirmed
+        elsewhere. What speaks against a rule here is left out and named. The second time nothing changes."""
+        with self._changing() as (folder, sheet):
+            told = self._merged(sheet, others)
+            if told.change.changes:
+                _write(folder, told.change.after)
+            return told
+
+    def _merged(self, sheet: Sheet, others: Sequence[Instinct]) -> Merged:
+        passed, refused = _through_gate(others[:MOST_MERGED])
+        told = merge_rules(sheet.instincts, passed)
+        taken = {one.id for one in sheet.instincts}
+        fresh: list[Instinct] = []
+        for one in told.added[:MOST_ADDED]:
+            one = replace(one, id=one.id if is_id(one.id) and one.id not in taken else _free_id(one, taken))
+            taken.add(one.id)
+            fresh.append(one)
+        after = _with_values(sheet, told.raised)
+        for one in fresh:
+            after = added(parse(after), all_fields(one))
+        change = Change(self._root, f"{FOLDER}/{FILE}", sheet.text, after)
+        return Merged(change, tuple(fresh), told.raised, told.known, told.against, tuple(refused))
+
+    def promote(self, ref: str) -> tuple[NoteProposal, KeptNote]:
         """Keep the note that an instinct was proposed as, for every project, and mark the instinct. A person accepts;
         an agent only proposes."""
         if not self._caller.leads:
@@ -208,16 +288,7 @@ class Instincts:
         if why := pass_gate(Draft(note.text, source="note", title=note.title), validate=True).quarantine:
             raise InvalidInput(f"{one.instinct.id} is no note: {why}", "say what to do, in one sentence")
         # First the note, then the mark: after a crash in between, the same note again is the one that is there.
-        told = self._remember(
-            note.text,
-            title=note.title,
-            category=note.category,
-            tags=note.tags,
-            confidence=note.confidence,
-            tier="hive",
-            source="note",
-            source_ref={"instinct": one.instinct.id},
-        )
+        told = self._keep(note)
         self._adjust(one.instinct.id, lambda instinct: replace(instinct, promoted=True))
         return note, told
 
@@ -246,7 +317,7 @@ class Instincts:
 
     def _set(self, folder: Folder, sheet: Sheet, after: Instinct) -> Held:
         before = next(one for one in sheet.instincts if one.id == after.id)
-        if values := _fields(after, before):
+        if values := changed_fields(after, before):
             _write(folder, changed(sheet, after.id, values))
         return self._held(after)
 
@@ -290,6 +361,38 @@ def _course(settings: InstinctSettings) -> Course:
     return Course(**{spec.name: getattr(settings, spec.name) for spec in fields(Course())})
 
 
+def _through_gate(others: Sequence[Instinct]) -> tuple[list[Instinct], list[tuple[str, str]]]:
+    """Those that may stand in the file, without secrets; and why the others may not."""
+    passed: list[Instinct] = []
+    refused: list[tuple[str, str]] = []
+    for one in others:
+        try:
+            gate = pass_gate(Draft(one.rule, source="instinct", tags=one.tags, key=one.source), validate=True)
+        except (Rejected, InvalidInput) as refusal:
+            refused.append((one.rule[:MAX_SOURCE], refusal.message))
+            continue
+        if gate.quarantine:
+            refused.append((" ".join(gate.draft.text.split())[:MAX_SOURCE], gate.quarantine))
+            continue
+        draft = gate.draft
+        rule, source = " ".join(draft.text.split()), " ".join(draft.key.split())[:MAX_SOURCE]
+        scope = one.scope if one.scope in SCOPES else "project"
+        facts = {"rule": rule, "source": source, "tags": draft.tags, "category": _word(one.category), "scope": scope}
+        passed.append(replace(one, **facts))
+    return passed, refused
+
+
+def _with_values(sheet: Sheet, raised: Sequence[Instinct]) -> str:
+    """The text with what has changed of some instincts, one field after the other."""
+    text = sheet.text
+    before = {one.id: one for one in sheet.instincts}
+    values = {one.id: changed_fields(one, before[one.id]) for one in raised}
+    for name in ("confidence", "last_reinforced", "reinforcement_count", "promoted"):
+        if told := {id: said[name] for id, said in values.items() if name in said}:
+            text = all_changed(parse(text), name, told)
+    return text
+
+
 def _find(sheet: Sheet, ref: str) -> Instinct:
     """The one instinct that an id or the beginning of one names; `inst-` may be left out."""
     if not isinstance(ref, str) or len(ref.strip()) < MIN_PREFIX:
@@ -319,60 +422,6 @@ def _word(category: str) -> str:
     from swarmlore.text.slug import slug
 
     return slug(category)[:40]
-
-
-def _is_same(rule: str, other: str) -> bool:
-    """Whether two rules say the same: the words of one, and nothing that matters differs."""
-    from swarmlore.rules.meaning import contradicts, differences
-    from swarmlore.text.similarity import jaccard_bigram
-
-    if jaccard_bigram(rule, other) < 0.6 or contradicts(rule, other):
-        return False
-    return not differences(rule, other)
-
-
-def _speak_against(rule: str, other: str) -> bool:
-    from swarmlore.rules.meaning import contradicts, differences, same_subject
-    from swarmlore.text.similarity import jaccard_bigram
-
-    if contradicts(rule, other):
-        return True
-    told = differences(rule, other)
-    if not told or not same_subject(rule, other):
-        return False
-    return jaccard_bigram(rule, other) >= 0.6 or any(reason.startswith("opposed: ") for reason in told)
-
-
-def _all_fields(one: Instinct) -> dict[str, Any]:
-    """A new instinct in the order of the seed's example; what is not known is left out."""
-    born = day(one.created_at or 0.0)
-    said: dict[str, Any] = {
-        "id": one.id,
-        "rule": one.rule,
-        "confidence": float(one.confidence),
-        "scope": one.scope,
-        "category": one.category,
-        "created": born,
-        "last_reinforced": born,
-        "reinforcement_count": one.reinforcements,
-        "source": one.source,
-        "tags": list(one.tags),
-    }
-    return {name: value for name, value in said.items() if value not in ("", [])}
-
-
-def _fields(after: Instinct, before: Instinct) -> dict[str, Any]:
-    """What has to be written where an instinct has changed."""
-    said: dict[str, Any] = {}
-    if after.confidence != before.confidence:
-        said["confidence"] = float(after.confidence)
-    if after.reinforced_at is not None and after.reinforced_at != before.reinforced_at:
-        said["last_reinforced"] = day(after.reinforced_at)
-    if after.reinforcements != before.reinforcements:
-        said["reinforcement_count"] = after.reinforcements
-    if after.promoted != before.promoted:
-        said["promoted"] = after.promoted
-    return said
 
 
 def _note(one: Instinct, confidence: float) -> NoteProposal:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from swarmlore.embedding import Progress
 
 IMPORTED = ("auto", "knowledge", "shared", "legacy-hive", "retractions")
+NOTES = ("notes", "instincts", "memory-md", "auto-memory")  # taken in elsewhere
 EXPORTED = ("knowledge", "shared")
 TIERS = {"knowledge": "swarm", "shared": "hive", "legacy-hive": "hive", "retractions": "swarm"}
 CHUNK = 100  # rows of one transaction: other writers wait for it
@@ -76,7 +77,7 @@ class Importing:
         with _opened(path) as file:
             if format == "auto" and _tells_retractions(file):
                 kind = "retractions"
-            self._check(kind)
+            check_switches(self._settings, hive=TIERS[kind] == "hive")
             source = _source(file, kind, self._caller.project)
             state = self._store.import_state(self._caller, source) or ImportState(counts=nothing())
             work = (_Retractions if kind == "retractions" else _Import)(self, kind, operation, source, state)
@@ -86,13 +87,13 @@ class Importing:
         self._store.drop_import(self._caller, source)
         return work.told()
 
-    def _check(self, kind: str) -> None:
-        knowledge = self._settings.knowledge
-        if not knowledge.enabled:
-            raise NotAllowed("memory is switched off here", "turn it on: swarmlore config knowledge.enabled true")
-        if TIERS[kind] == "hive" and not knowledge.hive_enabled:
-            hint = "turn it on: swarmlore config knowledge.hive_enabled true"
-            raise NotAllowed("the hive is switched off here", hint)
+
+def check_switches(settings: Settings, *, hive: bool) -> None:
+    """Raise where nothing may be taken in, or nothing for every project."""
+    if not settings.knowledge.enabled:
+        raise NotAllowed("memory is switched off here", "turn it on: swarmlore config knowledge.enabled true")
+    if hive and not settings.knowledge.hive_enabled:
+        raise NotAllowed("the hive is switched off here", "turn it on: swarmlore config knowledge.hive_enabled true")
 
 
 class _Import:
@@ -287,7 +288,8 @@ class _Retractions(_Import):
 def export_lines(store: Store, caller: Caller, name: str, format: str) -> Iterator[bytes]:
     """Every shared memory of the project, or of the hive, as a line, in order; forgotten ones and raw material not."""
     if format not in EXPORTED:
-        raise InvalidInput(f"unknown format: {format}", "one of: " + ", ".join(EXPORTED))
+        hint = "name a folder: export --format notes FOLDER" if format == "notes" else "one of: " + ", ".join(EXPORTED)
+        raise InvalidInput(f"unknown format: {format}" if format != "notes" else "notes are files", hint)
     door = TIERS[format]
     from swarmlore.rules.merge import published
 
@@ -299,7 +301,7 @@ def export_lines(store: Store, caller: Caller, name: str, format: str) -> Iterat
 def format_of(path: str, format: str) -> str:
     """Which format a file has, by its name where nothing was said."""
     if format not in IMPORTED:
-        raise InvalidInput(f"unknown format: {format}", "one of: " + ", ".join(IMPORTED))
+        raise InvalidInput(f"unknown format: {format}", "one of: " + ", ".join((*IMPORTED, *NOTES)))
     if format != "auto":
         return format
     name = os.path.basename(path)
@@ -376,6 +378,8 @@ def write_lines(
 ) -> int:
     """Write a file whole or not at all, for its owner alone where it is `private`; returns the number of lines."""
     if os.path.lexists(path) and not (overwrite and os.path.isfile(path)):
+        if os.path.isdir(path):
+            raise InvalidInput(f"{path} is a folder", "name a file in it")
         hint = "name another file, or overwrite it: --yes" if os.path.isfile(path) else "name a file"
         raise InvalidInput(f"{path} is there already", hint)
     part = f"{path}.part-{os.urandom(4).hex()}"

@@ -78,14 +78,15 @@ def _pass(path: str, told: Synced, page: Page) -> list[str]:
     return lines + _some([(f"{item.file} line {item.line}", item.reason) for item in told.set_aside], page)
 
 
-def brought(told: Brought, page: Page) -> str:
+def brought(told: Brought, page: Page, unit: str = "line") -> str:
+    """What an import did; `unit` is what was read one by one."""
     names = ("added", "updated", "revived", "quarantined", "removed", "known", "forgotten", "refused")
     counts = [f"{getattr(told, name)} {name}" for name in names if getattr(told, name)]
-    lines = [f"{many(told.read, 'line')} read: {', '.join(counts) or 'nothing to take in'}"]
+    lines = [f"{many(told.read, unit)} read: {', '.join(counts) or 'nothing to take in'}"]
     if told.resumed_at:
         lines.append(page.paint("dim", f"  went on after line {told.resumed_at}"))
     if told.redacted:
-        lines.append(page.paint("yellow", f"  secrets were redacted in {many(told.redacted, 'line')}"))
+        lines.append(page.paint("yellow", f"  secrets were redacted in {many(told.redacted, unit)}"))
     if told.quarantined:
         what = many(told.quarantined, "line is", "lines are")
         lines.append(
@@ -94,7 +95,9 @@ def brought(told: Brought, page: Page) -> str:
     for operation, count in told.hidden_by[:LISTED]:
         words = "is forgotten here; bring it back" if count == 1 else "are forgotten here; bring them back"
         lines.append(page.paint("yellow", f"  {count} {words}: swarmlore undo {operation}"))
-    return "\n".join(lines + _some([(f"line {number}", why) for number, why in told.refusals], page))
+    return "\n".join(
+        lines + _some([(f"{unit} {number}".removesuffix(" 0"), why) for number, why in told.refusals], page)
+    )
 
 
 def exported(path: str, count: int, page: Page) -> str:

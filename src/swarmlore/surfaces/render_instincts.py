@@ -8,8 +8,7 @@ from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.page import Page, clean, hang, many, say
 
 if TYPE_CHECKING:
-    from swarmlore.instincts import Added, Held, NoteProposal, Shelf
-    from swarmlore.records import Remembered
+    from swarmlore.instincts import Added, Held, KeptNote, NoteProposal, Shelf
 
 ADJUST = "To adjust one: swarmlore instincts review ID --reinforce, --contradict or --set 0.7"
 NONE = "No instincts yet. To write one down: swarmlore instincts add RULE"
@@ -75,9 +74,10 @@ def proposed(notes: Sequence[NoteProposal], page: Page) -> str:
     return "\n".join([*lines, say(hint, page, style="dim")])
 
 
-def promoted(note: NoteProposal, told: Remembered, page: Page) -> str:
-    handle = page.paint("bold", clean(told.memory.handle))
-    return f"Kept as note {handle}; {clean(note.instinct.id)} is marked as promoted."
+def promoted(note: NoteProposal, told: KeptNote, page: Page) -> str:
+    where = page.paint("bold", clean(told.path))
+    word = "Kept as" if told.outcome == "added" else "Known as"
+    return f"{word} {where}; {clean(note.instinct.id)} is marked as promoted."
 
 
 def _line(held: Held, page: Page) -> str:

@@ -10,20 +10,25 @@ from collections.abc import Iterator
 from swarmlore.surfaces import render_files
 from swarmlore.surfaces.cli.desk import Desk
 
-FORMATS = ("knowledge", "shared")
-EXAMPLES = ("swarmlore export lessons.jsonl", "swarmlore export --format shared > hive.jsonl")
+FORMATS = ("knowledge", "shared", "notes")
+EXAMPLES = (
+    "swarmlore export lessons.jsonl",
+    "swarmlore export --format shared > hive.jsonl",
+    "swarmlore export --format notes ./notes",
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", default="", metavar="FILE", help="else, or with -, standard output")
+    parser.add_argument("file", nargs="?", default="", metavar="FILE",
+                        help="else, or with -, standard output; for notes a folder")  # fmt: skip
     parser.add_argument(
         "--format",
         choices=FORMATS,
         default="knowledge",
         metavar="FORMAT",
-        help="knowledge (this project, default) or shared (the hive)",
+        help="knowledge (this project, default), shared (the hive) or notes (a folder of Markdown files)",
     )
-    parser.add_argument("--yes", action="store_true", help="overwrite a file without asking")
+    parser.add_argument("--yes", action="store_true", help="overwrite without asking")
 
 
 def run(desk: Desk) -> int:
@@ -32,7 +37,7 @@ def run(desk: Desk) -> int:
         if path in ("", "-"):
             return _print(desk, lore.export_lines(format))
         overwrite = desk.args.yes
-        if not overwrite and desk.can_ask and os.path.isfile(path):
+        if not overwrite and desk.can_ask and _is_taken(path, format):
             desk.confirm(f"{path} is there already. Overwrite it?")
             overwrite = True
         count = lore.export_file(path, format, overwrite=overwrite)
@@ -40,6 +45,12 @@ def run(desk: Desk) -> int:
         lambda: {"file": path, "count": count},
         lambda page: render_files.exported(path, count, page),
     )
+
+
+def _is_taken(path: str, format: str) -> bool:
+    if format == "notes":
+        return os.path.isdir(path) and bool(os.listdir(path))
+    return os.path.isfile(path)
 
 
 def _print(desk: Desk, lines: Iterator[bytes]) -> int:
