@@ -14,6 +14,7 @@ import pytest
 from command_line import Run, process
 from conftest import ALICE, NOW, OTHER, quick_env
 from repositories import a_repository, git
+from skill_files import HOW_MANY, skills_in
 from swarmlore import Lore
 from swarmlore.records import Caller, Session
 from swarmlore.store.store import Store
@@ -45,7 +46,7 @@ def test_a_dry_run_shows_every_line_and_changes_nothing(run: Run, person: Path, 
     assert said.code == 0
     assert f"{person / WHOLE} (changed)" in said.out
     assert '-  "theme": "dark"\n+  "theme": "dark",\n' in said.out
-    assert "6 files would change; nothing was changed." in said.out
+    assert f"{4 + 2 * HOW_MANY} files would change; nothing was changed." in said.out
     assert "found here: Claude Code, Codex" in said.err
     assert files(person) == before
     assert not (world / "home").exists()
@@ -75,7 +76,7 @@ def test_new_files_are_told_in_sentences_and_what_is_to_do_once(run: Run, person
     everybody = ("claude", "codex", "gemini", "copilot", "opencode")
     said = run("install", *everybody).out
     assert not [line for line in said.splitlines() if line.startswith("+")]
-    assert said.count("keeps OpenCode from fetching a package") == 2
+    assert said.count("keeps OpenCode from fetching a package") == said.count(" a skill") // 3 == 1
     assert run("install", *everybody, "--yes").out.count("have to be started again") == 1
     going = run("uninstall", *everybody).out
     assert not [line for line in going.splitlines() if line.startswith("-")]
@@ -94,11 +95,11 @@ def test_few_lines_are_shown_as_they_are(run: Run, person: Path) -> None:
 def test_installing_uninstalling_and_what_is_left_to_do(run: Run, person: Path) -> None:
     before = files(person)
     said = run("install", "--yes")
-    assert said.code == 0 and "Changed 6 files." in said.out
+    assert said.code == 0 and f"Changed {4 + 2 * HOW_MANY} files." in said.out
     assert "to do: Codex skips hooks that nobody trusts" in said.out
     again = run("install", "--yes").out
     assert "Nothing has to be changed." in again and "to do:" not in again
-    assert "Changed 6 files." in run("uninstall", "--yes").out
+    assert f"Changed {4 + 2 * HOW_MANY} files." in run("uninstall", "--yes").out
     assert files(person) == before
     assert "Nothing has to be changed." in run("uninstall", "--yes").out
 
@@ -126,10 +127,10 @@ def test_the_installed_commands_start_this_program(run: Run, person: Path, world
 
 def test_only_the_named_client_is_touched(run: Run, person: Path) -> None:
     run("install", "codex", "--yes")
-    assert set(files(person)) == {".codex/hooks.json", ".codex/config.toml", ".agents/skills/recall/SKILL.md"}
+    assert set(files(person)) == {".codex/hooks.json", ".codex/config.toml", *skills_in(".agents")}
     run("install", "claude", "--yes")
     run("uninstall", "codex", "--yes")
-    assert set(files(person)) == {WHOLE, ".claude.json", ".claude/skills/recall/SKILL.md"}
+    assert set(files(person)) == {WHOLE, ".claude.json", *skills_in(".claude")}
 
 
 def test_a_machine_without_clients_is_told_how_to_name_one(
@@ -157,10 +158,10 @@ def test_a_file_that_cannot_be_read_leaves_out_its_own_client_only(run: Run, per
     broken = person / ".codex/config.toml"
     broken.write_text("model = ")
     said = run("install", "--yes")
-    assert said.code == 9 and "Changed 3 files." in said.out
+    assert said.code == 9 and f"Changed {2 + HOW_MANY} files." in said.out
     assert f"left out: Codex: {broken} cannot be read as TOML" in said.err and "mend it" in said.err
     assert "nothing was changed" not in said.err
-    assert set(files(person)) == {WHOLE, ".claude.json", ".claude/skills/recall/SKILL.md", ".codex/config.toml"}
+    assert set(files(person)) == {WHOLE, ".claude.json", *skills_in(".claude"), ".codex/config.toml"}
     (refused,) = run("install", "--json", "--yes").json["refused"]
     assert (refused["client"], refused["exit_code"]) == ("codex", 9)
     assert run("uninstall", "--yes").code == 0  # nothing of ours is in that file
@@ -174,7 +175,7 @@ def test_a_broken_file_with_our_entries_in_it_is_not_passed_over(run: Run, perso
     (world / "home" / "installed.json").unlink()
     said = run("uninstall", "--yes")
     assert said.code == 9 and str(settings) in said.err
-    assert set(files(person)) == {WHOLE, ".claude.json", ".claude/skills/recall/SKILL.md"}
+    assert set(files(person)) == {WHOLE, ".claude.json", *skills_in(".claude")}
 
 
 @pytest.mark.parametrize("content", [b"{", b"\xff", b'{"a": 1,}'])
@@ -194,7 +195,7 @@ def test_uninstalling_makes_no_memory(run: Run, person: Path, world: Path) -> No
     run("install", "claude", "--yes")
     (world / "home" / "installed.json").unlink()
     (world / "home").rmdir()
-    assert "Changed 3 files." in run("uninstall", "--yes").out
+    assert f"Changed {2 + HOW_MANY} files." in run("uninstall", "--yes").out
     assert files(person) == {} and not (world / "home").exists()
 
 
@@ -229,8 +230,8 @@ def test_a_project_gets_its_own_files(
     monkeypatch.chdir(root / "src" if "." not in words else root)
     said = run("install", *words, "--yes")
     assert said.code == 0, said.err
-    assert git(root, "status", "--porcelain", "--untracked-files=all").split() == [
-        *("??", ".claude/settings.json", "??", ".claude/skills/recall/SKILL.md", "??", ".mcp.json"),
+    assert git(root, "status", "--porcelain", "--untracked-files=all").split()[1::2] == [
+        *(".claude/settings.json", *skills_in(".claude"), ".mcp.json"),
     ]
     assert files(person) == {}
     assert str(world) not in (root / WHOLE).read_text() + (root / ".mcp.json").read_text()
@@ -251,7 +252,7 @@ def test_what_a_colleague_installed_in_the_project_can_be_taken_out(
 
 def test_programs_get_the_whole_plan(run: Run, person: Path) -> None:
     said = run("install", "codex", "--yes", "--json").json
-    assert (said["clients"], said["changed"], len(said["files"])) == (["codex"], True, 3)
+    assert (said["clients"], said["changed"], len(said["files"])) == (["codex"], True, 2 + HOW_MANY)
     assert said["files"][0]["path"] == str(person / ".codex/hooks.json")
     assert said["files"][0]["change"] == "new"
     assert all(line[0] in " +-" for file in said["files"] for line in file["diff"])

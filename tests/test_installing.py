@@ -23,6 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from homes import linux
+from skill_files import HOW_MANY, skills_in
 from swarmlore.errors import ConfigError, Conflict, InvalidInput, NotAllowed, SwarmloreError, Unavailable
 from swarmlore.installing import ledger
 from swarmlore.installing.applying import apply
@@ -204,7 +205,7 @@ def test_uninstalling_gives_back_the_same_bytes(own: bytes, servers: bytes, hook
         machine.write(".copilot/mcp-config.json", servers)
         machine.write(".copilot/hooks/swarmlore.json", servers)  # a file of this name may be somebody else's
         before = tree(machine.user)
-        assert len(machine.install(*FOUR).changes) == 10
+        assert len(machine.install(*FOUR).changes) == 7 + 3 * HOW_MANY
         assert machine.plan(*FOUR).changes == ()
         again = machine.install(*FOUR, where=machine.where(home="/another home"))
         assert {change.path for change in again.changes} == {str(machine.user / name) for name in FILES}
@@ -601,10 +602,10 @@ def test_clients_that_live_elsewhere_are_found_there(machine: Machine) -> None:
     machine.env |= {"GEMINI_CLI_HOME": str(machine.user / "g"), "COPILOT_HOME": str(machine.user / "p")}
     machine.install(*FOUR)
     assert {name for name, (_, content) in tree(machine.user).items() if content} == {
-        *("c/settings.json", "c/.claude.json", "c/skills/recall/SKILL.md"),
-        *("x/hooks.json", "x/config.toml", ".agents/skills/recall/SKILL.md"),
-        *("g/.gemini/settings.json", "g/.agents/skills/recall/SKILL.md"),
-        *("p/hooks/swarmlore.json", "p/mcp-config.json", "p/skills/recall/SKILL.md"),
+        *("c/settings.json", "c/.claude.json", *skills_in("c")),
+        *("x/hooks.json", "x/config.toml", *skills_in(".agents")),
+        *("g/.gemini/settings.json", *skills_in("g/.agents")),
+        *("p/hooks/swarmlore.json", "p/mcp-config.json", *skills_in("p")),
     }
 
 
@@ -854,4 +855,5 @@ def test_the_wheel_holds_the_templates(tmp_path: Path) -> None:
     subprocess.run(words, cwd=root, capture_output=True, timeout=120, check=True)
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
-        assert "swarmlore/installing/templates/skills/recall/SKILL.md" in packed.namelist()
+        kept = [f"swarmlore/installing/templates/{name}" for name in (*skills_in("."), "parts/belongs.md")]
+        assert {name.replace("/./", "/") for name in kept} <= set(packed.namelist())

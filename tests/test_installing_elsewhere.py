@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from skill_files import skills_in
 from swarmlore.errors import ConfigError
 from swarmlore.installing import ledger
 from swarmlore.installing.applying import apply
@@ -301,7 +302,7 @@ def test_a_skill_stays_with_the_client_that_could_not_be_uninstalled(machine: Ho
     settings.write_text(settings.read_text() + "}")
     plan = machine.uninstall_from("b", "codex", "gemini")
     assert [name for name, _ in plan.refused] == ["gemini"]
-    assert files(machine.user) == {".gemini/settings.json", SKILL}
+    assert files(machine.user) == {".gemini/settings.json", *skills_in(".agents")}
 
 
 # The package that OpenCode fetches
@@ -324,7 +325,7 @@ def test_in_a_project_git_does_not_see_what_is_of_this_machine_only(machine: Hom
     where = machine.where(project=True)
     machine.install("opencode", where=where)
     seen = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()[1::2]
-    assert seen == [SKILL, ".opencode/plugins/swarmlore.js", "opencode.json"]
+    assert seen == [*skills_in(".agents"), ".opencode/plugins/swarmlore.js", "opencode.json"]
     assert machine.plan("opencode", where=where).changes == ()
     machine.uninstall("opencode", where=where)
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == ""

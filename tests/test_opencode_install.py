@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from skill_files import skills_in
 from swarmlore.errors import ConfigError
 from swarmlore.installing import ledger
 from swarmlore.installing.clients import client_called
@@ -20,7 +21,6 @@ FOLDER = ".config/opencode"
 PLUGIN = f"{FOLDER}/plugins/swarmlore.js"
 LOCK = f"{FOLDER}/package-lock.json"
 NOTE = f"{FOLDER}/node_modules/README.md"
-SKILL = ".agents/skills/recall/SKILL.md"
 SETTINGS = """{
   "$schema": "https://opencode.ai/config.json", // for the editor
   /* my
@@ -50,7 +50,7 @@ def command_in(machine: Machine) -> list[str]:
 def test_a_machine_without_anything_gets_all_files_and_loses_them_again(machine: Machine) -> None:
     machine.install("opencode")
     made = {name for name in tree(machine.user) if (machine.user / name).is_file()}
-    assert made == {PLUGIN, f"{FOLDER}/opencode.json", LOCK, NOTE, SKILL}
+    assert made == {PLUGIN, f"{FOLDER}/opencode.json", LOCK, NOTE, *skills_in(".agents")}
     machine.uninstall("opencode")
     assert tree(machine.user) == {}
 
@@ -200,7 +200,7 @@ def test_in_a_project_no_path_of_this_machine_is_named(machine: Machine) -> None
         ".opencode/package-lock.json",
         ".opencode/node_modules/README.md",
         "opencode.json",
-        SKILL,
+        *skills_in(".agents"),
     }
     assert not [path for path in files if str(machine.home.parent) in path.read_text()]
     entry = json.loads((machine.project / "opencode.json").read_text())["mcp"]["swarmlore"]["command"]

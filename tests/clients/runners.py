@@ -104,6 +104,10 @@ class Client:
         """The model gives a task to an agent of its own and lets it finish."""
         raise NotImplementedError
 
+    def use(self, skill: str, words: str, *steps: Step) -> Session:
+        """A person calls a skill by its name, with some words behind it."""
+        raise NotImplementedError
+
     def compact(self, begun: Session, about: str) -> Session:
         """The next run of a session about something, whose context is cut to a summary before its first request."""
         raise NotImplementedError
@@ -139,6 +143,9 @@ class Claude(Client):
         args = {"description": "a task", "prompt": task, "subagent_type": "general-purpose"}
         return [Step(tool="^(Task|Agent)$", args=args)]
 
+    def use(self, skill: str, words: str, *steps: Step) -> Session:
+        return self.run(f"/{skill} {words}", *steps)
+
     def compact(self, begun: Session, about: str) -> Session:
         self.run("/compact", Step(SUMMARY, when="Do NOT call any tools"), resume=begun.id)
         return self.run("Go on", Step("Going on."), resume=begun.id)
@@ -169,6 +176,9 @@ class Codex(Client):
             Step(tool="__wait_agent$", args=lambda request: {"targets": [_first(AGENT_ID, request.text)]}),
         ]
 
+    def use(self, skill: str, words: str, *steps: Step) -> Session:
+        return self.run(f"${skill} {words}", *steps)
+
     def compact(self, begun: Session, about: str) -> Session:
         limit = ("-c", "model_auto_compact_token_limit=1000")
         summary = Step(SUMMARY, when="(?i)summary")
@@ -192,6 +202,10 @@ class Gemini(Client):
 
     def shell(self, command: str, **more: Any) -> Step:
         return Step(tool="^run_shell_command$", args={"command": command, "description": "run it"}, **more)
+
+    def use(self, skill: str, words: str, *steps: Step) -> Session:
+        """It knows the name as a command only on its screen; there it does the same."""
+        return self.run(f"Use the skill {skill}: {words}", Step(tool="^activate_skill$", args={"name": skill}), *steps)
 
     def compact(self, begun: Session, about: str) -> Session:
         """It sums up the older part of what is long enough, between two requests, when the model says it is full."""
@@ -233,6 +247,9 @@ class Copilot(Client):
         args = {"description": "a task", "prompt": task, "agent_type": "general-purpose", "name": "helper"}
         return [Step(tool="^task$", args=args)]
 
+    def use(self, skill: str, words: str, *steps: Step) -> Session:
+        return self.run(f"/{skill} {words}", Step(tool="^skill$", args={"skill": skill}), *steps)
+
     def compact(self, begun: Session, about: str) -> Session:
         self.run("/compact", resume=begun.id)
         return self.run("Go on", Step("Going on."), resume=begun.id)
@@ -263,6 +280,9 @@ class OpenCode(Client):
 
     def delegate(self, task: str) -> list[Step]:
         return [Step(tool="^task$", args={"description": "a task", "prompt": task, "subagent_type": "general"})]
+
+    def use(self, skill: str, words: str, *steps: Step) -> Session:
+        return self.run(words, *steps, options=("--command", skill))
 
     def compact(self, begun: Session, about: str) -> Session:
         """It compacts by itself where the last answer did not fit any more."""

@@ -33,6 +33,7 @@ def apply(plan: Plan, home: str, before: Sequence[Kept]) -> None:
                 _check(change)  # a running client may write its file at any moment
                 done.append(change)
                 _carry_out(change)
+            _drop_folders(plan.changes)
             ledger.write(home, plan.kept)
         except BaseException as error:
             _take_back(done, home, before)
@@ -50,12 +51,17 @@ def _check(change: Change) -> None:
 def _carry_out(change: Change) -> None:
     if change.after is None:
         os.unlink(change.target)
-        for folder in reversed(change.folders):
-            _drop_folder(folder)
         return
     for folder in change.folders:
         os.makedirs(folder, exist_ok=True)
     _replace(change.target, change.after, change.mode, exact=change.before is not None)
+
+
+def _drop_folders(changes: Sequence[Change]) -> None:
+    """Take away the folders of what went, innermost first: those of the first to go may hold the others until then."""
+    folders = {folder for change in changes if change.after is None for folder in change.folders}
+    for folder in sorted(folders, key=len, reverse=True):
+        _drop_folder(folder)
 
 
 def _take_back(done: Sequence[Change], home: str, before: Sequence[Kept]) -> None:

@@ -43,7 +43,7 @@ class File:
     mode: int = 0o644
     comments: bool = False  # whether the client reads JSON with comments there,
     commas: bool = False  # and with a comma behind the last item
-    about: str = ""  # what a text of ours is for; a person is asked to agree to it
+    about: str = ""  # what a text of ours is; a person is asked to agree to it
     wanted: bool = True  # else it is only taken away
     starts: str = ""  # the client of a text that starts us: a script with a seal, known whatever home it names
 
@@ -54,7 +54,7 @@ class File:
     def says(self, *, going: bool = False) -> tuple[str, ...]:
         """What of ours it holds, a sentence each, for a person who is asked to agree; of what goes, no programs."""
         if self.text:
-            return (self.about or "a text for the agent to read; it starts nothing",)
+            return (self.about,)
         return tuple(entry.says(going) for entry in self.entries)
 
 

@@ -144,14 +144,17 @@ class Seen:
 def _level(client: Client, where: Where, kept: Sequence[Kept]) -> Level:
     seen: list[Seen] = []
     problems: list[str] = []
+    outdated: list[str] = []
     for file in client.files(where):
         try:
             seen.append(_file(file, where, kept))
         except SwarmloreError as error:
             problems.append(error.message)
             continue
-        if seen[-1].outdated:
-            problems.append(f"{file.path} is of another release: {_again(client, where)}")
+        outdated += [file.path] if seen[-1].outdated else []
+    if outdated:
+        more = f" and {len(outdated) - 1} more are" if outdated[1:] else " is"
+        problems.append(f"{outdated[0]}{more} of another release: {_again(client, where)}")
     complete = all(one.there == one.wanted for one in seen)
     installed = NO if not any(one.shows for one in seen) else YES if complete else PARTLY
     calls = [call for one in seen for call in one.calls]

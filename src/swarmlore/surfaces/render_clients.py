@@ -21,18 +21,26 @@ _WHOSE = {"user": "your own files", "project": "this project"}
 
 def planned(plan: Plan, page: Page, *, every_line: bool) -> str:
     """Every file with its changed lines; where it is new, goes or changes much, what that means in sentences, unless
-    every line is wanted."""
+    every line is wanted. Files of which the same is said stand together."""
+    from itertools import groupby
+
+    sign = page.paint("red", "  - ") if plan.takes_out else page.paint("green", "  + ")
+    shown = ((_title(change, page), _lines(change, sign, page, every_line=every_line)) for change in plan.changes)
+    alike = groupby(shown, key=lambda one: one[1])
+    return "\n\n".join("\n".join([*(title for title, _ in group), *lines]) for lines, group in alike)
+
+
+def _title(change: Change, page: Page) -> str:
+    return f"{page.paint('bold', clean(change.path))} ({_what(change)})"
+
+
+def _lines(change: Change, sign: str, page: Page, *, every_line: bool) -> list[str]:
     from swarmlore.installing.difference import difference
 
-    blocks = []
-    for change in plan.changes:
-        found = list(difference(change))
-        lines = [page.paint(_SIGNS.get(line[0], "dim"), clean(line)) for line in found]
-        if not every_line and (_what(change) != "changed" or sum(line[0] in _SIGNS for line in found) > SOME):
-            sign = page.paint("red", "  - ") if plan.takes_out else page.paint("green", "  + ")
-            lines = [hang(sign, text, page, 4) for text in change.says]
-        blocks.append("\n".join([f"{page.paint('bold', clean(change.path))} ({_what(change)})", *lines]))
-    return "\n\n".join(blocks)
+    found = list(difference(change))
+    if not every_line and (_what(change) != "changed" or sum(line[0] in _SIGNS for line in found) > SOME):
+        return [hang(sign, text, page, 4) for text in change.says]
+    return [page.paint(_SIGNS.get(line[0], "dim"), clean(line)) for line in found]
 
 
 def carried_out(plan: Plan, to_do: Sequence[str], page: Page, *, done: bool) -> str:

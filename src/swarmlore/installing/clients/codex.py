@@ -46,11 +46,17 @@ def files(where: Where) -> tuple[File, ...]:
 def to_do(where: Where) -> tuple[str, ...]:
     trust = "Codex skips hooks that nobody trusts, silently: type /hooks in Codex, review them, and trust them."
     if where.root:
-        return (
-            "Codex reads a project's hooks and servers only where the project is trusted: agree when it asks.",
-            trust,
-        )
+        agree = "Codex reads a project's hooks and servers only where the project is trusted: agree when it asks."
+        return (agree, trust, *_twice(where))
     return (trust,)
+
+
+def _twice(where: Where) -> tuple[str, ...]:
+    if not any(os.path.lexists(file.path) for file in shared_skills(where.user)):
+        return ()
+    return (
+        "Codex shows a project's skills beside your own, and $NAME then calls neither: type /skills, keep one of both.",
+    )
 
 
 CLIENT = Client(NAME, "Codex", folder, files, to_do)
