@@ -43,7 +43,11 @@ bench: setup
 	$(BIN)/python bench/freshness.py --cost 1000
 	$(BIN)/python bench/learns.py --seeds 3
 	$(BIN)/python bench/extraction.py
+	$(BIN)/python bench/signals.py
 	$(BIN)/python bench/year.py
+	$(BIN)/python bench/notes.py
+	$(BIN)/python bench/graph.py
+	$(BIN)/python bench/graph.py --cost
 
 bench-large: setup
 	$(BIN)/python bench/large.py
@@ -53,6 +57,7 @@ torture: setup
 	$(BIN)/python torture/kill.py --writers 8 --kills 40 --postgres
 	$(BIN)/python torture/sessions.py --sessions 40 --kills 10
 	$(BIN)/python torture/catching.py --stride 10
+	$(BIN)/python torture/reflect.py --stride 25
 	$(BIN)/python -m pytest -q -n 2 tests/test_store_machine.py --hypothesis-profile=torture
 
 # 10,000 jobs: workers killed or stopped every 100 ms, poison among their jobs.
@@ -65,7 +70,10 @@ torture-long: setup
 	$(BIN)/python torture/kill.py --writers 8 --kills 400 --postgres
 	$(BIN)/python torture/sessions.py
 	$(BIN)/python torture/catching.py
+	$(BIN)/python torture/reflect.py
+	$(BIN)/python torture/reflect.py --stride 10 --postgres
 	$(BIN)/python -m pytest -q tests/test_store_machine.py tests/test_life_machine.py tests/test_queue_machine.py --hypothesis-profile=torture-long
+	$(BIN)/python -m pytest -q tests/test_bad_input.py tests/test_block.py tests/test_two_clones.py tests/test_round_trips.py tests/test_merge.py --hypothesis-profile=torture-long
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -39,6 +39,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SWARMLORE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("SWARMLORE_EMBEDDER_KIND", "none")
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    (tmp_path / "user").mkdir()
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
     return tmp_path

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,7 +20,7 @@ from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
 from swarmlore.text.ids import uuid7
 
-pytest_plugins = ("homes", "command_line")  # fixtures of stores to break, fill or lock, and of commands
+pytest_plugins = ("homes", "command_line", "reflecting")  # fixtures of stores to break, fill or lock, and of commands
 SHARED = Path(__file__).parents[1].parent / "shared"
 NOW = 1_800_000_000.0
 ALICE = Caller("git.example/alpha", "alice", "worker", 2)
@@ -82,9 +86,26 @@ def store(open_store: Callable[[], Store]) -> Store:
     return open_store()
 
 
+@cache
+def user_home() -> str:
+    """The home of whoever runs the program in tests: what it writes there is nobody's."""
+    folder = tempfile.mkdtemp(prefix="user")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _an_empty_home() -> Iterator[None]:
+    """What one test leaves there, the next one does not find."""
+    yield
+    for name in os.listdir(user_home()):
+        path = os.path.join(user_home(), name)
+        shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else os.unlink(path)
+
+
 def quick_env(**more: str) -> dict[str, str]:
-    """An environment without a model: words only."""
-    return {"SWARMLORE_EMBEDDER_KIND": "none", **more}
+    """An environment without a model: words only; its user has a home of their own."""
+    return {"SWARMLORE_EMBEDDER_KIND": "none", "HOME": user_home(), **more}
 
 
 @pytest.fixture
@@ -101,11 +122,17 @@ def shared() -> Path:
     return SHARED
 
 
-# No deadlines: a busy machine is no bug. `make torture` runs the state machine long; the suite runs it short.
-settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-for name in ("torture", "torture-long"):
-    settings.register_profile(name, deadline=None, max_examples=500, stateful_step_count=50)
+# No deadlines: a busy machine is no bug. The suite looks for what anybody would find; `make torture` and
+# `make torture-long` look further.
+settings.register_profile("suite", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("torture", deadline=None, max_examples=250, stateful_step_count=50)
+settings.register_profile("torture-long", deadline=None, max_examples=500, stateful_step_count=50)
 settings.load_profile("suite")
+
+
+def examples(whole: int) -> int:
+    """How many examples a test with a number of its own runs: all of them in `make torture-long`, else a fifth."""
+    return whole if settings.default.max_examples >= 500 else whole // 5
 
 
 def engine_env(engine_name: str) -> dict[str, str]:

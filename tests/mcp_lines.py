@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from conftest import quick_env
+
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "lines", "version": "1"}}
 LESSON = "Snapshot tests are recorded with make snap-record, never by hand"
 
@@ -25,7 +27,7 @@ def environment(**more: str) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith(("SWARMLORE_", "CLAUDE", "CODEX", "COPILOT"))
     }
-    return {**kept, "SWARMLORE_EMBEDDER_KIND": "none", **more}
+    return {**kept, **quick_env(**more)}
 
 
 class Lines:

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conftest import ALICE, BOB, PERSON, quick_env
+from conftest import ALICE, BOB, PERSON, examples, quick_env
 from homes import LESSON, in_memory
 from swarmlore import Lore, config
 from swarmlore.errors import InvalidInput, NotFound, Rejected, SwarmloreError
@@ -26,7 +26,7 @@ from swarmlore.main import main
 from swarmlore.records import PROFILES, Draft
 from swarmlore.rules.structure import check_structure
 
-TEXTS = 5_000
+TEXTS = examples(5_000)
 EXIT_CODES = range(2, 10)  # those of our classes; 1 would be an error nobody foresaw
 BEGINNINGS = ("", "Always run ", "Use pnpm for everything in the workspace called ")
 
@@ -311,7 +311,11 @@ def test_a_list_of_what_can_be_is_answered(small: Lore, status: str) -> None:
         ({"kinds": ["decision", "nope"]}, "unknown kind: nope", "one of: correction, decision, "),
         ({"tiers": ["hives"]}, "unknown tier: hives", "did you mean: hive; one of: agent, swarm, hive"),
         ({"sources": ["notes"]}, "unknown source: notes", "did you mean: note; one of: manual, "),
-        ({"mode": "keywords"}, "unknown mode: keywords", "did you mean: keyword; one of: hybrid, keyword, naive"),
+        (
+            {"mode": "keywords"},
+            "unknown mode: keywords",
+            "did you mean: keyword; one of: hybrid, keyword, naive, local, global",
+        ),
         ({"profile": "learning"}, "unknown profile: learning", "did you mean: learnings; one of: default, "),
     ],
 )
@@ -448,7 +452,7 @@ def test_a_home_that_can_be_none_is_refused(fast_home: Path, home: str) -> None:
 
 
 @given(any_text.map(lambda text: text.replace("\0", "")))
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=examples(300), deadline=None, database=None)
 @example("\ud800")
 @example("a\x7fb")
 @example("a\x85b")
@@ -513,7 +517,10 @@ def assert_told(reply: Reply) -> None:
     if reply.code == 0:
         return
     assert reply.code in EXIT_CODES, reply
-    assert reply.out == ""
+    if reply.out:  # a word may be --json
+        told = json.loads(reply.out)
+        assert told["error"] and told["hint"] and told["exit_code"] == reply.code
+        return
     heads = [line.split(" ")[0] for line in reply.err.splitlines() if not line.startswith(" ")]
     assert heads == ["error:", "hint:"], reply.err
 
@@ -546,7 +553,7 @@ WAYS: tuple[tuple[str, ...], ...] = (
 
 
 @given(words=st.sampled_from(WAYS), text=any_text.map(lambda text: text.replace("\0", "")))
-@settings(max_examples=1_200, deadline=None, database=None)
+@settings(max_examples=examples(1_200), deadline=None, database=None)
 def test_any_word_on_the_command_line_is_answered(run: Run, words: tuple[str, ...], text: str) -> None:
     reply = run(*(word.replace("{}", text) for word in words))
     assert_told(reply)
@@ -569,7 +576,7 @@ def test_odd_strings_on_the_command_line(run: Run, fast_home: Path, shared: Path
 
 
 @given(st.binary(max_size=200) | any_text.map(lambda text: text.encode("utf-8", "surrogatepass")))
-@settings(max_examples=400, deadline=None, database=None)
+@settings(max_examples=examples(400), deadline=None, database=None)
 def test_any_bytes_in_a_file_or_on_standard_input_are_answered(run: Run, fast_home: Path, content: bytes) -> None:
     path = fast_home / "bytes.txt"
     path.write_bytes(content)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from swarmlore.frozen import replace
 from swarmlore.records import Citation, Cited, Confirmation, Hit, Memory
 from swarmlore.rules.block import (
@@ -21,11 +22,11 @@ from swarmlore.rules.block import (
     compose,
     estimate_tokens,
     is_our_block,
-    lesson_line,
     neutralise,
     strip_blocks,
 )
 from swarmlore.rules.budget import Allowance, allowance
+from swarmlore.rules.lesson_lines import lesson_line
 
 NOW = 1_760_000_000.0
 DAY = 86_400.0
@@ -425,7 +426,7 @@ HOSTILE = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=2_000)  # of four to six texts and two names each: more than 10,000 strings
+@settings(max_examples=examples(2_000))  # of four to six texts and two names each: in full more than 10,000 strings
 @given(st.lists(HOSTILE, min_size=4, max_size=6), HOSTILE, HOSTILE)
 def test_no_text_name_or_project_leaves_its_line(texts: list[str], owner: str, project: str) -> None:
     memories = [a_memory(text, owner=owner, project=project, trust=3) for text in texts]

@@ -89,7 +89,7 @@ def test_the_examples_of_a_command_parse() -> None:
         (
             ["recall", "x", "--mode", "keywords"],
             "argument --mode: invalid choice: 'keywords'",
-            "did you mean: keyword; one of: hybrid, keyword, naive",
+            "did you mean: keyword; one of: hybrid, keyword, naive, local, global",
         ),
         (
             ["recall", "x", "--tier", "swarm,hives"],

@@ -16,7 +16,17 @@ from swarmlore.surfaces.cli.parsing import parser_of
 
 SCRIPTS: dict[str, Callable[[], str]] = {"bash": completion.bash, "zsh": completion.zsh, "fish": completion.fish}
 LINES = {
-    "swarmlore re": {"remember", "recall", "reflect", "receipts", "reindex", "report", "restore", "restore-backup"},
+    "swarmlore re": {
+        "remember",
+        "recall",
+        "reflect",
+        "receipts",
+        "reindex",
+        "report",
+        "research",
+        "restore",
+        "restore-backup",
+    },
     "swarmlore --json rem": {"remember"},
     "swarmlore --home /tmp rem": {"remember"},
     "swarmlore --home=/tmp --json rem": {"remember"},

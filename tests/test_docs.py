@@ -37,7 +37,9 @@ INTERNAL = {
     "spending",
     "capped_writer",
 }  # parts of Lore that other parts of the product use
-pages = pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md", "docs/configuration.md", "docs/python.md"])
+pages = pytest.mark.parametrize(
+    "page", ["README.md", "docs/quickstart.md", "docs/configuration.md", "docs/python.md", "docs/notes.md"]
+)
 
 
 def read(name: str) -> str:
@@ -197,9 +199,11 @@ def env(tmp_path: Path) -> dict[str, str]:
         **kept,
         "PATH": path,
         "SWARMLORE_HOME": str(tmp_path / "home"),
+        "HOME": str(tmp_path / "user"),
         "SWARMLORE_EMBEDDER_KIND": "none",
         "SWARMLORE_AGENT": "reader",
         "XDG_DATA_HOME": str(tmp_path / "data"),
+        "LEARNINGS_HOME": str(tmp_path / "learnings"),
     }
 
 
@@ -270,6 +274,7 @@ def test_the_documents_of_the_commands_have_the_keys_that_are_listed(tmp_path: P
         "recall --stats": "recall --stats",
         "list": "list",
         "prime": "prime",
+        "research": "research --no-save snapshots",
         "reflect": "reflect <(echo 'User: No, never edit the snapshots by hand, always use make snap-record.')",
         "rate": 'rate $(swarmlore list --json | sed -n \'s/.*"handle": "\\(.*\\)",/\\1/p\' | head -1) --helpful',
         "outcome": "outcome --success",
@@ -279,6 +284,16 @@ def test_the_documents_of_the_commands_have_the_keys_that_are_listed(tmp_path: P
         "instincts add": "instincts add 'Use pnpm instead of npm in this project'",
         "instincts promote": "instincts promote",
         "instincts prune": "instincts prune --dry-run",
+        "context": "context",
+        "context add": "context add 'The staging database is reset every night' --section testing",
+        "context check": "context check",
+        "context reference": "context reference",
+        "learnings search": "learnings search snapshots",
+        "learnings add": "learnings add docs/solutions/a.md",
+        "learnings reindex": "learnings reindex",
+        "learnings stats": "learnings stats",
+        "learnings critical-patterns": "learnings critical-patterns",
+        "learnings list": "learnings list",
         "history": 'history $(swarmlore list --json | sed -n \'s/.*"handle": "\\(.*\\)",/\\1/p\' | head -1)',
         "report": "report",
         "report --check": "report --check",
@@ -324,6 +339,9 @@ def test_the_documents_of_the_commands_have_the_keys_that_are_listed(tmp_path: P
         "an error": "get nonsense || true",
     }
     assert set(calls) == set(keys)
+    (tmp_path / "docs" / "solutions").mkdir(parents=True)
+    note = "---\ntitle: Snapshots\ncategory: testing\nkey_insight: make snap-record\n---\nRun make snap-record for new snapshots.\n"
+    (tmp_path / "docs" / "solutions" / "a.md").write_text(note)
     for name, words in calls.items():
         done = shell(f"swarmlore --json {words}", tmp_path, {**env, "SWARMLORE_ROLE": "lead"})
         outermost = re.sub(r"\(.*?\)", "", keys[name]).partition(", or")[0]

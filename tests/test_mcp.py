@@ -201,13 +201,17 @@ def test_a_long_note_is_whole_in_get_and_short_in_recall(lore: Lore) -> None:
     assert "Step 59 of the release" in full.values["text"]
 
 
-def test_reflecting_proposes_and_stores_nothing(lore: Lore) -> None:
-    lore.remember("Never edit the snapshot files by hand, always use make snap-record")
+def test_reflecting_proposes_and_an_answer_only_prepares(lore: Lore, tmp_path: Path) -> None:
     said = "User: No, never edit the snapshot files by hand, always use make snap-record.\nAssistant: I see."
     told = answer(lambda: lore, "reflect", {"text": said}, "")
-    assert [item["outcome"] for item in told.values["proposals"]] == ["confirmed"]
-    assert len(lore.list()) == 1
-    assert lore.list()[0].confirmed_by == ()
+    [proposal] = told.values["proposals"]
+    assert "make snap-record" in "".join(proposal["diff"])
+    assert [memory.category for memory in lore.list()] == ["session-reflections"]  # the episode, which is kept unasked
+    kept = answer(lambda: lore, "reflect", {"answer": proposal["label"], "id": told.values["id"]}, "")
+    assert [item["state"] for item in kept.values["proposals"]] == ["prepared"]
+    assert not any(tmp_path.glob("*.md"))
+    assert not (tmp_path / ".agents").exists()
+    assert answer(lambda: lore, "reflect", {"answer": "perhaps"}, "").failed
 
 
 # With the SDK's own client

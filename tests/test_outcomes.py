@@ -374,34 +374,6 @@ User: No, never edit the snapshot files by hand, always use make snap-record.
 """
 
 
-def test_reflect_finds_a_correction_and_says_that_it_is_new(lore: Lore) -> None:
-    [proposal] = lore.reflect(SAID)
-    assert "make snap-record" in proposal.text
-    assert (proposal.kind, proposal.outcome, proposal.known_as) == ("correction", "added", "")
-    assert lore.list() == ()
-
-
-def test_reflect_says_what_is_known(lore: Lore) -> None:
-    [proposal] = lore.reflect(SAID)
-    kept = lore.remember(proposal.text).memory
-    [again] = lore.reflect(SAID)
-    assert (again.outcome, again.known_as) == ("confirmed", kept.handle)
-
-
-def test_reflect_proposes_what_remember_then_does(lore: Lore) -> None:
-    lore.remember("Always edit the snapshot files by hand, never use make snap-record")
-    [proposal] = lore.reflect(SAID)
-    assert lore.remember(proposal.text).outcome == proposal.outcome
-
-
-def test_reflect_leaves_out_our_own_blocks_and_secrets(lore: Lore) -> None:
-    lore.remember(LESSON)
-    block = lore.block(CUE).text
-    secret = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
-    assert lore.reflect(f"User: {block}") == ()
-    assert all(secret not in item.text for item in lore.reflect(f"User: No, always use {secret} as the token."))
-
-
 # As commands
 
 

@@ -18,6 +18,7 @@ from swarmlore.belonging import Identity
 from swarmlore.config import Value
 from swarmlore.doctor import Check
 from swarmlore.frozen import replace
+from swarmlore.recall import Hits
 from swarmlore.records import (
     AuditRow,
     Citation,
@@ -67,13 +68,15 @@ def renderings(page: Page, text: str = HOSTILE, name: str = HOSTILE) -> Iterator
         told = Remembered(memory, outcome, text, (text,), (text,), (text,), 1, text)
         yield render.remembered(told, [(name, text)], page)
     yield render.remembered_lines({"added": 1}, [(1, text)], [(2, name, text)], page)
-    yield render.hits([hit], page, explain=True)
+    yield "\n".join(render.reports([text], page))
+    note = Hit(replace(memory, source="note", title=text), 1.0)
+    yield render.found(Hits([hit, note], (), (text,)), page, lambda _: text, explain=True)
     yield render.rows([memory], page)
     yield render.card(memory, page, found)
     yield cited.stale([Stale(memory, found)], page)
     yield cited.followed([memory], page)
-    yield render.forgotten([memory], [text], [text], page, erased=True)
-    yield render.forgotten([memory], [], [], page, erased=False)
+    yield render.forgotten([memory], {key: [text] for key in ("backups", "commits", "files")}, page, erased=True)
+    yield render.forgotten([memory], {}, page, erased=False)
     yield render.history([AuditRow(text, 1.0, text, text, text, text, None, before)], page)
     yield render.undone([memory], "op-1", page)
     yield render.receipts([receipt], {text: text}, page)

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clones import FILES, Clock, Clone, git
-from conftest import ALICE
+from conftest import ALICE, examples
 from swarmlore import Lore
 from swarmlore.errors import Rejected
 from swarmlore.frozen import replace
@@ -114,7 +114,7 @@ def merged_bytes(ours: Path, theirs: Path, way: str) -> bytes:
     return b"<<<<<<< HEAD\n" + left + b"=======\n" + right + b">>>>>>> other\n"
 
 
-@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(200), suppress_health_check=list(HealthCheck))
 @given(shared=steps, left=steps, right=steps, later=steps, way=st.sampled_from(WAYS), turned=st.booleans())
 def test_two_clones_come_to_the_same_bytes(
     shared: Any, left: Any, right: Any, later: Any, way: str, turned: bool

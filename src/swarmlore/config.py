@@ -42,7 +42,7 @@ class StoreSettings:
 @frozen
 class RecallSettings:
     profile: str = _setting("default", "rules that rank the hits", choices=PROFILES, project=True)
-    mode: str = _setting("hybrid", "which engines look: words, vectors, or both", choices=MODES, project=True)
+    mode: str = _setting("hybrid", "which engines look: words, vectors, the graph, or all", choices=MODES, project=True)
     limit: int = _setting(5, "hits when nothing else is asked", low=1, high=1000, project=True)
     recency_half_life_days: float = _setting(
         14.0, "profile swarm: days until a memory counts half", low=0.01, high=36500.0, project=True,
@@ -141,6 +141,16 @@ class InstinctSettings:
 
 
 @frozen
+class NotesSettings:
+    telemetry: bool = _setting(False, "write each search of notes to metrics.jsonl beside them")
+
+
+@frozen
+class ReflectSettings:
+    auto: bool = _setting(False, "look back at each session that ends or is cut, and propose what to learn from it")
+
+
+@frozen
 class EmbedderSettings:
     kind: str = _setting("minilm", "minilm, openai, wordllama, fastembed or none")
     model: str = _setting("", "model name, where the kind has several")
@@ -179,6 +189,12 @@ class WorkerSettings:
 
 
 @frozen
+class ResearchSettings:
+    web_command: str = _setting("", "command that searches the web; {question} stands for the question")
+    web_timeout_s: float = _setting(30.0, "seconds that it may take", low=0.5, high=600.0)
+
+
+@frozen
 class Value:
     """One setting as `swarmlore config` shows it."""
 
@@ -197,9 +213,12 @@ class Settings:
     life: LifeSettings = field(default_factory=LifeSettings)
     report: ReportSettings = field(default_factory=ReportSettings)
     instincts: InstinctSettings = field(default_factory=InstinctSettings)
+    notes: NotesSettings = field(default_factory=NotesSettings)
+    reflect: ReflectSettings = field(default_factory=ReflectSettings)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
     writer: WriterSettings = field(default_factory=WriterSettings)
     worker: WorkerSettings = field(default_factory=WorkerSettings)
+    research: ResearchSettings = field(default_factory=ResearchSettings)
     origins: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -233,9 +252,12 @@ _SECTIONS: dict[str, Any] = {
     "life": LifeSettings,
     "report": ReportSettings,
     "instincts": InstinctSettings,
+    "notes": NotesSettings,
+    "reflect": ReflectSettings,
     "embedder": EmbedderSettings,
     "writer": WriterSettings,
     "worker": WorkerSettings,
+    "research": ResearchSettings,
 }
 
 

@@ -110,6 +110,7 @@ class Lore(Studies, Living, Errands):
     ) -> Hits:
         """The memories that answer a question, best first, each with its score and explanation."""
         asked = self._query(query, limit, profile, mode, filters)
+        self._follow_notes()
         with self._looking():
             return self.recaller.recall(asked, self.now())
 
@@ -259,6 +260,7 @@ class Lore(Studies, Living, Errands):
         with self._changing():
             memories = [m for m in self._from_origin(session, source, erase) if may_change(self.caller, m)]
             if erase:
+                memories += self.reflections.drop_episodes(session) if session else []
                 self._erase(memories, session or source)
                 return tuple(replace(memory, text="", title="") for memory in memories)
             act = self._operation("forget", session or source)
@@ -266,6 +268,8 @@ class Lore(Studies, Living, Errands):
 
     def _forget_all(self, act: Operation, memories: Sequence[Memory]) -> tuple[Memory, ...]:
         """Forget these; what still waits to be learned from where they came from goes with them."""
+        if self.store.has_proposals(self.caller, act.reason):
+            self.store.tell(act)  # also where no memory goes: it can be undone
         self.store.drop_origin(self.caller, act.reason, erase=False)
         return tuple(self.store.forget(act, memory) for memory in memories)
 
@@ -313,6 +317,7 @@ class Lore(Studies, Living, Errands):
         derived = self._from_origin("", target, False)  # what the memory-catcher took from an outcome
         reverted = [*self.store.undo(act, target)]
         self.store.drop_origin(self.caller, target, erase=False)
+        self.store.offer_again_after(self.caller, target)
         reverted += [self.store.forget(act, memory) for memory in derived if may_change(self.caller, memory)]
         self.store.accept_again(self.caller, [memory.id for memory in reverted if memory.live])
         return reverted
@@ -335,8 +340,15 @@ class Lore(Studies, Living, Errands):
             return self.exchange.sync()
 
     def import_file(self, path: str, format: str = "auto", progress: Progress | None = None) -> Brought:
-        """Take in a file of lessons, from where an interrupted import of it stopped."""
+        """Take in a file of lessons, from where an interrupted import of it stopped; or notes, instincts, a memory file
+        or what a client remembers."""
+        from swarmlore.bringing import kind_of
+
         with self._changing():
+            if kind := kind_of(path, format):
+                brought = self._bringing().bring(path, kind, progress)
+                self._index_notes()
+                return brought
             brought = self.exchange.bring(path, format, progress)
             self._keep_names()
             return brought
@@ -353,9 +365,11 @@ class Lore(Studies, Living, Errands):
 
     def export_file(self, path: str, format: str = "knowledge", *, overwrite: bool = False) -> int:
         """Write them to a file, whole or not at all; returns the number of lines. One that is there stays as it is,
-        unless it may be overwritten."""
+        unless it may be overwritten. With the format `notes`, they and all notes become files of a folder."""
         from swarmlore.sharing.importing import write_lines
 
+        if format == "notes":
+            return self._export_notes(path, overwrite=overwrite)
         return write_lines(path, lambda: self.export_lines(format), overwrite=overwrite)
 
     def migrate(self) -> Migrated:
@@ -388,6 +402,7 @@ class Lore(Studies, Living, Errands):
             found = self.indexing.changed()
             if any(indexed.operation for indexed in found):
                 self._keep_names()
+            self._follow_notes()
             return found
 
     # Sessions and receipts
@@ -470,7 +485,7 @@ class Lore(Studies, Living, Errands):
         from swarmlore.stats import count
 
         with self._guard:
-            return count(self.store, self.caller) | self._spent()
+            return count(self.store, self.caller) | {"notes": self.notes.counts()} | self._spent()
 
     def doctor(self) -> tuple[Check, ...]:
         """Check the store, its indexes, the embedder, settings, permissions, and whether hooks close the loop."""
@@ -481,17 +496,23 @@ class Lore(Studies, Living, Errands):
             loop = Loop(self.home, self.store, self.caller)
             life = self._life.checks()
             queue = queue_checks(self.store, self.mail, self.settings.worker.queue_limit)
-            return (*self._doctor.checks(), *self.exchange.checks(), *life, *loop.checks(self.now()), *queue)
+            files = (*self.exchange.checks(), *self.notes.checks())
+            return (*self._doctor.checks(), *files, *life, *loop.checks(self.now()), *queue)
 
     def reindex(self, progress: Progress | None = None) -> dict[str, int]:
-        """Build every derived index anew from the rows, and embed what has no vector of the current embedder."""
+        """Build every derived index anew from the rows, those of notes from their files, and embed what has no vector
+        of the current embedder."""
+        from swarmlore.graph.communities import ensure as find_communities
+
         with self._changing():
+            notes = sum(told.read for told in self.notes.reindex())
             rows = self.store.reindex_words()
+            find_communities(self.store, self.store.visible(self.caller))
             self.embedding.note_provider()
             self.embedding.build_index()
             embedded = self.embedding.catch_up(10**9, progress)
             settled = self.writing.settle()
-            return {"rows": rows, "embedded": embedded, "settled": settled}
+            return {"notes": notes, "rows": rows, "embedded": embedded, "settled": settled}
 
     def catch_up(self, most: int = 64) -> int:
         """Embed some of the texts that wait for a vector, while others may ask; settle what was compared by words."""
@@ -585,6 +606,7 @@ class Lore(Studies, Living, Errands):
                     self._patterns.erase(operation, memory)
                     self.store.erase(operation, memory)
                 self.store.erase_words(self.caller, memory.text)
+            self.store.forget_lonely_names()
         self.store.engine.scrub()
         drop_recommendations(self.home)
         if self._shares:

@@ -29,6 +29,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def learnings() -> int:
+    """`learnings …` is `swarmlore learnings …`."""
+    return _under("learnings")
+
+
+def search_learnings() -> int:
+    """`search-learnings …` is `swarmlore search-learnings …`."""
+    return _under("search-learnings")
+
+
+def _under(name: str) -> int:
+    code = _command([name, *sys.argv[1:]])
+    _leave_at_once(code)
+    return code
+
+
 def _command(words: list[str]) -> int:
     from swarmlore.surfaces.cli.desk import Desk
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from swarmlore.errors import InvalidInput
+from swarmlore.errors import InvalidInput, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.parts import Parts
 from swarmlore.project import stacks
@@ -14,9 +15,21 @@ from swarmlore.typed import make
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.instincts import Instincts
+    from swarmlore.bringing import Bringing
+    from swarmlore.context_tier import Context
+    from swarmlore.graph.view import GraphView
+    from swarmlore.instincts import Instincts, KeptNote, NoteProposal
+    from swarmlore.note_exchange import Paper
+    from swarmlore.notes.shelf import Notes
     from swarmlore.prime import Primed
-    from swarmlore.records import Proposal, Remembered
+    from swarmlore.recall import Hits
+    from swarmlore.records import Reflection, Remembered
+    from swarmlore.reflect.reflections import Reflections
+    from swarmlore.research.records import Report
+    from swarmlore.research.running import Means
+
+
+SESSIONS = 500  # whose folders are looked at
 
 
 class Studies(Parts):
@@ -27,32 +40,196 @@ class Studies(Parts):
         def remember(self, text: str, **facts: Any) -> Remembered:
             """As `Lore` says it."""
 
+        def recall(self, query: str, limit: int | None = None, profile: str | None = None, **how: Any) -> Hits:
+            """As `Lore` says it."""
+
+        def embed_later(self) -> None:
+            """As `Errands` says it."""
+
     def prime(self, topic: str = "") -> Primed:
-        """What to know before beginning: the stack, what fits the topic or has earned it, what was learned lately."""
-        from swarmlore.prime import RELEVANT, prime
+        """What to know before beginning: code base, README and stack; notes and critical patterns for them; what fits
+        the topic or has earned it, what was learned lately."""
+        from swarmlore.prime import RELEVANT, look_at, prime
 
         if not isinstance(topic, str):
             raise InvalidInput("a topic is a text", "say what the work is about, or nothing")
         query = self._query(topic.strip(), RELEVANT, "default", None, {})
+        place = look_at(self.project.root)  # before the store is entered: others may use it meanwhile
+        self._follow_notes()
         with self._looking():
             names = stacks(self.project.root)
-            return prime(self.store, self.caller, self.recaller, self._patterns, query, names, self.now())
+            return prime(self.store, self.caller, self.recaller, self._patterns, query, names, self.now(), place)
 
-    def reflect(self, text: str) -> tuple[Proposal, ...]:
-        """Lessons that a text holds, each with whether it is known already. Nothing is stored."""
-        from swarmlore.reflecting import Reflection, lessons_in
+    def research(
+        self,
+        question: str,
+        *,
+        limit: int = 8,
+        web: bool = False,
+        save: bool = True,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Report:
+        """All that is known here about a question: memories, notes, code, docs, history, the web if asked; one report
+        with a source for every statement, saved to `research/` unless told not to."""
+        from swarmlore.research.report import page
+        from swarmlore.research.running import Research
+        from swarmlore.research.saving import save as save_page
 
-        found = lessons_in(text)
-        with self._looking():
-            reflection = Reflection(self.store, self.caller, self.settings, self.new_id)
-            return tuple(reflection.propose(lesson, self.now()) for lesson in found)
+        asked = Research(self.project.root, self._means(web), limit, progress)
+        report = asked.run(question, self.project.name, self.now())  # the id may be a path of this machine
+        if not save:
+            return report
+        return replace(report, file=save_page(self.project.root, report.question, report.made_at, page(report)))
+
+    def _means(self, web: bool) -> Means:
+        from swarmlore.research.running import Means
+        from swarmlore.research.web import Web
+
+        own = self.settings.research
+        searching = Web(own.web_command, own.web_timeout_s) if web else None
+        ask = lambda text, mode, limit: self.recall(text, limit, "default", mode=mode)  # noqa: E731 - one line says it
+        return Means(ask, self._rules, self._closeness, self.capped_writer, searching)
+
+    def _rules(self) -> list[tuple[str, str]]:
+        """The project's instincts with their place; none where the file cannot be read."""
+        try:
+            shelf = self.instincts.show()
+        except SwarmloreError:
+            return []
+        return [(held.instinct.rule, shelf.path) for held in shelf.held]
+
+    def _closeness(self, question: str, texts: Sequence[str]) -> list[float] | None:
+        """How close texts are to a question by meaning; None without an embedder."""
+        with self._guard:
+            embedder = self.embedding.embedder()
+        if embedder is None:
+            return None
+        try:
+            vectors = embedder.embed([question, *texts])
+        except SwarmloreError:
+            return None
+        return [float(value) for value in vectors[1:] @ vectors[0]]
+
+    def reflect(
+        self, text: str = "", *, session: str = "", path: str = "", items: str | Sequence[Any] = "", agent: str = ""
+    ) -> Reflection:
+        """Look back at a text, a file, a session or what a model prepared, and propose what to learn from it; without
+        any of them at the newest session that nobody reflected on."""
+        return self.reflections.reflect(text, session=session, path=path, items=items, agent=agent)
+
+    @property
+    def reflections(self) -> Reflections:
+        """What was proposed by looking back: what is open, a person's answer to it, how it stands."""
+        from swarmlore.reflect.reflections import Reflections
+
+        return Reflections(self, self._env, self._operation)  # type: ignore[arg-type]  # `Lore` is the only one
+
+    @property
+    def graph(self) -> GraphView:
+        """What memories mention and how that hangs together: communities, what is around a name, a picture of all."""
+        from swarmlore.graph.view import GraphView
+
+        return GraphView(self.store, self.caller, self.now, self._looking)
 
     @property
     def instincts(self) -> Instincts:
         """The rules of one sentence in this project's `.agents/instincts.yaml`."""
+        return self._instincts_of(self.project.root)
+
+    def _instincts_of(self, root: str) -> Instincts:
         from swarmlore.instincts import Instincts
 
-        return Instincts(self.project.root, self.caller, self.settings.instincts, self.now, self.remember)
+        return Instincts(root, self.caller, self.settings.instincts, self.now, self._keep_note)
+
+    def _keep_note(self, note: NoteProposal) -> KeptNote:
+        """The note of an instinct among the notes for every project; one that is there is not written again."""
+        from swarmlore.instincts import KeptNote
+
+        said = {"title": note.title, "category": note.category, "tags": list(note.tags), "confidence": note.confidence}
+        said |= {"key_insight": note.instinct.rule, "type": "learning", "scope": "universal"}
+        said |= {"learning_type": "pattern", "source": note.instinct.id}
+        kept = self.notes.write(note.text, everywhere=True, once=True, **said)
+        return KeptNote("known" if kept.replaced else "added", kept.path, kept.id, kept.memory)
+
+    @property
+    def context(self) -> Context:
+        """What is always in an agent's context: `.agents/MEMORY.md`, and what clients remember by themselves."""
+        from swarmlore.context_tier import Context
+
+        return Context(
+            self.project.root,
+            self.project.name,
+            self.caller,
+            self.settings,
+            self._env,
+            self.now,
+            self._folders_of_sessions,
+            self._instincts_of,
+            self._index_notes,
+        )
+
+    def _bringing(self) -> Bringing:
+        from swarmlore.bringing import Bringing
+        from swarmlore.note_places import learnings_root
+        from swarmlore.project_memory import ProjectMemory
+
+        context = self.context
+        return Bringing(
+            self.caller,
+            self.settings,
+            ProjectMemory(self.project.root, self.caller, self.now),
+            self.instincts,
+            learnings_root(self._env, self._env.get("HOME") or os.path.expanduser("~")),
+            lambda folder, progress: context.ingest(progress=progress, only=folder),
+        )
+
+    def _export_notes(self, folder: str, *, overwrite: bool) -> int:
+        from swarmlore.note_exchange import export_notes, lesson_paper
+
+        with self._looking():
+            found = self.store.in_order(self.store.visible(self.caller, ("swarm",)))
+            lessons = (lesson_paper(memory) for memory in found if memory.live and not memory.raw)
+            return export_notes((*self._own_notes(), *lessons), folder, overwrite=overwrite)
+
+    def _own_notes(self) -> Iterator[Paper]:
+        """The files of all notes that there are."""
+        from swarmlore.note_exchange import outgoing
+
+        for note in self.notes.all():
+            if paper := outgoing(note.path, note.category):
+                yield paper
+
+    def _folders_of_sessions(self) -> tuple[str, ...]:
+        """Where sessions of this project ran, newest first."""
+        with self._guard:
+            found = self.store.sessions(self.caller, SESSIONS)
+        return tuple(dict.fromkeys(session.cwd for session in found if session.cwd))
+
+    def _index_notes(self) -> None:
+        """Let what was written as notes be found."""
+        self.notes.refresh()
+
+    @property
+    def notes(self) -> Notes:
+        """The notes in `docs/solutions` of this project and in its user's folder for every project."""
+        from swarmlore.notes.index import NoteIndex
+        from swarmlore.notes.shelf import Notes
+
+        parts = (self.store, self.caller, self.settings, self.writing, self._operation)
+        index = NoteIndex(self.home, *parts, self.project.root, self._env)
+        return Notes(
+            index, lambda: self._guard, self._changing, self.recall, self.embed_later, self.now, self.home, self._env
+        )
+
+    def _follow_notes(self) -> None:
+        """Take in notes that changed, on the way to something else; where there are none, nothing is loaded for it."""
+        from swarmlore.note_places import SOLUTIONS, learnings_root
+
+        user = self._env.get("HOME") or os.path.expanduser("~")
+        folders = (os.path.join(self.project.root, SOLUTIONS), learnings_root(self._env, user))
+        if any(os.path.isdir(folder) for folder in (*folders, os.path.join(self.home, "notes"))):
+            with self._guard:
+                self.notes.follow()
 
     def _query(
         self, text: str, limit: int | None, profile: str | None, mode: str | None, filters: Mapping[str, Any]

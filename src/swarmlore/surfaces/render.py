@@ -19,8 +19,14 @@ if TYPE_CHECKING:
     from swarmlore.belonging import Identity
     from swarmlore.config import Value
     from swarmlore.doctor import Check
+    from swarmlore.recall import Hits
     from swarmlore.records import AuditRow, Cited, Hit, Memory, Receipt, Remembered
 
+_STILL_HOLD = {
+    "backups": "These backups still hold it; delete them if it must be gone:",
+    "commits": "Git's history of .swarm/knowledge.jsonl still holds it, since:",
+    "files": "These notes still say it, and bring it back when they change; edit them if it must be gone:",
+}
 _STATES = {"ok": "green", "warn": "yellow", "fail": "red"}
 ROOM_FOR_TEXT = 24
 LISTED = 20
@@ -67,9 +73,12 @@ def overview(groups: Sequence[tuple[str, Sequence[str]]], summaries: Mapping[str
         '  swarmlore recall "update the reference images"',
         "  swarmlore doctor",
     ]
+    width = max(map(len, summaries)) + 2
     for title, names in groups:
         lines += ["", page.paint("bold", title)]
-        lines += [hang(f"  {page.paint('cyan', name.ljust(16))}", summaries[name], page, 18) for name in names]
+        lines += [
+            hang(f"  {page.paint('cyan', name.ljust(width))}", summaries[name], page, width + 2) for name in names
+        ]
     more = "swarmlore COMMAND --help says more; --json gives every answer to programs."
     return "\n".join([*lines, "", hang("", more, page, 0)])
 
@@ -169,8 +178,20 @@ def _some(lines: Sequence[str]) -> list[str]:
     return [*lines[:LISTED], *more]
 
 
-def hits(found: Sequence[Hit], page: Page, *, explain: bool = False) -> str:
-    """Hits with their rank; with `explain` also how each score came about."""
+def found(hits: Hits, page: Page, where: Callable[[Memory], str], *, explain: bool = False) -> str:
+    """What the memories as a whole have to say, where that was asked for, then the hits."""
+    listed = _hits(hits, page, where, explain=explain)
+    return "\n".join([*reports(hits.reports, page), listed])
+
+
+def reports(told: Sequence[str], page: Page) -> list[str]:
+    """Reports on what belongs together, with an empty line below them."""
+    return [*(hang(page.paint("bold", "» "), report, page, 2) for report in told), *([""] if told else [])]
+
+
+def _hits(found: Sequence[Hit], page: Page, where: Callable[[Memory], str], *, explain: bool) -> str:
+    """Hits with their rank; with `explain` also how each score came about. Of a note what it comes down to and its
+    place: `get` has the whole."""
     if not found:
         return "Nothing was found."
     left = len(str(len(found))) + 2
@@ -179,9 +200,11 @@ def hits(found: Sequence[Hit], page: Page, *, explain: bool = False) -> str:
         handle = clean(hit.memory.handle)
         indent = left + len(handle) + 2
         head = f"{rank}".ljust(left) + page.paint("bold", handle) + "  "
-        lines.append(hang(head, _lesson(hit.memory), page, indent))
+        lines.append(hang(head, _told(hit.memory), page, indent))
         about = f"{_about(hit.memory, page)} · score {amount(hit.score)}"
         lines.append(say(about, page, indent, "dim"))
+        if hit.memory.source == "note" and (place := where(hit.memory)):
+            lines.append(say(place, page, indent, "dim"))
         lines += _code(hit.cited, page, indent)
         if explain:
             lines += _parts(hit, page, indent)
@@ -194,6 +217,14 @@ def _code(cited: Sequence[Cited], page: Page, indent: int) -> list[str]:
     from swarmlore.surfaces.cited import under
 
     return under(cited, page, indent)
+
+
+def _told(memory: Memory) -> str:
+    if memory.source != "note":
+        return _lesson(memory)
+    from swarmlore.rules.lesson_lines import lesson_line
+
+    return lesson_line(memory)
 
 
 def _lesson(memory: Memory) -> str:
@@ -309,21 +340,18 @@ def _cites(cited: Sequence[Cited]) -> list[tuple[str, str]]:
 # What happened
 
 
-def forgotten(
-    gone: Sequence[Memory], backups: Sequence[str], commits: Sequence[str], page: Page, *, erased: bool
-) -> str:
+def forgotten(gone: Sequence[Memory], left: Mapping[str, Sequence[str]], page: Page, *, erased: bool) -> str:
+    """What is gone; `left` names backups, commits and files that still hold what was erased."""
     if not gone:
         return "There was nothing to forget."
     names = ", ".join(_handle(memory, page) for memory in gone)
     if not erased:
         return f"Forgot {names}. swarmlore undo brings {'it' if len(gone) == 1 else 'them'} back."
     lines = [f"Erased {names} for good."]
-    if backups:
-        lines.append(say("These backups still hold it; delete them if it must be gone:", page, style="yellow"))
-        lines += [f"  {clean(path)}" for path in backups]
-    if commits:
-        lines.append(say("Git's history of .swarm/knowledge.jsonl still holds it, since:", page, style="yellow"))
-        lines += _some([f"  {clean(commit[:12])}" for commit in commits])
+    for name, head in _STILL_HOLD.items():
+        if held := left.get(name):
+            lines.append(say(head, page, style="yellow"))
+            lines += _some([f"  {clean(one[:12] if name == 'commits' else one)}" for one in held])
     return "\n".join(lines)
 
 

@@ -15,7 +15,8 @@ COMMANDS = {
     "list": "show memories, newest first",
     "forget": "hide a memory, or erase it for good",
     "prime": "show what to know before beginning",
-    "reflect": "find lessons in a text, without storing them",
+    "research": "put a question to memory, code, docs and history, and keep the report",
+    "reflect": "propose what to learn from a session; you decide",
     "rate": "say that a memory helped or did harm",
     "outcome": "record how a task ended, for the memories that were shown",
     "confirm": "say that a memory was seen to hold",
@@ -26,6 +27,9 @@ COMMANDS = {
     "restore": "bring a memory back from quarantine or the archive",
     "curate": "look over all lessons, and decide by number what should become of some",
     "instincts": "show, add, adjust, promote or prune rules of one sentence",
+    "learnings": "find, add, list and check notes: pages that people read, review and commit",
+    "search-learnings": "find notes by reading their files, weighted by field",
+    "context": "show, check or add to what every session of the project begins with",
     "history": "show what happened to a memory",
     "undo": "take back the last change, or a named one",
     "why": "explain a memory: where from, what it did, why it ranks as it does",
@@ -42,6 +46,7 @@ COMMANDS = {
     "swarm": "the commands of opencode-swarm: knowledge, promote, curate",
     "merge-driver": "merge two versions of a shared file; git calls it",
     "stats": "count what is stored",
+    "visualize": "draw what memories mention and how that hangs together",
     "install": "let agent clients on this machine use the memory",
     "uninstall": "take out of the clients what install put there",
     "status": "show which clients use the memory, and what they were given",
@@ -58,15 +63,19 @@ COMMANDS = {
     "completion": "print a completion script for a shell",
 }
 GROUPS = (
-    ("Every day", ("remember", "recall", "get", "list", "forget", "prime", "reflect")),
-    ("Learning", ("rate", "outcome", "curate", "instincts")),
+    ("Every day", ("remember", "recall", "get", "list", "forget", "prime", "research", "reflect")),
+    ("Learning", ("rate", "outcome", "curate", "instincts", "context")),
+    ("Notes", ("learnings", "search-learnings")),
     ("The life of a memory", ("confirm", "phase", "sweep", "promote", "quarantine", "restore")),
-    ("What happened", ("why", "history", "undo", "stale", "report", "receipts", "stats")),
+    ("What happened", ("why", "history", "undo", "stale", "report", "receipts", "stats", "visualize")),
     ("Sharing", ("init", "trust", "sync", "import", "export", "migrate", "swarm", "merge-driver")),
     ("Clients", ("install", "uninstall", "status", "mcp", "hook")),
     ("Working together", ("mail", "worker")),
     ("Care", ("doctor", "project", "config", "reindex", "backup", "restore-backup", "migrate-store", "completion")),
 )
+
+# A verb of one command that is another one.
+SAME = {("learnings", "visualize"): "visualize"}
 
 
 def module_of(name: str) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from swarmlore.errors import InvalidInput, StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render
-from swarmlore.surfaces.cli.commands import COMMANDS, GROUPS, module_of
+from swarmlore.surfaces.cli.commands import COMMANDS, GROUPS, SAME, module_of
 from swarmlore.surfaces.page import Page, clean, fold, json_text
 from swarmlore.text.choices import meant
 
@@ -52,6 +52,9 @@ class Desk:
             name, rest = (rest[0], ["--help"]) if rest else ("", [])
         if not name:
             return self._without_command(rest)
+        verb, others = split_command(rest)
+        if (name, verb) in SAME:
+            name, rest = SAME[name, verb], others
         if name not in COMMANDS:
             raise InvalidInput(f"unknown command: {name}", meant(name, COMMANDS) or HOW_TO_LIST)
         try:
@@ -170,10 +173,29 @@ class Desk:
         if said.strip().lower() not in YES:
             raise Declined
 
+    def ask(self, question: str) -> str | None:
+        """What a person types; None where the line ends (Ctrl-D)."""
+        _write(sys.stderr, fold(clean(question), _page(sys.stderr)) + " ")
+        sys.stderr.flush()
+        try:
+            said = sys.stdin.readline()
+        except KeyboardInterrupt:
+            _write(sys.stderr, "\n")
+            raise
+        if said.endswith("\n"):
+            return said.strip()
+        _write(sys.stderr, "\n")
+        return said.strip() or None
+
     @property
     def can_ask(self) -> bool:
         """Whether a person is there to answer."""
         return _is_terminal(sys.stdin) and _is_terminal(sys.stderr)
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the answer is before a person's eyes, and not in a pipe or a file: nobody agrees to what is not."""
+        return _is_terminal(sys.stdout)
 
     def progress(self, doing: str) -> Progress:
         from swarmlore.surfaces.cli.progress import Progress

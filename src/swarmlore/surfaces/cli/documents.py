@@ -28,7 +28,8 @@ def plain(value: Any) -> Any:
 
 
 def _field(name: str, value: Any) -> Any:
-    return iso(value) if name == "at" or name.endswith("_at") else plain(value)
+    is_time = (name == "at" or name.endswith("_at")) and not isinstance(value, str)
+    return iso(value) if is_time else plain(value)
 
 
 def change(row: AuditRow) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Sequence
 
 from swarmlore.errors import InvalidInput
@@ -36,9 +37,11 @@ def run(desk: Desk) -> int:
         gone = _forget(lore, args)
         backups = _holding(lore.backups_holding, gone) if args.erase else []
         commits = _holding(lore.commits_holding, gone) if args.erase else []
+        files = _files(lore, gone) if args.erase else []
+        left = {"backups": backups, "commits": commits, "files": files}
         return desk.show(
-            lambda: {"forgotten": plain(gone), "erased": args.erase, "backups": backups, "commits": commits},
-            lambda page: render.forgotten(gone, backups, commits, page, erased=args.erase),
+            lambda: {"forgotten": plain(gone), "erased": args.erase, **left},
+            lambda page: render.forgotten(gone, left, page, erased=args.erase),
         )
 
 
@@ -58,3 +61,9 @@ def _question(lore: Lore, args: argparse.Namespace) -> str:
 def _holding(look: Callable[[str], Sequence[str]], gone: Sequence[Memory]) -> list[str]:
     """Where any of them still is, as far as erasing does not reach."""
     return sorted({place for memory in gone for place in look(memory.id)})
+
+
+def _files(lore: Lore, gone: Sequence[Memory]) -> list[str]:
+    """The notes that still say it: files that people own are theirs to change."""
+    paths = {lore.notes.path_of(memory) for memory in gone if memory.source == "note"}
+    return sorted(path for path in paths if os.path.lexists(path))

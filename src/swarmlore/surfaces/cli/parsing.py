@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 HELP_WIDTH = 100  # where nobody looks
 LONGEST_NUMBER = 18  # digits that are looked at; no option takes so many
 UNKNOWN = "unrecognized arguments: "  # as argparse says it
+REQUIRED = "the following arguments are required: "  # as argparse says it
 WITH_VALUE = ("--home", "--project")
 _PROJECT: dict[str, Any] = {"metavar": "PATH", "help": "work as if from this folder"}
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
@@ -36,7 +37,19 @@ class Parser(argparse.ArgumentParser):
         flag = next((word for word in strange if self._is_unknown(word)), "")
         named = [word for word in problem.split() if word in self._option_string_actions]
         hint = flag_meant(flag, named) or flag_meant(flag, self._option_string_actions)
-        raise InvalidInput(problem, hint or f"see: {self.prog} --help")
+        raise InvalidInput(self._without_optional(problem), hint or self._verbs(problem) or f"see: {self.prog} --help")
+
+    def _without_optional(self, problem: str) -> str:
+        """Where options may stand between words, argparse asks also for words that may be left out."""
+        head, required, names = problem.partition(REQUIRED)
+        optional = {action.metavar for action in self._actions if action.nargs == "*"}
+        return head + required + ", ".join(name for name in names.split(", ") if name not in optional)
+
+    def _verbs(self, problem: str) -> str:
+        """What the word that is missing could have been, where only some words will do."""
+        missing = problem.partition(REQUIRED)[2].split(", ")
+        chosen = [action for action in self._get_positional_actions() if action.choices and action.metavar in missing]
+        return "one of: " + ", ".join(map(str, chosen[0].choices or ())) if chosen else ""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Remembers the words: where something is missing, a mistyped option among them is probably why."""

@@ -34,7 +34,7 @@ def run(desk: Desk) -> int:
 
 def _texts(lore: Lore, found: Sequence[Receipt]) -> dict[str, str]:
     """The lesson lines of the memories in receipts; looking at them here is no use of them, and is not counted."""
-    from swarmlore.rules.block import lesson_line
+    from swarmlore.rules.lesson_lines import lesson_line
 
     ids = {item.memory for receipt in found for item in (*receipt.shown, *receipt.cut)}
     with lore.acting():

@@ -6,12 +6,13 @@ memories stand inside a fence: nothing in them passes for an answer of ours, and
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 
 from swarmlore.codec import iso
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.records import Hit, Memory, Outcome, Remembered
-from swarmlore.rules.block import HEADER, WHOLE_CHARS, neutralise
+from swarmlore.rules.block import HEADER, WHOLE_CHARS, neutralise, notice
 from swarmlore.rules.freshness import is_stale
 
 if TYPE_CHECKING:
@@ -19,8 +20,12 @@ if TYPE_CHECKING:
 
     from swarmlore.errors import SwarmloreError
     from swarmlore.prime import Primed
-    from swarmlore.records import Block, Proposal
+    from swarmlore.records import Block, Proposal, Reflection
+    from swarmlore.reflect.reflections import Decided
 
+_ROW_CHARS = 600  # of what a project's files tell about one thing
+PERSON_DECIDES = "A person decides: show these differences to the user and ask which to keep."
+_MOST_LINES = 400  # of a difference
 _SHOWN_CHARS = 400  # of a memory among others; `get` has the rest
 _OUTCOMES = {
     "added": "Remembered as [{}].",
@@ -117,41 +122,86 @@ def recorded(outcome: Outcome) -> Answer:
 
 
 def primed(begin: Primed, block: Block) -> Answer:
+    """The project in a fence, then the memories in theirs: a README is as little an instruction as a memory is."""
     shown = {item.memory for item in block.receipt.shown}
     sides = {"relevant": begin.relevant, "approaches": begin.approaches, "recent": begin.recent}
+    sides |= {"notes": begin.notes, "patterns": begin.patterns}
     listed = {name: [summary(hit) for hit in hits if hit.memory.id in shown] for name, hits in sides.items()}
-    values = {"note": HEADER, "stacks": list(begin.stacks), "topic": harmless(begin.topic), **listed}
+    rows = _project(begin)
+    values = {"note": HEADER, "stacks": list(begin.stacks), "topic": harmless(begin.topic), "project": dict(rows)}
+    place = notice("\n".join([HEADER, *(f"{name}: {text}" for name, text in rows)]), os.urandom(8).hex())
     stack = f"Stack: {', '.join(begin.stacks)}." if begin.stacks else "No known stack was found."
-    return Answer(values, f"{stack}\n{block.text or 'Nothing is remembered yet.'}")
+    return Answer({**values, **listed}, "\n".join([stack, place, block.text or "Nothing is remembered yet."]))
 
 
-def proposed(proposals: Sequence[Proposal]) -> Answer:
-    """Proposals by number; nothing of them is stored."""
-    listed = [
-        {
-            "text": harmless(item.text),
-            "kind": item.kind,
-            "confidence": item.confidence,
-            "outcome": item.outcome,
-            "known_as": item.known_as,
-            "reason": item.reason,
-        }
-        for item in proposals
-    ]
+def _project(begin: Primed) -> list[tuple[str, str]]:
+    """What the project's files tell, in harmless lines that stay short."""
+    from swarmlore.surfaces.render_prime import codebase, stack
+
+    purpose = [("purpose", begin.readme.purpose.text)] if begin.readme.purpose else []
+    said = {"set-up": begin.readme.setup, "conventions": begin.readme.conventions}
     lines = [
-        f"{number}. ({item['kind']}) «{item['text']}»" + (f" {_known(item)}" if _known(item) else "")
-        for number, item in enumerate(listed, start=1)
+        (name, " · ".join(f"{item.text} ({item.path}:{item.line})" for item in items)) for name, items in said.items()
     ]
-    head = "Proposals; nothing is stored. Remember those that the user agrees to:" if lines else "No lesson was found."
-    return Answer({"proposals": listed}, "\n".join([head, *lines]))
+    loaded = [("loaded by clients", ", ".join(begin.loaded))]
+    rows = [
+        *purpose,
+        *codebase(begin.codebase),
+        *((f"stack, {name}", text) for name, text in stack(begin.stack)),
+        *lines,
+    ]
+    return [(name, harmless(text, _ROW_CHARS)) for name, text in (*rows, *loaded) if text]
 
 
-def _known(item: dict[str, Any]) -> str:
-    if item["outcome"] == "confirmed":
-        return f"is known as [{item['known_as']}]"
-    if item["outcome"] == "rejected":
-        return f"would be refused: {item['reason']}"
-    return f"would change [{item['known_as']}]" if item["known_as"] else ""
+def proposed(made: Reflection, shown: Sequence[Proposal]) -> Answer:
+    """What a look back proposes; nothing of it is done."""
+    signals = {level: int(count) for level, count in made.signals.items()}
+    values: dict[str, Any] = {"id": made.id, "signals": signals, "known": made.known, "decides": PERSON_DECIDES}
+    values |= {"proposals": [_proposal(item) for item in shown], "refused": [harmless(why) for why in made.refused]}
+    counts = ", ".join(f"{count} {level}" for level, count in signals.items())
+    lines = [f"Reflection {made.id}: {sum(signals.values())} signals ({counts}); {made.known} known already."]
+    lines += [part for item in shown for part in _proposal_lines(item)]
+    lines.append(PERSON_DECIDES if shown else "Nothing is proposed.")
+    return Answer(values, "\n".join(lines))
+
+
+def decided(done: Decided) -> Answer:
+    """What an answer did."""
+    listed = [{"label": item.label, "state": item.state, "reason": harmless(item.reason)} for item in done.proposals]
+    names = ", ".join(item.label for item in done.proposals) or "nothing"
+    values = {"verb": done.verb, "proposals": listed, "decides": PERSON_DECIDES}
+    if done.verb == "prepare":
+        return Answer(values, f"Kept as advice: {names}. Nothing is written yet: the user confirms it with "
+                      "`swarmlore reflect --review` in a terminal.")  # fmt: skip
+    return Answer(values, f"{done.verb}: {names}")
+
+
+def _proposal(item: Proposal) -> dict[str, Any]:
+    return {
+        "label": item.label,
+        "number": item.number,
+        "route": item.route,
+        "level": item.level,
+        "action": item.action,
+        "title": harmless(item.title),
+        "target": harmless(item.target),
+        "quote": harmless(item.quote, 100),
+        "conflict": harmless(item.conflict),
+        "similar": harmless(item.similar),
+        "state": item.state,
+        "diff": _diff(item),
+    }
+
+
+def _diff(item: Proposal) -> list[str]:
+    """A difference line by line; what a line says can make nothing more of it."""
+    return [line[:1] + harmless(line[1:]) for line in item.diff.splitlines()[:_MOST_LINES]]
+
+
+def _proposal_lines(item: Proposal) -> list[str]:
+    head = f"{item.number}. [{item.label}] {item.route}, {item.level}, {item.action} {harmless(item.target)}"
+    beside = [f"   conflict: {harmless(item.conflict)}"] if item.conflict else []
+    return [head, *beside, *(f"   {line}" for line in _diff(item))]
 
 
 def failed(error: SwarmloreError, code: str) -> Answer:

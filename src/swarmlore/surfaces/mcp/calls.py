@@ -54,7 +54,7 @@ def _remember(lore: Lore, given: dict[str, Any], session: str) -> Answer:
 def _recall(lore: Lore, given: dict[str, Any], session: str) -> Answer:
     filters = {name: given[name] for name in ("kinds", "tags") if name in given}
     hits = lore.recall(given["query"], given.get("limit"), **filters)
-    return answers.found(hits, lore.quote(hits, given["query"], session=session), hits.notes)
+    return answers.found(hits, lore.quote(hits, given["query"], session=session), (*hits.reports, *hits.notes))
 
 
 def _get(lore: Lore, given: dict[str, Any], session: str) -> Answer:
@@ -80,13 +80,19 @@ def _outcome(lore: Lore, given: dict[str, Any], session: str) -> Answer:
     return answers.recorded(lore.outcome(given["success"], session=session, applied=given.get("used", []), **facts))
 
 
-def _reflect(lore: Lore, given: dict[str, Any], _: str) -> Answer:
-    return answers.proposed(lore.reflect(given["text"]))
+def _reflect(lore: Lore, given: dict[str, Any], session: str) -> Answer:
+    reflections = lore.reflections
+    if "answer" in given:
+        shown = reflections.open(low=True, reflection=given.get("id", ""))
+        return answers.decided(reflections.answer(given["answer"], shown))
+    text, items = given.get("text", ""), given.get("items", "")
+    made = lore.reflect(text, items=items, session="" if text else session)
+    return answers.proposed(made, reflections.open(low=True, reflection=made.id))
 
 
 def _prime(lore: Lore, given: dict[str, Any], session: str) -> Answer:
     begin = lore.prime(given.get("topic", ""))
-    told = (*begin.relevant, *begin.approaches, *begin.recent)
+    told = (*begin.patterns, *begin.notes, *begin.relevant, *begin.approaches, *begin.recent)
     block = lore.quote(told, begin.topic, trigger="prime", session=session)
     return answers.primed(begin, block)
 

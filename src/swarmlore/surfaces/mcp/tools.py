@@ -133,12 +133,19 @@ TOOLS = (
     ),
     Tool(
         "reflect",
-        "Find lessons in a text, such as the conversation so far: corrections, decisions, root causes. It only "
-        "proposes, each with whether it is known already. Show them to the user and call remember for those that are "
-        "agreed to.",
-        {"text": _text("the text", 4 * MAX_TEXT)},
-        ("text",),
-        reads=True,
+        "Propose what to learn from a conversation: rules, notes, memory lines, each as a diff. A person decides: show "
+        "every diff to the user and ask; then pass on the user's answer, which only prepares it until a person "
+        "confirms.",
+        {
+            "text": _text("the conversation; else this session", 4 * MAX_TEXT),
+            "items": _text(
+                "instead: your own JSON list of {route behavioral|knowledge|skill|instinct|memory, title, text, level, "
+                "category, tags, symptoms, root_cause, key_insight, entities, relationships, agent}",
+                4 * MAX_TEXT,
+            ),
+            "answer": _text("Y, N, 1,3, k2, all-knowledge, all-behavioral"),
+            "id": _text("of the reflection"),
+        },
     ),
     Tool(
         "prime",
