@@ -58,7 +58,6 @@ torture: setup
 	$(BIN)/python torture/sessions.py --sessions 40 --kills 10
 	$(BIN)/python torture/catching.py --stride 10
 	$(BIN)/python torture/reflect.py --stride 25
-	$(BIN)/python -m pytest -q -n 2 tests/test_store_machine.py --hypothesis-profile=torture
 
 # 10,000 jobs: workers killed or stopped every 100 ms, poison among their jobs.
 torture-queue: setup

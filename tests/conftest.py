@@ -122,10 +122,8 @@ def shared() -> Path:
     return SHARED
 
 
-# No deadlines: a busy machine is no bug. The suite looks for what anybody would find; `make torture` and
-# `make torture-long` look further.
+# No deadlines: a busy machine is no bug. The suite looks for what anybody would find; `make torture-long` looks further.
 settings.register_profile("suite", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("torture", deadline=None, max_examples=250, stateful_step_count=50)
 settings.register_profile("torture-long", deadline=None, max_examples=500, stateful_step_count=50)
 settings.load_profile("suite")
 
