@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 LEARNINGS = "documents/learnings"
 COPIES = "documents/memories"
-OUTCOMES = ("added", "updated", "known", "left", "skipped", "refused")
 
 
 @frozen

@@ -15,11 +15,12 @@ from swarmlore.errors import Conflict, InvalidInput, NotAllowed
 from swarmlore.formats import memory_md
 from swarmlore.formats.change import Change
 from swarmlore.formats.folder import Folder
-from swarmlore.formats.memory_md import FILE, FOLDER, MAX_LINES, SECTIONS
+from swarmlore.formats.memory_md import FILE, FOLDER, MAX_LINES
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import Caller, Draft
 from swarmlore.rules.alike import Known
 from swarmlore.rules.gate import pass_gate
+from swarmlore.rules.memory_sections import SECTIONS
 
 if TYPE_CHECKING:
     from swarmlore.formats.memory_md import Entry

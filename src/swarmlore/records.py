@@ -53,7 +53,6 @@ PROPOSAL_ROUTES = {
     "instinct": "i",
     "memory": "m",
 }  # and their letters
-OPEN_STATES = ("pending", "prepared", "approved")
 IMPORTANCES = ("low", "normal", "high", "urgent")
 LINK_KINDS = ("related", "contradicts", "supersedes", "elaborates")
 

@@ -12,16 +12,10 @@ from swarmlore.errors import InvalidInput
 from swarmlore.formats.frontmatter import read_page
 from swarmlore.formats.markdown import Hidden, Outline, lines_of, outline, put_below, refuse_open
 from swarmlore.frozen import frozen
+from swarmlore.rules.memory_sections import SECTIONS
 
 FOLDER = ".agents"
 FILE = "MEMORY.md"
-SECTIONS = (
-    "Architecture & Patterns",
-    "Build & Deploy",
-    "Gotchas & Workarounds",
-    "Testing",
-    "Environment & Config",
-)
 MAX_LINES = 200
 TITLE = "# Project Memory"
 REFERENCE = f"@{FOLDER}/{FILE}"

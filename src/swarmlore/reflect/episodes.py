@@ -10,9 +10,10 @@ from swarmlore.errors import StoreError
 from swarmlore.formats.episode import Episode, episode_path, write_episode
 from swarmlore.formats.notes import parse_note
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.note_places import LEARNINGS as LEARNED
 from swarmlore.records import Edit, Proposal, Reflection
 from swarmlore.reflect.places import LEARNINGS, Places
-from swarmlore.reflect.proposing import LEARNED, UNFIT
+from swarmlore.reflect.proposing import UNFIT
 from swarmlore.rules.gate import scrub_text
 
 if TYPE_CHECKING:

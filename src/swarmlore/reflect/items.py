@@ -11,7 +11,7 @@ from swarmlore.records import PROPOSAL_ROUTES, Entity, Relation
 from swarmlore.rules.drafting import InstinctDraft, MemoryDraft, NoteDraft, RuleDraft, SkillDraft
 from swarmlore.rules.gate import scrub_value
 from swarmlore.rules.instincts import ORIGINS, SCOPES
-from swarmlore.rules.routing import SECTIONS
+from swarmlore.rules.memory_sections import SECTIONS
 
 if TYPE_CHECKING:
     from typing import Any

@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from swarmlore.codec import iso
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, NotFound, Rejected
+from swarmlore.formats import instincts, memory_md
 from swarmlore.formats.yaml_text import Unreadable
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.note_places import LEARNINGS as LEARNED
+from swarmlore.note_places import SOLUTIONS
 from swarmlore.records import Draft, Edit, Proposal
 from swarmlore.reflect import editing
 from swarmlore.reflect.known import Known
@@ -23,10 +26,8 @@ if TYPE_CHECKING:
     from swarmlore.lore import Lore
     from swarmlore.rules.drafting import InstinctDraft, MemoryDraft, NoteDraft, RuleDraft, SkillDraft
 
-SOLUTIONS = "docs/solutions"
-LEARNED = "documents/learnings"
-MEMORY = ".agents/MEMORY.md"
-INSTINCTS = ".agents/instincts.yaml"
+MEMORY = f"{memory_md.FOLDER}/{memory_md.FILE}"
+INSTINCTS = f"{instincts.FOLDER}/{instincts.FILE}"
 SLUG_CHARS = 60
 SKILL_FOLDERS = {
     "claude": ".claude/skills/{}/SKILL.md",

@@ -55,8 +55,8 @@ def _note(item: Proposal, text: str) -> Proposal:
     """A note goes to two places under one id, which its title and body make: both follow."""
     from swarmlore.formats.notes import note_id, parse_note
     from swarmlore.formats.sidecar import sidecar_path
+    from swarmlore.note_places import LEARNINGS as LEARNED
     from swarmlore.reflect.places import LEARNINGS
-    from swarmlore.reflect.proposing import LEARNED
 
     note = parse_note(text)
     if not note.title:

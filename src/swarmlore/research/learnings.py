@@ -8,6 +8,7 @@ from swarmlore.errors import SwarmloreError
 from swarmlore.formats.notes import parse_note
 from swarmlore.freshness.tree import Tree
 from swarmlore.frozen import TYPE_CHECKING, replace
+from swarmlore.note_places import SOLUTIONS
 from swarmlore.records import MODES, Memory
 from swarmlore.research.question import Weights
 from swarmlore.research.records import Finding
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 ENGINES = ("hybrid", "local", "global")
 TEXT_CHARS = 420
 ABOUT_CHARS = 1_000
-SOLUTIONS = "docs/solutions/"
 MOST_NOTES = 2_000
 LEAST_NOTE = 0.3  # of the question that a note holds
 K = 60
@@ -87,7 +87,7 @@ def search_notes(tree: Tree, paths: Sequence[str], question: str, weights: Weigh
     """The notes in the project's own folder whose fields hold words of the question: title, symptoms, insight, tags,
     content, in this order of weight."""
     found = []
-    for path in [path for path in paths if path.startswith(SOLUTIONS) and path.endswith(".md")][:MOST_NOTES]:
+    for path in [path for path in paths if path.startswith(f"{SOLUTIONS}/") and path.endswith(".md")][:MOST_NOTES]:
         note = parse_note(text_of(tree, path))
         fields = (note.title, note.symptoms, note.key_insight, note.tags, note.body)
         said = " ".join((note.key_insight, note.root_cause, *note.symptoms, *note.tags))

@@ -17,17 +17,11 @@ from swarmlore.frozen import frozen
 from swarmlore.rules.clauses import content_of
 from swarmlore.rules.correction_words import compiled
 from swarmlore.rules.learned import Lesson
+from swarmlore.rules.memory_sections import SECTIONS
 from swarmlore.rules.signal_words import LOW
 from swarmlore.rules.topics import UNKNOWN, names_tool
 
 ROUTES = ("behavioral", "knowledge", "skill", "instinct", "memory", "review", "none")
-SECTIONS = (
-    "Architecture & Patterns",
-    "Build & Deploy",
-    "Gotchas & Workarounds",
-    "Testing",
-    "Environment & Config",
-)
 ARCHITECTURE, BUILD, GOTCHAS, TESTING, ENVIRONMENT = SECTIONS
 RECURRING = 2  # sessions in which the same was met
 MICRO_CHARS = 110
