@@ -53,9 +53,9 @@ def first_process(words: list[str]) -> int:
     """Run the tests as the first process of the namespace does: with loopback up, and burying orphans."""
     raise_loopback()
     named = [word for word in words if Path(word.partition("::")[0]).exists()]
-    tests = subprocess.Popen(
-        [sys.executable, "-m", "pytest", *(words or ["-q", "-n", "2"]), *([] if named else [HERE])]
-    )
+    # By file: the first sessions of all clients, which most tests of one file stand on, are then run once.
+    usual = ["-q", "-n", "2", "--dist", "loadfile"]
+    tests = subprocess.Popen([sys.executable, "-m", "pytest", *(words or usual), *([] if named else [HERE])])
     while True:
         pid, status = os.wait()
         if pid == tests.pid:

@@ -204,7 +204,7 @@ def test_a_finished_task_is_counted_with_what_its_worker_said(fresh: OpenCode) -
         "error_count": 2,
     }
     session = fresh.run("Go ahead", Step(tool="swarm_complete$", args=args), Step("Done."))
-    assert soon(lambda: metrics(fresh.world, session).get("tool_calls") == 1, 20), metrics(fresh.world, session)
+    assert soon(lambda: metrics(fresh.world, session).get("tool_calls") == 1, 60), metrics(fresh.world, session)
 
 
 def metrics(world: World, session: Session) -> dict[str, int]:
@@ -224,7 +224,7 @@ def test_a_tool_that_threw_is_counted_and_what_is_known_about_it_comes_with_the_
     session = fresh.run("Go ahead", Step(tool="^read$", args={"filePath": missing}), Step("I see."))
     assert "nightly export" not in session.first.text
     assert "nightly export" in fenced(session.requests[-1].of("tool"))
-    assert soon(lambda: metrics(fresh.world, session).get("errors") == 1, 20)
+    assert soon(lambda: metrics(fresh.world, session).get("errors") == 1, 60)
 
 
 @pytest.mark.parametrize("program", ["", DEAF, DYING, BABBLING], ids=["missing", "deaf", "dying", "babbling"])
@@ -251,7 +251,7 @@ def test_a_process_that_is_killed_is_started_again_and_nothing_is_lost(fresh: Op
     prompt = "No, refunds are booked in db/ledger, never in the orders table"
     session = fresh.run(prompt, fresh.shell(kill), fresh.shell("echo after"), Step("Done."))
     assert session.requests[-1].of("tool").count("killed ") == 1
-    assert soon(lambda: metrics(fresh.world, session).get("tool_calls") == 2, 20), metrics(fresh.world, session)
+    assert soon(lambda: metrics(fresh.world, session).get("tool_calls") == 2, 60), metrics(fresh.world, session)
     assert "db/ledger" in fresh.world.swarmlore("list").stdout
 
 
@@ -272,9 +272,9 @@ def test_however_the_client_ends_its_session_ends_and_nothing_stays(fresh: OpenC
     running = fresh.start("Think it over")
     assert soon(lambda: world.model.held == 1, 60)
     _end(running, how)
-    assert soon(lambda: not world.processes(), 20), world.processes()
+    assert soon(lambda: not world.processes(), 60), world.processes()
     # A command takes in what waits, and what is left of a server that was killed, once nobody else is at it.
-    assert soon(lambda: world.swarmlore("stats").returncode == 0 and world.sockets() == [], 20), world.sockets()
+    assert soon(lambda: world.swarmlore("stats").returncode == 0 and world.sockets() == [], 60), world.sockets()
     with Lore.open(str(world.lore), cwd=str(world.project), client="opencode", env={}) as lore:
         (found,) = lore.sessions()
     assert found.ended_at is not None
@@ -295,7 +295,7 @@ def test_a_finished_task_teaches(fresh: OpenCode) -> None:
 
 def test_nothing_is_written_into_the_database_of_the_client(opened: OpenCode) -> None:
     opened.run("No, invoices are numbered by the sequence table, never by hand", Step("Yes."))
-    assert soon(lambda: not opened.world.processes(), 20)
+    assert soon(lambda: not opened.world.processes(), 60)
     place = opened.world.home / ".local/share/opencode"
     before = {name: (place / name).read_bytes() for name in os.listdir(place) if name.startswith("opencode.db")}
     opened.world.swarmlore("stats")
