@@ -44,7 +44,7 @@ def turn(role: str, text: str = "", **facts: Any) -> SimpleNamespace:
         ("A refund must not exceed the payment of the customer.", "user", ("memory",)),
         ("That script only works on Linux.", "user", ("memory",)),
         ("It looks like the billing service keeps its own schema.", "assistant", ("memory",)),
-        ("Maybe a queue is better.", "user", ("review",)),
+        ("Maybe a queue is better.", "user", ("memory",)),
         ("This seems to be a timing problem.", "assistant", ("review",)),
         ("Perfect!", "user", ("none",)),
         ("That's wrong.", "user", ("none",)),

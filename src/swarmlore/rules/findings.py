@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from swarmlore.frozen import frozen
 from swarmlore.rules.correction_shapes import names_something
-from swarmlore.rules.correction_words import compiled
+from swarmlore.rules.correction_words import TASK_VERBS, compiled
 from swarmlore.rules.explanations import ENOUGH, ENOUGH_ACTED, explanation_points
 from swarmlore.rules.found import MAX_CHARS, MIN_CHARS
 from swarmlore.rules.signals import HIGH, is_hypothetical, scan
@@ -148,6 +148,10 @@ def _may_tell(sentence: str, told: str) -> bool:
 def _is_talk(sentence: str) -> bool:
     """Whether nobody stands by it: a question, a quotation, a thought, a plan, a manner of speaking."""
     low = sentence.lower().replace("’", "'")
+    if compiled(rf"(?:please )?(?:{TASK_VERBS.replace(' ', '|')}) (?:an?|the|some|all|every|this|that|it)\b").match(
+        low
+    ):
+        return True  # an order: an agent that found something out gives none
     return low.endswith("?") or QUOTED in sentence or is_hypothetical(low) or compiled(_TALK).search(low) is not None
 
 

@@ -7,18 +7,22 @@ A lesson that both found is one lesson: in the words of the rule that understood
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, pairwise
 
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.rules.clauses import open_sentence
 from swarmlore.rules.correction_words import compiled
 from swarmlore.rules.corrections import is_rejection
+from swarmlore.rules.explanations import asks_for_work, is_trouble
 from swarmlore.rules.found import Found
 from swarmlore.rules.placing import changed_near, entities_of
 from swarmlore.rules.session_lessons import SITUATION_CHARS, is_foreign, lessons_of
-from swarmlore.rules.signals import LEVELS, LOW, Signal, scan, scan_turns, shortened
+from swarmlore.rules.signals import LEVELS, LOW, Signal, is_hearsay, scan, scan_turns
 from swarmlore.rules.topics import UNKNOWN, category_of
 from swarmlore.rules.wording import tidy
+from swarmlore.text.prose import split_sentences
+from swarmlore.text.shorten import shortened
 from swarmlore.text.similarity import jaccard_bigram, normalize
 
 if TYPE_CHECKING:
@@ -31,8 +35,8 @@ _MOST_FILES = 5
 _KINDS = {
     **dict.fromkeys(("rule", "keep", "advice"), "commitment"),
     **dict.fromkeys(("correction", "fix"), "correction"),
-    **dict.fromkeys(("cause", "caveat", "effort", "change", "observation"), "learning"),
-    **{"decision": "decision", "found": "insight", "praise": "confidence", "guess": "insight"},
+    **dict.fromkeys(("cause", "caveat", "effort", "change", "observation", "note"), "learning"),
+    **{"decision": "decision", "found": "insight", "praise": "confidence", "guess": "insight", "insight": "insight"},
 }
 # What a sentence of praise or a repeated order opens with, once more than `open_sentence` takes off.
 _PRAISED = (
@@ -43,8 +47,24 @@ _PRAISED = (
 
 
 _WEAK = ("observation", "praise", "guess", "change")  # says less than the rule that found it
+_LOOKED_BACK = 5  # prompts
+_KEY_CHARS = 40  # that tell a sentence
+_TYPED_CHARS = 3_000
 _AND_A_RULE = r",? (?:and|but) (?=(?:please )?(?:always|never|don't|do not|stop) \w)"
 _LEAST_WORDS = 3
+# What helped, after a cause was told: what was done, and what it did.
+_HELPED = (
+    r"^(?:[a-z-]+ing|with|by|after|once|i|we|so i|so we|now|it|this|that|the (?:fix|solution|workaround))\b.*\b(?:fixed"
+    r"|fixes|solved|solves|resolved|resolves|cured|cures|helped|works|worked|brought|brings|went away|is gone|are gone"
+    r"|gone now|stopped|avoids|removed the|no longer|(?:is|was) (?:enough|solved"
+    r"|fixed|resolved)|green|passes?|passed)\b"
+)
+_TAKEN_BACK = (
+    r"[,.;!?… -]\s*(?:(?:oh|ah|er|hm+|no|wait|actually|sorry)[,. ]+){0,3}(?:scratch (?:that|this)|strike that"
+    r"|(?:no,? )wait\b|forget (?:that|it|what i (?:just )?said)|i take (?:that|it) back"
+    r"|ignore (?:that|what i (?:just )?said)"
+    r"|never ?mind(?:,? that)?(?=[.,!?]|$)|on second thought)"
+)
 _ASKED = r"^(?:can|could|would|will) (?:we|you) (?:please )?(?=not|stop|avoid|always|never)"
 
 
@@ -73,7 +93,8 @@ def learned(turns: Iterable[Any], since: float = 0.0) -> tuple[Lesson, ...]:
     """The lessons of a session, the strongest first, each once; of a session that went on, what was said since."""
     said = list(turns)
     heard = [turn for turn in said if not is_foreign(turn)]
-    lessons = [_placed(lesson_from(found, speaker=_speaker(found, heard)), heard) for found in lessons_of(said)]
+    told = [found for found in lessons_of(said) if _speaker(found, heard) != "user" or not is_hearsay(found.excerpt)]
+    lessons = [_placed(lesson_from(found, speaker=_speaker(found, heard)), heard) for found in told]
     rejected = _rejected(heard)
     for signal in scan_turns(heard):
         if signal.speaker == "assistant" and signal.place in rejected:
@@ -83,7 +104,8 @@ def learned(turns: Iterable[Any], since: float = 0.0) -> tuple[Lesson, ...]:
             lessons.append(_placed(lesson_from(signal), heard))
         else:
             lessons[twin] = _joined(lessons[twin], signal)
-    lessons = [part for lesson in _with_fixes(lessons) for part in _parts(lesson) if _is_since(lesson, heard, since)]
+    lessons = [lesson for lesson in _with_fixes(_settled(lessons), heard) if not _taken_back(lesson, heard)]
+    lessons = [part for lesson in lessons for part in _parts(lesson) if _is_since(lesson, heard, since)]
     lessons.sort(key=lambda lesson: (LEVELS.index(lesson.level), lesson.place))
     return tuple(lessons[:MOST])
 
@@ -190,19 +212,50 @@ def _parts(lesson: Lesson) -> list[Lesson]:
     return [replace(lesson, text=tidy(part), category=category_of(part, stated=True)) for part in parts]
 
 
-def _with_fixes(lessons: Sequence[Lesson]) -> list[Lesson]:
+def _with_fixes(lessons: Sequence[Lesson], turns: Sequence[Any] = ()) -> list[Lesson]:
     """A cause and the fix that was told in the same breath are one lesson."""
     told: dict[int, Lesson] = {}
     for lesson in lessons:
         if lesson.way == "fix" and lesson.speaker != "tool":
             told.setdefault(lesson.place, lesson)
+    places = {lesson.place for lesson in lessons if lesson.way in ("cause", "found")}
+    helped = {place: _helpers(turns[place]) for place in places if place < len(turns)}
     kept = []
     for lesson in lessons:
-        if lesson.way in ("cause", "found") and lesson.place in told:
-            lesson = replace(lesson, fix=told.pop(lesson.place).text)
+        if lesson.way in ("cause", "found"):
+            known = told.pop(lesson.place, None)
+            lesson = replace(lesson, fix=known.text if known else _helper(lesson, helped.get(lesson.place, {})))
         kept.append(lesson)
     joined = {lesson.fix for lesson in kept if lesson.fix}
     return [lesson for lesson in kept if lesson.way != "fix" or lesson.text not in joined]
+
+
+def _settled(lessons: Sequence[Lesson]) -> list[Lesson]:
+    """Without what an agent supposed on its way to a cause that it found."""
+    found = max((one.place for one in lessons if one.way in ("cause", "found", "fix")), default=-1)
+    return [one for one in lessons if one.way != "guess" or one.speaker != "assistant" or one.place >= found]
+
+
+def _helpers(turn: Any) -> dict[str, str]:
+    """By both ends of a sentence, what the one after it says that helped: "Setting it to true brought …"."""
+    said = split_sentences(" ".join(str(turn.text).split()))
+    pairs = [(normalize(one), tidy(other)) for one, other in pairwise(said) if compiled(_HELPED, 2).search(other)]
+    return {key: other for one, other in pairs for key in (one[:_KEY_CHARS], one[-_KEY_CHARS:])}
+
+
+def _helper(lesson: Lesson, helped: Mapping[str, str]) -> str:
+    """What helped against a cause: its quotation may lack the opening of the sentence, or the end."""
+    words = normalize(lesson.quote.rstrip("…"))
+    return helped.get(words[-_KEY_CHARS:]) or helped.get(words[:_KEY_CHARS], "")
+
+
+def _taken_back(lesson: Lesson, turns: Sequence[Any]) -> bool:
+    """Whether a person said something and took it back in the same breath."""
+    if lesson.speaker != "user" or lesson.place >= len(turns):
+        return False
+    said = " ".join(str(turns[lesson.place].text)[:_TYPED_CHARS].split())
+    start = said.find(" ".join(lesson.quote.rstrip("…").split())[:_KEY_CHARS])
+    return bool(compiled(_TAKEN_BACK, 2).search(said, max(0, start)))
 
 
 def _joined(lesson: Lesson, signal: Signal) -> Lesson:
@@ -219,8 +272,7 @@ def _placed(lesson: Lesson, turns: Sequence[Any]) -> Lesson:
 
 
 def _asked(place: int, turns: Sequence[Any]) -> str:
-    """What the person had asked for before this turn."""
-    for turn in reversed(turns[:place]):
-        if turn.role == "user" and turn.text:
-            return str(turn.text)[:SITUATION_CHARS]
-    return ""
+    """What the person had asked for before this turn: the last trouble or task that they told, else the last words."""
+    before = (turn for turn in reversed(turns[:place]) if turn.role == "user" and turn.text)
+    said = [str(turn.text)[:SITUATION_CHARS] for turn in islice(before, _LOOKED_BACK)]
+    return next((text for text in said if is_trouble(text) or asks_for_work(text)), said[0] if said else "")

@@ -4,16 +4,17 @@
 |---|---|
 | how an agent should work: a correction, a preference | behavioral: the agent's file |
 | a cause, a fix, a technique, a decision with its reason | knowledge: a note |
-| the same, met several times, with a fix | knowledge and skill |
+| the same, met several times or called so, with a fix | knowledge and skill |
 | one short sentence that names tools, commands, flags | instinct |
-| a gotcha, a term or a rule of this project; unsure and of this project | memory: a section of MEMORY.md |
-| unsure, and of no project in particular | review: only shown when somebody asks |
+| a gotcha, a term or a rule of this project; unsure, of a known topic | memory: a section of MEMORY.md |
+| unsure, and of nothing in particular | review: only shown when somebody asks |
 | nothing that could be followed ("Perfect!") | none: counted |
 """
 
 from __future__ import annotations
 
 from swarmlore.frozen import frozen
+from swarmlore.rules import signal_phrases as phrases
 from swarmlore.rules.clauses import content_of
 from swarmlore.rules.correction_words import compiled
 from swarmlore.rules.learned import Lesson
@@ -26,13 +27,15 @@ ARCHITECTURE, BUILD, GOTCHAS, TESTING, ENVIRONMENT = SECTIONS
 RECURRING = 2  # sessions in which the same was met
 MICRO_CHARS = 110
 _LEAST_CONTENT = 2
+_LEAST_EFFORT = 5
 
 _ORDER = (
     r"^(?:(?:please|also|and|but|in future|from now on|here|for \w+|when|if|before|after"
     r"|whenever)\b[^;]{0,60}?,? ?)?(?:always|never|don't"
     r"|do not|stop|avoid|use|run|call|put|keep|write|prefer|make sure|be sure|remember to|ask|only|no|name|add|say"
     r"|answer|pass|go"
-    r"|start|commit|squash|rebase|mark|set|follow|check|leave|work|think|read|commit|return|throw|log|install|pin|quit"
+    r"|start|commit|squash|rebase|mark|set|follow|check|leave|work|think|read|commit|return|throw|log|install|pin"
+    r"|quit"
     r"|wait|explain"
     r"|show|give|tell|treat|test|document|let|do|sort|hash|regenerate|continue|stick)\b"
     r"|\b(?:must|should|shouldn't|mustn't|shall|always|never|may not|have to|has to|need to|needs to|don't|do not"
@@ -40,7 +43,8 @@ _ORDER = (
     r"|not allowed|prohibited|make sure|the rule is|convention|rule of thumb|i want you to|supposed to|whenever)\b"
 )
 _EMPTY = (
-    r"\b(?:wrong|incorrect|correct|right|told|already|twice|again|many|times|said|like|exactly|perfect|great|good|nice"
+    r"\b(?:wrong|incorrect|correct|right|told|already|twice|again|many|times|said|like|exactly|perfect|great|good"
+    r"|nice"
     r"|job|work|well|done|excellent|thanks|thank|way|round|other|tell|repeat|say|need|figured|found|stop|want|wanted"
     r"|meant|file|one"
     r"|looks|love)\b"
@@ -57,7 +61,8 @@ _STATED = (
 _REASON = (
     r"\b(?:because|since|as (?:it|the|we|they|that|this|every|there)|so that|otherwise|due to|in order to|to avoid"
     r"|over|needs?|needed"
-    r"|instead of|rather than|given that|that way)\b|, (?:so|which|it|the|they|that|this|we|and|\w+ (?:needed|needs|is"
+    r"|instead of|rather than|given that|that way)\b|, (?:so|which|it|the|they|that|this|we|and|\w+ (?:needed|needs"
+    r"|is"
     r"|are|was|has"
     r"|had|changes|breaks|costs?))\b|[–—:;] \w|\bhas to\b"
 )
@@ -71,9 +76,16 @@ _OF_THE_PROJECT = (
     r"|makefile|pipeline|deploy|branch|consumer|scheduler|worker|config|server|cluster|job|release|project|job"
     r"|dev script|bucket)\b"
 )
-_SUGGESTED = (
-    r"(?:maybe|perhaps|might|consider|could|i (?:guess|think|wonder|suppose)|good|great|nice|interesting"
-    r"|worth|not sure|curious)"
+_CONSEQUENCE = r"(?:the|our|this|that|its?) [^,;]{5,120}[,;] so (?:you|we|it|they|the)\b"
+_REMEMBERED = (
+    r"(?:keep|bear) (?:that |this |it )?in mind|remember (?:that|this|it)|you should know|don't forget (?:that|this"
+    r"|it)"
+)
+# What documents and messages do not tell, or tell wrongly: worth knowing anywhere.
+_HIDDEN = (
+    r"\b(?:docs?|documentation|manual|readme|reference|undocumented|documented|error|errors|message|messages"
+    r"|misleading"
+    r"|silently|red herring|contrary|in practice|known bug|bug in|doku|la doc)\b"
 )
 _SECTION_WORDS = (
     (TESTING, r"tests?|testing|test suite|fixtures?|coverage|mocks?|pytest|jest|vitest|playwright|cypress|specs?|flaky"
@@ -92,7 +104,8 @@ _EVERYWHERE = (
     r"|across projects|globally)\b"
 )
 _STACK = (
-    r"\b(?:in|for|with|of) (?:all |the |our )?(?:python|typescript|javascript|rust|go|java|kotlin|swift|ruby|php|c\+\+"
+    r"\b(?:in|for|with|of) (?:all |the |our )?(?:python|typescript|javascript|rust|go|java|kotlin|swift|ruby|php"
+    r"|c\+\+"
     r"|sql|css|react|vue"
     r"|django|rails|bash)\b"
 )
@@ -134,6 +147,8 @@ def route(lesson: Lesson, context: Context = NOWHERE) -> Route:
         return _of_a_person(lesson, context)
     if lesson.level == LOW or lesson.way in ("guess", "change", "observation"):
         return _unsure(lesson, context)
+    if lesson.way == "note":
+        return _memory(lesson, "what to know about this project")
     if lesson.way == "caveat":
         return _caveat(lesson, context)
     return _found_out(lesson, context)
@@ -144,12 +159,18 @@ def says_something(lesson: Lesson) -> bool:
     low = lesson.text.lower().replace("’", "'")
     bare = compiled(_EMPTY).sub(" ", low)
     if lesson.way == "praise":
-        judged = compiled(r"(?:works?|looks?|reads?|that|this|it|merg\w+|ship)\b").match(low) is not None
-        return lesson.category != UNKNOWN and len(content_of(bare)) > _LEAST_CONTENT and not judged
+        judged = (
+            compiled(
+                r"(?:works?|looks?|reads?|merg\w+|ship|(?:that|this|it)(?:'s| is| looks?| works?| was|$))\b"
+            ).match(low)
+            is not None
+        )
+        return lesson.category != UNKNOWN and len(content_of(bare)) >= _LEAST_CONTENT and not judged
     if lesson.way == "effort":
-        return compiled(_REASON + r"|\b(?:that|to (?:find|see|notice|learn)|before|until|on)\b").search(
-            bare
-        ) is not None and (len(content_of(bare)) > _LEAST_CONTENT)
+        return len(content_of(bare)) > _LEAST_EFFORT or (
+            compiled(_REASON + r"|\b(?:that|to (?:find|see|notice|learn)|before|until|on)\b").search(bare) is not None
+            and (len(content_of(bare)) > _LEAST_CONTENT)
+        )
     if lesson.way == "guess":
         return True
     return len(content_of(bare)) >= _LEAST_CONTENT or names_tool(lesson.text) or "`" in lesson.text or _is_manner(low)
@@ -165,7 +186,7 @@ def _is_manner(low: str) -> bool:
 
 def _of_a_person(lesson: Lesson, context: Context) -> Route:
     low = lesson.text.lower().replace("’", "'")
-    orders = compiled(_ORDER).search(low) is not None or lesson.way in ("keep", "praise", "advice")
+    orders = _orders(lesson, low)
     if lesson.category == "Domain":
         return _memory(lesson, "a term or a rule of the business")
     if lesson.category == "New Skill":
@@ -177,6 +198,17 @@ def _of_a_person(lesson: Lesson, context: Context) -> Route:
     if compiled(r"i\b|as i|told").match(lesson.cue) and not compiled(_STATED).search(low):
         return Route(("behavioral",), reason="what an agent was told before", scope=scope_of(low))
     return _memory(lesson, "a fact about this project that a person put right")
+
+
+def _orders(lesson: Lesson, low: str) -> bool:
+    """Whether it says what to do; a fact that is to be remembered, or that has consequences, does not."""
+    if lesson.way in ("keep", "praise", "advice"):
+        return True
+    if compiled(_CONSEQUENCE).match(low):
+        return False
+    if lesson.way == "rule" and not compiled(_REMEMBERED).match(lesson.cue):
+        return True
+    return compiled(_ORDER).search(compiled(_REMEMBERED).sub(" ", low)) is not None
 
 
 def is_micro_rule(lesson: Lesson, orders: bool = True) -> bool:
@@ -200,10 +232,9 @@ def scope_of(low: str) -> str:
 
 def _found_out(lesson: Lesson, context: Context) -> Route:
     low = lesson.text.lower()
-    if context.seen >= RECURRING and _has_fix(lesson):
-        return Route(
-            ("knowledge", "skill"), reason=f"a fix for what was met in {context.seen} sessions", scope=scope_of(low)
-        )
+    if _has_fix(lesson) and (context.seen >= RECURRING or compiled(phrases.RECURRING).search(low)):
+        met = f"was met in {context.seen} sessions" if context.seen >= RECURRING else "comes up again and again"
+        return Route(("knowledge", "skill"), reason=f"a fix for what {met}", scope=scope_of(low))
     if lesson.way == "decision" and not compiled(_REASON).search(low):
         return _memory(lesson, "a decision of this project, without its reason")
     if lesson.speaker == "tool":
@@ -228,16 +259,17 @@ def _caveat(lesson: Lesson, context: Context) -> Route:
         r"\b(?:requires?|needs?|only (?:works?|runs?|builds?)|just works?|has to be run|breaks?|won't work)\b"
     ).search(low):
         return _memory(lesson, "what this project needs to work")
+    if lesson.speaker == "user" and not compiled(_HIDDEN).search(low):
+        return _memory(lesson, "what to mind in this project")
     if lesson.kind == "gap":
         return _memory(lesson, "what this project lacks", GOTCHAS)
     return Route(("knowledge",), reason="what the documents do not say", scope=scope_of(low))
 
 
 def _unsure(lesson: Lesson, context: Context) -> Route:
-    suggested = lesson.way == "guess" and compiled(_SUGGESTED).match(lesson.cue) is not None
-    if not suggested and _is_of_the_project(lesson, context):
+    if (lesson.way == "guess" and lesson.category != UNKNOWN) or _is_of_the_project(lesson, context):
         return _memory(lesson, "unsure, and about this project")
-    return Route(("review",), reason="unsure, and of no project in particular")
+    return Route(("review",), reason="unsure, and of nothing in particular")
 
 
 def _is_of_the_project(lesson: Lesson, context: Context) -> bool:

@@ -6,12 +6,15 @@ masked; a sentence is short, and every gap is bounded.
 
 from __future__ import annotations
 
+from swarmlore.rules import signal_phrases as phrases
+from swarmlore.rules import signal_tongues as tongues
+
 HIGH = "high"
 MEDIUM = "medium"
 LOW = "low"
 OBSERVATION = "observation"
 # What only a person can say: an agent's rules are advice, its praise is its own.
-PERSONAL = frozenset(("rule", "correction", "praise", "keep", "advice"))
+PERSONAL = frozenset(("rule", "correction", "praise", "keep", "advice", "note"))
 
 _THING = r"(?:issue|problem|bug|culprit|cause|failure|blocker|catch)"
 _WERE = r"(?:was|is|were|turned out|turns out)"
@@ -23,7 +26,8 @@ _AMOUNT = (
 _SPAN = r"(?:hours?|hrs?|minutes?|mins?|days?|weeks?|afternoons?|mornings?|evenings?|nights?|h)"
 # Where an order may begin: at the start of a sentence or of a clause.
 _CLAUSE = (
-    r"(?:^|[,;:(–—-] ?|\b(?:and|but|so|then|or|please|pls|just|also|though|ok|okay|no|you|we|they|people|again|really"
+    r"(?:^|(?<=[,;:–—-] )|(?<=\()|(?:and|but|so|then|or|please|pls|just|also|though|ok|okay|no|you|we|they|people"
+    r"|again|really"
     r"|to"
     r"|and please|here|there|now|hey|well|actually|ever|first|important) )"
 )
@@ -36,7 +40,8 @@ _FINE = (
 )
 # What may follow a word of praise: "nice work", "great, thanks"; not "nice weather", "good morning", "exactly 5".
 _PRAISED = (
-    r"(?=\W*$|\s?[,.!:;)–—-]| (?:job|work|one|catch|find|stuff|thanks|thank|thx|that|this|it|and|but|now|so|like|again"
+    r"(?=\W*$|\s?[,.!:;)–—-]| (?:job|work|one|catch|find|stuff|thanks|thank|thx|that|this|it|and|but|now|so|like"
+    r"|again"
     r"|then|indeed|as"
     r"|what|how|right|solution|approach|fix|refactoring|result|explanation|start|progress|we|i|you|to go|mate|man"
     r"|answer|summary)\b)"
@@ -44,20 +49,24 @@ _PRAISED = (
 
 CUES = (
     (HIGH, "cause", (
-        rf"root causes?(?: {_WERE}|:| of)|the (?:actual |real |underlying |true |whole |main )?{_THING}"
-        rf"(?: (?:here|there|in the end))? {_WERE}(?! (?:(?:that )?i (?:can't|cannot|don't)|gone|fixed|still|now|back"
+        rf"root causes?(?: found| identified)?(?: {_WERE}|:| of)(?! (?:still |yet |as yet )?(?:unknown|unclear|not"
+        rf"|to be|open|a mystery))|the (?:actual |real |underlying |true |whole |main )?{_THING}"
+        rf"(?: (?:here|there|in the end))? {_WERE}(?! (?:(?:that )?(?:i (?:can't|cannot|don't)|…)|gone|fixed|still"
+        rf"|now|back"
         rf"|the same|resolved|solved|known)\b)",
         r"(?:was|is|were|are|got|being) (?:actually |really )?caused by"
         r"|the (?:real )?reason(?: why)?[^,;.]{0,60} (?:was|is)\b",
         r"(?:failed|broke|crashed|happened|hung|timed out) (?:only )?because|(?:it was|was) [^,;.]{2,60} all along",
-        r"(?:die|der) (?:eigentliche )?(?:ursache|fehler|grund)(?: dafür)? (?:war|lag)|la cause (?:était|venait)",
+        *phrases.CAUSE, *tongues.CAUSE,
     )),
     (HIGH, "fix", (
         r"(?:was|is|were|got|can be|be) (?:fixed|resolved|solved) by|fixed by|resolved by|solved by|cured by",
-        r"the (?:real |actual |right |final )?(?:fix|solution|trick|workaround|remedy|answer) (?:was|is|turned out)",
+        r"the (?:real |actual |right |final )?(?:fix|solution|trick|workaround|remedy|answer) (?:was|is"
+        r"|turned out)(?! (?:in|at|ready|done|applied|complete|pushed|live|deployed)\b)",
         r"(?:what|that) (?:fixed|solved|resolved|helped) (?:it|this|that)|(?:fixed|solved|resolved) (?:it|this"
         r"|that) (?:by|with)",
         r"fixed it,|(?:fix|workaround|solution|remedy):",
+        *phrases.FIX, *tongues.FIX,
     )),
     (HIGH, "decision", (
         r"decided (?:to|on|that|against|in favou?r)|(?:chose|picked|preferred|took) [^,;.]{1,60} over|chose to",
@@ -65,13 +74,16 @@ CUES = (
         r"went with|ended up (?:going with|using|with|choosing|picking)|let's agree|opted (?:for|to)|settled (?:on"
         r"|for)|agreed (?:to|on|that)|(?:the|our) decision (?:is|was)"
         r"|decision:",
+        *phrases.DECISION, *tongues.DECISION,
     )),
     (HIGH, "found", (
         r"found the (?:actual |real )?(?:culprit|cause|bug|problem|issue|reason|root cause|error)|^aha[,!:]",
-        r"turns out|turned out|it transpires|figured (?:it |this |that )?out|found it\b|found out (?:that|why|what"
+        r"turns out|turned out|it transpires|figured (?:it |this |that )?out|found it\b(?! (?:in|on|at|under|here"
+        r"|there)\b)|found out (?:that|why|what"
         r"|how)",
         r"worked out (?:that|why|how)|learned (?:that|the hard way)|learnt (?:that|the hard way)|lesson learn(?:ed|t)"
         r"|til:",
+        *phrases.FOUND, *tongues.FOUND,
     )),
     (HIGH, "correction", (
         r"again(?=\s?!?\?)|i said (?:no|not|never|don't|use|to|that|it|only)|not what i (?:asked|wanted|meant|said"
@@ -81,7 +93,7 @@ CUES = (
         r"|you (?:misunderstood|misread|mixed up)",
         r"i(?:'ve| have| had)?(?: already| just)? (?:told|asked|reminded) you|not again|how many times|as i (?:said"
         r"|told)",
-        r"you (?:keep|kept) (?:on )?(?:forgetting|ignoring|doing|adding|using|breaking)|you (?:forgot|did it"
+        r"you (?:keep|kept) (?:on )?\w+ing|you (?:forgot|did it"
         r"|broke) [^?]{0,60}\bagain",
         r"(?:for )?the (?:second|third|fourth|fifth|tenth|hundredth|umpteenth) time|i(?:'ve| have) said (?:it|this"
         r"|that|so)",
@@ -92,9 +104,11 @@ CUES = (
         r"|not like (?:that|this)|incorrect(?=[.!,]|$)|that's not it",
         r"you (?:used|picked|chose|edited|took|changed|have|got|are in|are on) the wrong",
         r"(?:that|this|it) (?:isn't|ain't) (?:right|correct|true|what i|how (?:we|it|i|you))",
+        *phrases.CORRECTION, *tongues.CORRECTION,
     )),
     (HIGH, "rule", (
-        r"^(?:all |every |each |our |any )?(?:[\w-]+ ){0,3}[\w-]+s should (?:be|use|have|go|live|return|start|end|come"
+        r"^(?:all |every |each |our |any )?(?:[\w-]+ ){0,3}[\w-]+s should (?:be|use|have|go|live|return|start|end"
+        r"|come"
         r"|stay|follow|carry)"
         r"|^(?:all|every|each|any) [\w -]{2,40} (?:should|goes|go|needs?|has|have) ",
         r"^(?:please )?keep (?!going|doing|it up|in mind|me|an eye)[^,;]{2,80} (?:out of|in|within|under|away from"
@@ -112,7 +126,8 @@ CUES = (
         r"you should (?:be |have )?us(?:e|ing|ed)|(?:should|let's|please) (?:become|turn (?:this|that|it) into"
         r"|make (?:this|that|it)|be) a (?:\w+ )?(?:skill"
         r"|workflow|recipe|playbook)",
-        r"the rule is|(?:the )?(?:correct|right|proper) way (?:is|to)|you should know|remember (?:that|to\b|this|these"
+        r"the rule is|(?:the )?(?:correct|right|proper) way (?:is|to)|you should know|remember (?:that|to\b|this"
+        r"|these"
         r"|the following)"
         r"|remember[:,]"
         r"|don't forget|do not forget|never forget|keep in mind|bear in mind|rule of thumb|house rule|by convention",
@@ -125,19 +140,24 @@ CUES = (
         r"never(?! again$)|always|must(?! i\b)|ask (?:me |us )?(?:first|before)|^next time",
         r"(?<!to )(?<!n't )(?<!will )(?<!would )(?<!they )stop \w+ing",
         rf"{_CLAUSE}(?:stop|quit|cease) (?:\w+ing\b|it\b|that\b|this\b|with\b)|{_CLAUSE}(?:avoid|refrain from) \w+",
-        r"(?:is|are|be|it's|that's|strictly|absolutely|you're) (?:always |strictly |absolutely )?(?:required|mandatory"
+        r"(?:is|are|be|it's|that's|strictly|absolutely|you're) (?:always |strictly |absolutely )?(?:required"
+        r"|mandatory"
         r"|forbidden"
         r"|prohibited|not allowed|off limits|banned)|^required:|required (?:to|on|for every)",
-        r"(?:have|has|need|needs) to (?:be|go|stay|live|come|pass|match|end|start|have)",
+        r"(?:have|has|need|needs) to (?!be (?:fixed|done|updated|changed|renamed|removed|added|finished|ready|merged"
+        r"|rewritten)\b)(?:be|go|stay|live|come|pass|match|end|start|have)"
+        r"(?![^.;]{0,80}\b(?:otherwise|or else|first|up|running|installed|enabled|started)\b)",
         rf"{_CLAUSE}(?:use|run|call|write|say|take|import|prefer) [^;.]{{1,80}}(?:,| and| -)? (?:not|instead of"
         rf"|rather than|in place of|never)\b",
         r"^(?:(?:so|and|but|ok|okay|please),? )*(?:can|could|would|will) (?:you|we) (?:please |maybe |just )?(?:stop"
         r"|not"
         r"|always|never|avoid|only)",
-        r"^no (?!need|worries|problem|idea|thanks|thank|rush|doubt|one|longer|more questions|objections?|changes?|clue"
+        r"^no (?!need|worries|problem|idea|thanks|thank|rush|doubt|one|longer|more questions|objections?|changes?"
+        r"|clue|errors?|warnings?|issues?|failures?|results?"
         r"|way|luck)"
         r"(?:\w+ ){0,2}\w+s\b",
         r"^(?:only|just) ever |it's \w+, not \w+|we (?:only|don't|do not) (?:ever )?\w+",
+        *phrases.RULE, *tongues.RULE,
     )),
     (MEDIUM, "effort", (
         rf"(?:debugging|chasing|fighting|stuck|staring|hunting|struggling|searching)[^,;.]{{0,40}} for (?:the (?:past"
@@ -145,6 +165,7 @@ CUES = (
         rf"(?:spent|spend|took|wasted|lost|cost|burned|burnt|needed)(?: me| us| him| her| them)?(?: about| over"
         rf"| almost| nearly"
         rf"| around| roughly| more than| like)? {_AMOUNT} (?:\w+ )?{_SPAN}",
+        *phrases.EFFORT,
     )),
     (MEDIUM, "caveat", (
         r"(?:(?:the|their|its|official) ){0,2}(?:docs?|documentation|manual|readme|guide|man page)(?: \w+)? (?:say"
@@ -153,7 +174,8 @@ CUES = (
         r"|suggests?)[^.;]{1,120}\b(?:but|yet|though|in fact|in reality|actually)\b",
         r"contrary to (?:the |its |their )?doc\w*|(?:un|(?:not|isn't|aren't|nowhere|never) )documented"
         r"|misleading (?:error|message|name|warning)"
-        r"|(?:the )?error(?: message)? (?:is|was) misleading|confusing error|silently (?:ignore|drop|fail|swallow|skip"
+        r"|(?:the )?error(?: message)? (?:is|was) misleading|confusing error|silently (?:ignore|drop|fail|swallow"
+        r"|skip"
         r"|return)\w*",
         r"(?:requires?|needs?) [^,;.]{1,60}(?:to be )?installed|(?:only|just) works?(?= (?:with|if|when|on|in|inside"
         r"|for|under"
@@ -162,65 +184,82 @@ CUES = (
         r"^(?:be )?careful\b|only works?|watch out|beware|gotcha|pitfall|caveat|known (?:bug|issue) in|breaks? (?:if"
         r"|when|as soon as)"
         r"|won't work (?:if|unless|without)",
+        *phrases.CAVEAT, *tongues.CAVEAT,
     )),
+    (MEDIUM, "insight", phrases.INSIGHT),
+    (MEDIUM, "note", phrases.NOTE),
     (MEDIUM, "advice", (
         r"i(?:'d| would) (?:rather|prefer(?: it)? if|like it if) (?:you|we)",
-        r"(?:make|be) sure (?:to|you|that|we|the|it|every|all)|make certain|see to it that|take care (?:to|that)"
+        r"(?:make|be) sure(?! (?:of|about)\b)(?: (?:to|you|that|we|the|it|every|all)\b)?|make certain|see to it that"
+        r"|take care (?:to|that)"
         r"|ensure that",
+        *phrases.ADVICE, *tongues.ADVICE,
     )),
     (MEDIUM, "keep", (
         r"keep (?:doing|it up|using|going like|writing|it (?:that|this) way|that up|them (?:that|this) way|it like)"
         r"|continue (?:with|doing|to (?:use|do|write))|stick (?:with|to)|more (?:of this|of that|like this|like that)"
         r"|carry on (?:with|like)|do (?:it )?(?:more|exactly) like (?:this|that)",
+        *phrases.KEEP, *tongues.KEEP,
     )),
     (MEDIUM, "praise", (
         r"(?:yes,? )?(?:just |exactly )?like that(?=[.!, ]|$)|well done|(?:great|good|nice|excellent|amazing"
         r"|fine) (?:job|work|catch"
         r"|find|stuff)|(?:exactly|precisely) (?:(?:what|how|as) (?:i|we)(?:'d)? (?:want|need|mean|ask|had in|like"
-        r"|hoped|imagin)\w*|like|right|that|this)|i (?:love|like) (?:it|this|that|how|the way)|^(?:love|like) (?:this"
+        r"|hoped|imagin)\w*|like|right|that|this)|i (?:really |quite |also |do )?(?:love|like) (?:it|this|that|how"
+        r"|the way)|^(?:love|like) (?:this"
         r"|that|it|the)",
         rf"^(?:(?:yes|yeah|yep|yup|ok|okay|oh|wow|ah|hm|very|really|so|cool|thanks|that|much"
         rf"|no),? ){{0,2}}{_FINE}{_PRAISED}",
-        rf"(?:that|this|it|these|those|which|all|everything|diff|code|version|tests?|one)(?:'s|'re| is| are| was"
+        rf"(?!it was )(?:that|this|it|these|those|which|all|everything|diff|code|version|tests?|one)(?:'s|'re| is"
+        rf"| are| was"
         rf"| looks?"
         rf"| reads?| works?| sounds?| feels?){_QUITE} (?:much )?(?:{_FINE}|right|better)(?! (?:now\?|idea|enough"
         rf"|question|point|to|in)\b)",
         rf"^looks? (?:really |very |all )?(?:{_FINE}|right)|^lgtm\b|^(?:works|reads) (?:great|perfectly|well|nicely)",
         r"works like a charm|^(?:yup|yes|yep|yeah),? that's the one|^\W*(?:👍|💯|🎉|❤|👏|🙌)|^[^\w…]{0,6}(?:perfect"
         r"|exactly)\W*$",
-        r"that's (?:it|the way|how|what i|more like it)(?! (?:how|what) it)|^spot on|^bravo|^kudos|^yes!+$|^(?:love it"
+        r"that's (?:it|the way|how|what i|more like it)(?! (?:how|what) it)|^spot on|^bravo|^kudos|^yes!+$"
+        r"|^(?:love it"
         r"|nailed it)",
+        *phrases.PRAISE, *tongues.PRAISE,
     )),
     (LOW, "guess", (
         r"maybe|perhaps|might (?:want|be|make|need|help|have)|consider(?:ing)?|could (?:work|be|also|maybe|perhaps)"
         r"|probably"
         r"|possibly|presumably|i (?:guess|suspect|suppose|assume|think|wonder)|not sure|worth (?:a try|trying"
         r"|considering)",
-        r"(?:seems?|appears?) (?:the|it|this|there|we)\b|seems? (?:like|to|that|as|ok|fine|\w+ to)|appears? (?:to|that"
+        r"(?:seems?|appears?) (?:the|it|this|there|we)\b|seems? (?:like|to|that|as|ok|fine|\w+ to)|appears? (?:to"
+        r"|that"
         r"|as)|looks? (?:like|as if|as though)"
         r"|sounds? like|feels? like",
         r"interesting(?:ly)?|(?:good|great|nice|neat|fair) (?:idea|point|thought|suggestion)|curious(?:ly)?",
+        *phrases.GUESS, *tongues.GUESS,
     )),
     (LOW, "change", (
-        r"(?:moving|switching|migrating) (?:over |away )?(?:to|from|off)|discovered|noticed|observed|realised|realized"
+        r"(?:moving|switching|migrating) (?:over |away )?(?:to|from|off)|discovered|noticed|observed|realised"
+        r"|realized"
         r"|(?:switched|migrated|moved|changed|upgraded"
         r"|ported) (?:over )?(?:to|from|off)"
         r"|replaced [^,;.]{1,80} (?:with|by)|swapped [^,;.]{1,80} for|dropped [^,;.]{1,40} in favou?r",
+        *tongues.CHANGE,
     )),
 )  # fmt: skip
 
 # Where a cue is only a manner of speaking: masked before cues are looked for.
 _NOT = r"(?:don't|do not|dont|doesn't|didn't|needn't|not need to|not have to)"
 _NO_MATTER = (
-    r"(?:worry|mind|know|think|care|see|bother|sweat|remember|understand|get it|believe|recall|feel|mean|like it|want"
+    r"(?:worry|mind|know|think|care|see|bother|sweat|remember|understand|get it|believe|recall|feel|mean|like it"
+    r"|want(?! (?:to see|you to|any|these|those|this kind))"
     r"|hurry|panic|be sorry|have (?:to|any|a|the|time)|need|have\b)"
 )
 _GOING_WRONG = (
-    r"(?:loads|works?|finishes|hangs?|crash(?:es)?|fails?|ends|stops|listens?|completes|starts|breaks|happens?|appears"
+    r"(?:loads|works?|finishes|hangs?|crash(?:es)?|fails?|ends|stops|listens?|completes|starts|breaks|happens?"
+    r"|appears"
     r"|responds|shows up|hits|connects|times out|gets (?:here|stuck|called|there)|complain|pass(?:es)?|run|succeeds?)"
 )
 _SURELY = (
-    r"(?:have (?:been|\w+(?:ed|en|one|ot|ft|st))\b|be (?:kidding|joking|it|him|her|why|because|some\w*|\w+day\b|missing"
+    r"(?:have (?:been|\w+(?:ed|en|one|ot|ft|st))\b|be (?:kidding|joking|it|him|her|why|because|some\w*|\w+day\b"
+    r"|missing"
     r"|wrong|right|nice|the\b|there|fun|tired|a (?:joke|bug|typo|mistake|misunderstanding|coincidence|glitch)))"
 )
 _FALSE = (
@@ -250,7 +289,7 @@ _FALSE = (
     # somebody speaks of themselves
     r"\bi(?: do|'d| would| will|'ll|'ve| have| had| can| could)?(?: also| still)? (?:never|always|must|don't|do not"
     r"|didn't"
-    r"|can't)\b(?! (?:want|expect|prefer|like (?:it|to see)|need|insist|ask))|\bi must (?:say|admit|have)\b",
+    r"|can't)\b(?! (?:want|expect|prefer|like (?:it|to see)|need|insist|ask)\b)|\bi must (?:say|admit|have)\b",
     r"\bi should(?:n't| not| never)? have\b|\b(?:i|you) (?:couldn't|can't|could not) agree more\b",
     # what is thought or told, and no order
     rf"\b(?:it|this|that|there|you|he|she|they|something|someone|we) must {_SURELY}|^must (?:be|have)\b",
@@ -258,8 +297,11 @@ _FALSE = (
     r"|running"
     r"|hanging|coming|something|because|late|early|hard|easy|old|new|tired)\b|\bi(?:'m| am) (?:also |still )?(?:never"
     r"|always)\b",
-    r"\bthere must be (?:a|an|some|another) (?:\w+ )?way\b|\bwould (?:never|always)\b",
-    r"\bnever (?:seen|saw|heard|had|got|worked|happened|been|said|knew|thought|tried|used (?:it|that|this)|touched|did"
+    r"\bthe [\w ]{2,30} must be (?:flaky|broken|stuck|down|cached|wrong|missing|gone|old|stale|slow|busy|full"
+    r"|corrupt\w*|locked)\b|\bdon't stop\b[.!]*$"
+    r"|\bthere must be (?:a|an|some|another) (?:\w+ )?way\b|\bwould (?:never|always)\b",
+    r"\bnever (?:seen|saw|heard|had|got|worked|happened|been|said|knew|thought|tried|used (?:it|that|this)|touched"
+    r"|did"
     r"|noticed|ending|a dull)\b",
     rf"\b(?:never|always) {_GOING_WRONG}\b",
     r"\blooks? like (?:you|i|we)(?:'re|'ve|'m)?(?! (?:use|need|have|run|ship|still))\b",
@@ -270,14 +312,17 @@ _FALSE = (
     r"\b(?:good|great|nice|fine) (?:morning|afternoon|evening|night|day|luck|question|try|grief|to (?:see|know"
     r"|meet))\b",
 )
-FALSE_ALARMS = "|".join(_FALSE)
+FALSE_ALARMS = "|".join((*_FALSE, *phrases.FALSE, *tongues.FALSE))
 # Nothing is said to anybody: plans and thoughts.
 HYPOTHETICAL = (
+    r"\blet's (?:assume|pretend|imagine)\b|\bi wish\b|^if (?:the|this|that) (?:fix|change|problem|issue|cause"
+    r"|theory)\b|"
     r"\b(?:what if|if only|had (?:i|we|you|it|they)|suppose|supposing|hypothetically|imagine|let's say|let us say"
     r"|in theory|say we|assuming (?:we|you"
     r"|it|that))\b"
     r"|\bif\b[^;]{2,200}\b(?:would|could|might)\b|\b(?:would|could|might)\b[^;]{2,200}\bif\b|\bwould (?:it|that"
-    r"|have)\b|^(?!.{0,80}\b(?:maybe|perhaps)\b).{0,300}\bwould be\b"
+    r"|have)\b|^(?!.{0,80}\b(?:maybe|perhaps|wonder|probably|better|nice|feeling|think|believe|guess|suspect"
+    r"|hunch)\b).{0,300}\bwould be\b"
     r"|\bwhether\b[^;]{2,80}\b(?:or not|or)\b|^either\b"
 )
 # Somebody else's words, told without marks of quotation.
@@ -286,18 +331,21 @@ REPORTED = (
     r"|manager|lead|customer|client|book|article|blog|blog post|post"
     r"|wiki|tutorial"
     r"|guide|linter"
-    r"|compiler|docs?|documentation|manual|readme|man page|spec|rfc|standard|comment|label|title|message|error|warning"
+    r"|compiler|docs?|documentation|manual|readme|man page|spec|rfc|standard|users?|customers?|testers?|comment"
+    r"|label|title|message|error|warning"
     r"|log|logs"
     r"|output|tool|banner|checker|someone|somebody|text|caption|button|ticket|issue|answer|page|sign"
-    r"|prompt)(?: [\w./-]+){0,3}?"
-    r" (?:says?|said|writes?|wrote|reads?|states?|stated|claims?|claimed|prints?|printed|complains?|told me"
+    r"|prompt)(?: (?!you\b|i\b|we\b|before\b|has\b|to\b)[\w./-]+){0,3}?"
+    r" (?<!to )(?:says?|said|writes?|wrote|reads?|states?|stated|claims?|claimed|prints?|printed|complain(?:s|ed)?"
+    r"|reports?(?= that)|reported|told me"
     r"|tells? (?:me|you|us)"
     r"|goes|warns?"
     r"|insists?|recommends?|recommended|suggests?|mentions?|mentioned)\b"
 )
 QUESTION = (
     r"(?:(?:so|and|but|ok|okay|hm+|well|wait|sorry|please|also|then|hey),? )*(?:"
-    r"(?:is|are|was|were|does|did|can|could|should|shall|would|will|must|may|has|had|isn't|aren't|doesn't|didn't|can't"
+    r"(?:is|are|was|were|does|did|can|could|should|shall|would|will|must|may|has|had|isn't|aren't|doesn't|didn't"
+    r"|can't"
     r"|couldn't"
     r"|shouldn't|wouldn't|won't|wasn't) (?:i|we|you|he|she|it|they|that|this|these|those|there|the|an?|any\w*|all"
     r"|every\w*|our"
@@ -318,16 +366,19 @@ ASKED = (
 NO_REPROACH = r"^(?:should|shall|can|could|may|do|must|will|would|is|are|does|what|when|where|who|which) "
 ASKED_TAIL = r",? (?:ok|okay|got it|understood|alright|please|clear|deal|yeah|agreed)\s?\?+$"
 TASK_CLAUSE = (
-    r"\b(?:that|which|who|where|saying|so that|called|named|titled|entitled|to say"
+    r"\b(?:that|which|who|where|why|how|whether|saying|so that|called|named|titled|entitled|to say"
     r"|with the text) [^,;]{0,200}|: .{0,600}$"
 )
 # A rule inside of a task stands in a clause of its own: "run `make gen`, never edit the output".
 OWN_CLAUSE = r"(?:[,;.–—-] ?|\b(?:and|but) )(?:\w+ ){0,2}$"
 # Orders for this once.
 ONCE = (
+    r"\bcurrently\b|"
+    r"^before (?:you|we) (?:start|begin|continue|go on|do anything)\b|"
     r"\b(?:for now|this time|this once|right now|today|tonight|yet|for the moment|(?:in|for|from|to|on|of) (?:this"
     r"|that|the current)"
-    r" (?:pr|pull request|test|file|function|case|commit|branch|change|line|message|class|method|task|one|issue|ticket"
+    r" (?:pr|pull request|test|file|function|case|commit|branch|change|line|message|class|method|task|one|issue"
+    r"|ticket"
     r"|session|step"
     r"|release|sprint))\b"
 )
@@ -344,12 +395,13 @@ MANNERS = (
     r"|summari[sz]\w+|verbose|chatty|lectur\w+|sorry|praise)\b"
 )
 HEDGED = r"^(?:hm+,? |ok,? |so,? )?(?:it )?(?:seems|appears|looks|sounds)\b"
-CODE = r"[{}]|=>|==|&&|\|\||\);|\(\) ?[;{]"
+CODE = r"[{}]|=>|[\w)\]] ?== ?[\w('\"]|&&|\|\||\);|\(\) ?[;{]"
 # Orders that hold until the work at hand is done.
 FOR_THE_TASK = (
     r"\b(?:until (?:i've|i have|we've|it|this|that|you|the)|when (?:you are|you're|it's|you) (?:done|finished|ready"
     r"|finish)"
-    r"|line \d+|just (?:explain|plan|fix|give|show|tell|answer)|anything else|the (?:first|second|third|last|other) one"
+    r"|line \d+|i (?:mentioned|sent|gave|showed|told)|the (?:first|second|third|last|other) \w+|just (?:explain|plan"
+    r"|fix|give|show|tell|answer)|anything else|the (?:first|second|third|last|other) one"
     r"|a new file|before we (?:continue|start)|while (?:i|you))\b|\bfor (?:this|that)[.!]*$"
 )
 POLITE = r"\b(?:good|great|nice|fair|excellent) (?:idea|point|thought|catch|suggestion|question)\b"

@@ -8,17 +8,21 @@ what a tool printed is nobody's words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.rules import signal_phrases as phrases
+from swarmlore.rules import signal_tongues as tongues
 from swarmlore.rules import signal_words as words
 from swarmlore.rules.clauses import EXCERPT_CHARS, open_sentence, plain
 from swarmlore.rules.correction_words import FAILING, TASK_STARTS, compiled
 from swarmlore.rules.explanations import is_trouble
-from swarmlore.rules.observations import is_observation
+from swarmlore.rules.norms import is_of_a_kind, norm_in
+from swarmlore.rules.observations import is_explained, is_observation
 from swarmlore.rules.signal_words import HIGH, LOW, MEDIUM, OBSERVATION
 from swarmlore.rules.topics import CATEGORIES, UNKNOWN, category_of
 from swarmlore.text.prose import QUOTED, sentences
+from swarmlore.text.shorten import shortened
 
 if TYPE_CHECKING:
     import re
@@ -30,7 +34,33 @@ SPEAKERS = ("user", "assistant")
 MAX_SIGNALS = 200
 QUOTE_CHARS = 100
 CORRECTION = "correction"
+_TOLD_WORDS = 10
+_BARE_WORDS = 4  # of praise and blame that are about nothing
 _MODAL = ("must", "should", "shall", "may", "has to", "have to", "need", "is ", "are ")
+_STATED = ("rule", "note", "caveat")
+# An agent in the middle of its work: what it looks at next, what it rules out, a bare answer.
+_AT_WORK = (
+    r"[;,.–—-] (?:checking|looking|investigating|verifying|testing|starting|fixing|let me|i'll|i'm)\b|^because\b|^it"
+    r" (?:seems|looks like|appears) (?:that )?(?:the|everything) [^.]{0,40}(?:succeeded|worked|passed|is fine|ran"
+    r"|finished)\b|\bi"
+    r" think (?:the|we|it) (?:cleanest|best|simplest|easiest|right|better|should|could|would)\b|\b(?:that|this"
+    r"|it)(?:'s| is| was)(?:n't| not) it\b"
+    r"|\bi decided to (?:look|check|start|read|run|try|see|inspect|go|skip|leave|begin|first)\b"
+)
+_NEVER_BEFORE = r"never (?:seen|saw|heard|had|happened|worked|been|tried|noticed)\b|never ?mind\b|nvm\b"
+# Who thinks aloud about what may be so says something, though in the conditional.
+_WONDERS = (
+    r"(?:(?:hm+|so|btw|and|but),? )?(?:i(?: was|'m)? wonder|i (?:think|believe|guess)\b|maybe|perhaps|possibly"
+    r"|probably|thinking (?:out loud|aloud))"
+)
+# What a program should do, and an order to make it so: a task.
+_ASKED_FOR = (
+    r"^(?!(?:before|after|when|if|never|always|don't|do not)\b).*(?:,|;|\bso) (?:find out|(?:remove|delete|implement"
+    r"|fix|change|add) (?:it|that|this|them)\b)|\blooks? like (?:an? )?(?:bug|regression)\b|(?:,|;|\band) (?:add"
+    r"|build|create|implement) (?:an?|it|that|this) (?!.{0,60}\binstead\b)|(?:,|\band|;|-)"
+    r" (?:please|can you|could you|pls) (?:implement|add|build|fix|change|make|wire|write|adjust|enforce|show) (?:it"
+    r"|this|that|the|an?)\b"
+)
 _BLOCK_MARK = "=== swarmlore notes"
 _MASK = "…"
 _NAMES = r"`[^`]{0,200}`"
@@ -68,16 +98,6 @@ class Signal:
         return shortened(self.sentence, QUOTE_CHARS)
 
 
-def shortened(text: str, most: int) -> str:
-    """A text within so many characters, cut between two words, with a mark where something was left out."""
-    text = " ".join(text.split())
-    if len(text) <= most:
-        return text
-    head = text[: most - 1]
-    whole = head if text[most - 1] == " " else head.rpartition(" ")[0] or head
-    return whole.rstrip(" ,;:-–—") + _MASK
-
-
 def scan(text: str, speaker: str = "user") -> tuple[Signal, ...]:
     """The signals in what somebody says, in the order they stand, each sentence once."""
     if speaker not in SPEAKERS:
@@ -90,7 +110,8 @@ def scan(text: str, speaker: str = "user") -> tuple[Signal, ...]:
     text = _without_marks(text)
     trouble = speaker == "user" and is_trouble(text)
     corrected = _corrected(text) if speaker == "user" else {}
-    for said in _own(text):
+    own = list(_own(text))
+    for place, said in enumerate(own):
         if len(found) >= MAX_SIGNALS:
             break
         signal = _signal(said, speaker)
@@ -99,14 +120,32 @@ def scan(text: str, speaker: str = "user") -> tuple[Signal, ...]:
         if (kind := corrected.get(said[:EXCERPT_CHARS])) and _may_correct(said, kind, signal):
             signal = Signal(HIGH, said, CORRECTION, category_of(said), speaker, way=CORRECTION)
         if signal:
+            signal = _in_context(signal, own, place, found)
             found.setdefault(signal.sentence.lower(), signal)
     return tuple(found.values())
+
+
+def _in_context(signal: Signal, own: Sequence[str], place: int, found: dict[str, Signal]) -> Signal:
+    """A signal with what it points at: "… Keep that in mind." is about the sentence before, and so may its topic be."""
+    before = own[place - 1] if place else ""
+    points = before and compiled(phrases.POINTS_BACK).match(plain(signal.sentence).lower()) is not None
+    if points and not _is_idle(masked(plain(before).lower())):
+        weaker = found.pop(before.lower(), None)
+        signal = replace(signal, sentence=f"{before} {signal.sentence}", category=category_of(before, way=signal.way))
+        if weaker and LEVELS.index(weaker.level) <= LEVELS.index(signal.level):
+            signal = replace(weaker, sentence=signal.sentence)
+    bare = signal.way in ("praise", CORRECTION) and len(signal.sentence.split()) <= _BARE_WORDS
+    if signal.category == UNKNOWN and len(own) > 1 and not bare:
+        around = " ".join(own[max(0, place - 1) : place + 2])
+        signal = replace(signal, category=category_of(around, way=signal.way))
+    return signal
 
 
 def _may_correct(sentence: str, kind: str, signal: Signal | None) -> bool:
     """Whether a sentence is more than the signal in it; how things are is none, unless it says that they are so."""
     if signal is None:
-        return not _is_idle(masked(plain(sentence).lower()))
+        low = masked(plain(sentence).lower())
+        return not _is_idle(low) and compiled(_NEVER_BEFORE).match(low) is None
     if signal.way == OBSERVATION:
         return kind == CORRECTION or bool(open_sentence(sentence, frozenset()).marks - {"idle"})
     return signal.way == "praise"
@@ -141,6 +180,12 @@ def scan_turns(turns: Iterable[Any]) -> tuple[Signal, ...]:
     return tuple(found.values())[:MAX_SIGNALS]
 
 
+def is_hearsay(sentence: str) -> bool:
+    """Whether a sentence tells what somebody else says, or only that something is new: no word of its speaker's."""
+    low = masked(plain(sentence).lower())
+    return _is_reported(low) or compiled(_NEVER_BEFORE).match(low) is not None
+
+
 def is_hypothetical(low: str) -> bool:
     """Whether a sentence in lower case thinks aloud."""
     return compiled(_THINKING).search(low) is not None
@@ -161,12 +206,25 @@ def _signal(sentence: str, speaker: str) -> Signal | None:
         bare = compiled(words.POLITE).sub(_MASK, bare)
     if bare.startswith(_MASK) and low.startswith(("never", "nvm")) and " but " not in low:
         return None  # whatever else is said, it is taken back
+    if speaker == "assistant" and compiled(_AT_WORK).search(bare):
+        return None
     if task := _is_task(bare):
         bare = compiled(words.TASK_CLAUSE).sub(_MASK, bare)
-    if found := _cue(bare, speaker, task):
-        category = category_of(sentence, stated=speaker == "user" and found[1] == "rule")
+    found = _cue(bare, speaker, task)
+    if found and not (found[1] == "caveat" and speaker == "user" and norm_in(bare, task)):
+        category = category_of(sentence, speaker == "user" and found[1] in _STATED, found[1])
+        if category == UNKNOWN and speaker == "assistant" and found[1] == "guess" and len(low.split()) >= _TOLD_WORDS:
+            category = "New Skill"  # what an agent suspects about its work is how something may be solved
         return Signal(found[0], sentence, found[2], category, speaker, way=found[1])
+    if compiled(_ASKED_FOR).search(low):
+        return None
+    if speaker == "user" and (cue := norm_in(bare, task)) and not compiled(words.ONCE).search(low):
+        return Signal(HIGH, sentence, cue, category_of(sentence, stated=True), speaker, way="rule")
     if bare == low and is_observation(low, speaker) and (category := _observed(sentence, speaker)) != UNKNOWN:
+        if speaker == "user" and is_of_a_kind(low, category):
+            return Signal(HIGH, sentence, OBSERVATION, category, speaker, way="rule")
+        if speaker == "user" and is_explained(low, category):
+            return Signal(MEDIUM, sentence, OBSERVATION, category, speaker, way="note")
         return Signal(LOW, sentence, OBSERVATION, category, speaker, way=OBSERVATION)
     return None
 
@@ -190,17 +248,28 @@ def _is_idle(low: str) -> bool:
     )
     if not asked and _is_question(low):
         return True
-    if compiled(words.HYPOTHETICAL).search(low) or compiled(words.CODE).search(low):
+    wonders = compiled(_WONDERS).match(low) is not None
+    if compiled(words.HYPOTHETICAL).search(low) and not wonders:
         return True
+    if any(compiled(pattern).search(low) for pattern in (words.CODE, phrases.FOREIGN)):
+        return True
+    return _is_reported(low)
+
+
+def _is_reported(low: str) -> bool:
+    """Whether it tells what others say, and does not go on to say how it is."""
     reported = compiled(words.REPORTED).search(low) is not None
-    return reported and not compiled(r"\b(?:but|yet|though|in fact|actually)\b").search(low)
+    return reported and not compiled(
+        r"\b(?:but|yet|though|in fact|actually|in practice|in reality|it isn't|it doesn't|isn't true|not true)\b"
+    ).search(low)
 
 
 def _is_question(low: str) -> bool:
     if compiled(words.ASKED_TAIL).search(low):
         return False
-    opened = compiled(words.QUESTION).match(low) is not None
-    return low.rstrip(" )\"'”").endswith("?") or (opened and ":" not in low)
+    opened = compiled(rf"{words.QUESTION}|{tongues.QUESTION}").match(low) is not None
+    told = compiled(r"what (?:[\w'-]+ ){1,8}(?:was|is|were) ").match(low) is not None  # "what broke it was …"
+    return low.rstrip(" )\"'”").endswith("?") or (opened and ":" not in low and not told)
 
 
 def _is_task(low: str) -> bool:
@@ -212,10 +281,16 @@ def _is_task(low: str) -> bool:
 
 def _cue(low: str, speaker: str, task: bool) -> tuple[str, str, str] | None:
     """Level, way and words of the strongest cue."""
+    if all(compiled(pattern).search(low) for pattern in (phrases.RECURRING, phrases.HELPS)) and not task:
+        return HIGH, "fix", compiled(phrases.HELPS).findall(low)[0]
     agent = speaker == "assistant"
     itself = agent and compiled(_OF_ITSELF).match(low) is not None
     for level, way, patterns in words.CUES:
         if agent and (way in words.PERSONAL or (itself and way not in ("cause", "fix", "decision", "found"))):
+            continue
+        if task and way in ("praise", "keep") and "continue" not in low[:20]:
+            continue  # "make the footer always stick to the bottom"
+        if way == "praise" and compiled(r"(?:maybe|perhaps|possibly|probably)\b").match(low):
             continue
         for pattern in patterns:
             cue = compiled(rf"(?<![\w-])(?:{pattern})(?![\w-])").search(low)
@@ -224,21 +299,29 @@ def _cue(low: str, speaker: str, task: bool) -> tuple[str, str, str] | None:
     return None
 
 
+def _is_for_the_task(low: str, cue: re.Match[str]) -> bool:
+    """Whether an order ends with the work at hand; one about any such thing does not: "don't open a PR until …"."""
+    ordered = compiled(r"(?:.{0,12} )?(?:don't|do not|remember to|avoid)").match(cue[0]) is not None
+    if not ordered or compiled(r" \w+ (?:an?|any|anything) ").match(low, cue.end()):
+        return False
+    return compiled(words.FOR_THE_TASK).search(low) is not None
+
+
 def _is_no_rule(low: str, cue: re.Match[str], task: bool) -> bool:
     """Whether an order holds for this once, or is a part of what is asked for, or tells what happens."""
-    if compiled(words.ONCE).search(low):
+    if compiled(words.ONCE).search(low) or compiled(_ASKED_FOR).search(low):
         return True
+    if task and compiled(r"(?:please )?\w+ (?:it|this|that)\b.*\b(?:don't|do not)$").match(low[: cue.end()]):
+        return True  # "fix it, and don't break the tests"
+    if cue[0].startswith("whenever") and compiled(r"(?:please )?(?:be|make) sure\b").match(low):
+        return True  # a reminder, and only that
     if compiled(words.MANNERS).search(low):
         return False
     if compiled(words.HEDGED).match(low):
         return True
-    if cue[0].startswith(("don't", "do not", "remember to", "avoid")) and compiled(words.FOR_THE_TASK).search(low):
+    if _is_for_the_task(low, cue):
         return True
-    if (
-        task
-        and not compiled(words.OWN_CLAUSE).search(low[: cue.start()] + cue[0][:1])
-        and not cue[0].startswith((",", ";"))
-    ):
+    if task and not compiled(words.OWN_CLAUSE).search(low[: cue.start()]):
         return cue.start() > 0 and not cue[0].startswith(_MODAL)  # "test names must …" asks for no test
     if cue[0] in ("never", "always") and compiled(FAILING).search(low[: cue.start()]):
         return True
