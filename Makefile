@@ -44,9 +44,11 @@ bench: setup
 	$(BIN)/python bench/learns.py --seeds 3
 	$(BIN)/python bench/extraction.py
 	$(BIN)/python bench/signals.py
+	$(BIN)/python bench/conversations.py
 	$(BIN)/python bench/year.py
 	$(BIN)/python bench/notes.py
 	$(BIN)/python bench/graph.py
+	$(BIN)/python bench/graph.py --read
 	$(BIN)/python bench/graph.py --cost
 
 bench-large: setup

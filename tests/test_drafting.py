@@ -124,6 +124,35 @@ def test_a_note_quotes_what_was_asked_for_and_nothing_else_that_was_said() -> No
     )
 
 
+@pytest.mark.parametrize("asked", ["fix it please", "arréglalo porfa", "ok", "any idea? i must leave at five"])
+def test_a_request_that_tells_nothing_is_not_quoted(asked: str) -> None:
+    note = draft(Lesson("The root cause was a lock.", way="cause", speaker="assistant", situation=asked), "knowledge")
+    assert isinstance(note, NoteDraft)
+    assert asked not in note.body
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        ("We decided to use Postgres over Redis because we run it already.", "decision"),
+        ("Turns out the proxy strips the header.", "found"),
+        ("Always retry with a jitter.", "rule"),
+        ("Fixed by adding an index.", "fix"),
+    ],
+)
+def test_no_sentence_is_told_as_the_problem_and_as_its_solution(text: str, way: str) -> None:
+    note = draft(Lesson(text, way=way), "knowledge")
+    assert isinstance(note, NoteDraft)
+    assert note.body.count(text) == 1
+    assert note.body.startswith(f"## Problem\n\nWhat led to it was not said.\n\n## Solution\n\n{text}\n\n## Context")
+
+
+def test_a_title_is_no_half_of_a_sentence() -> None:
+    assert title_of(Lesson("Because the upload script passes --acl private.", way="cause")) == (
+        "The upload script passes --acl private"
+    )
+
+
 @pytest.mark.parametrize("error", ["a ``` b", "````\nx\n````", "plain", ""])
 def test_an_error_stays_inside_its_block(error: str) -> None:
     block = fenced(error).splitlines()

@@ -12,6 +12,8 @@ from reflecting import NOTE, RULE, World, answer, states
 from repositories import NEUTRAL, git
 from swarmlore.errors import Conflict
 from swarmlore.reflect.committing import Commit, commit
+from swarmlore.surfaces.page import Page
+from swarmlore.surfaces.render import forgotten
 
 CAUSE = "The root cause was a missing index on the orders table. Fixed by adding the index in a migration."
 
@@ -121,3 +123,14 @@ def test_erasing_a_session_takes_its_episode_from_the_disk_and_the_index(world: 
     lore.close()
     for folder in (world.folder / "home", world.learnings):
         assert not [path for path in folder.rglob("*") if path.is_file() and b"zebrafish" in path.read_bytes()]
+
+
+def test_what_goes_with_a_forgotten_session_is_told(world: World) -> None:
+    page = Page(width=80, colour=False)
+    assert forgotten((), {}, page, erased=True) == "There was nothing to forget."
+    assert forgotten((), {}, page, erased=True, proposals=2) == "Erased 2 proposals for good."
+    assert forgotten((), {}, page, erased=False, proposals=1) == "Forgot 1 proposal. swarmlore undo brings it back."
+    lore = world.open(PERSON)
+    lore.reflect(items=[RULE, NOTE], session="s1")
+    answer(lore, "b1")
+    assert (lore.reflections.count_of("s1", erase=False), lore.reflections.count_of("s1", erase=True)) == (1, 2)

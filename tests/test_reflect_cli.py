@@ -47,7 +47,7 @@ def items(folder: Path, *given: dict[str, object]) -> str:
 def test_without_a_terminal_it_shows_and_leaves_it_open(project: Path, run: Run) -> None:
     told = run("reflect", str(DATA / "claude.jsonl"))
     assert told.code == 0
-    assert "Reflected on session claude (claude)" in told.out
+    assert "Reflected on session c0ffee00-0000-4000-8000-000000000001 (claude)" in told.out
     assert "A person decides" in told.out
     assert git(project, "status", "--short") == ""
     assert run("reflect", "--review", "--json").json["proposals"]

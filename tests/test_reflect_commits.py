@@ -13,6 +13,7 @@ from conftest import PERSON, quick_env
 from reflecting import LINE, NOTE, RULE, World, answer, states
 from repositories import NEUTRAL, git
 from swarmlore.records import Edit
+from swarmlore.reflect.committing import find
 from swarmlore.reflect.editing import difference, done_to, only_adds
 
 
@@ -62,6 +63,110 @@ def test_a_hook_may_change_the_message(world: World) -> None:
     hook(world, "commit-msg", 'echo "Reviewed-by: hook" >> "$1"')
     approve(world)
     assert "Reviewed-by: hook" in git(world.project, "log", "-1", "--format=%B")
+
+
+def test_the_hook_that_prepares_a_message_runs_and_the_commit_is_found_again(world: World) -> None:
+    script = "echo $2 > .git/seen; sed -i '1s/^/PAY-1 /' $1; printf '\\nsee the wiki\\n' >> $1"
+    hook(world, "prepare-commit-msg", script)
+    done = approve(world)
+    assert (world.project / ".git" / "seen").read_text() == "message\n"
+    assert git(world.project, "log", "-1", "--format=%s").startswith("PAY-1 reflect: add learnings")
+    assert find(str(world.project), done.approval.id) == git(world.project, "rev-parse", "HEAD")
+
+
+def test_a_filter_of_the_repository_keeps_its_form_of_a_file(world: World) -> None:
+    clean, smudge = "sed s/^/k:/", "sed s/^k://"
+    git(world.project, "config", "filter.marked.clean", clean)
+    git(world.project, "config", "filter.marked.smudge", smudge)
+    world.write(".gitattributes", "CLAUDE.md filter=marked\n*.yaml filter=marked\n")
+    git(world.project, "add", "--renormalize", ".")
+    git(world.project, "commit", "-q", "-m", "mark")
+    approve(world, RULE, NOTE)
+    kept = git(world.project, "show", "HEAD:CLAUDE.md").splitlines()
+    assert kept == ["k:# Guide", "k:", "k:## Learned rules", "k:", f"k:- {RULE['text']}"]
+    [sidecar] = (world.project / "docs").rglob("*.yaml")
+    assert git(world.project, "show", f"HEAD:{sidecar.relative_to(world.project)}").startswith("k:document_id")
+    assert sidecar.read_text().startswith("document_id")
+    assert git(world.project, "status", "--short") == ""
+
+
+def test_a_filter_that_is_missing_leaves_the_commit_for_later(world: World) -> None:
+    git(world.project, "config", "filter.marked.smudge", "/nowhere/smudge")
+    git(world.project, "config", "filter.marked.clean", "/nowhere/clean")
+    git(world.project, "config", "filter.marked.required", "true")
+    (world.project / ".git" / "info" / "attributes").write_text("CLAUDE.md filter=marked\n")
+    done = approve(world)
+    assert "CLAUDE.md cannot be read as git keeps it" in done.approval.problems[0]
+    (world.project / ".git" / "info" / "attributes").unlink()
+    assert finish(world) == ["applied"]
+    assert git(world.project, "status", "--short") == ""
+
+
+@pytest.mark.parametrize(
+    ("lock", "why"),
+    [("index.lock", "another git command is at work"), ("refs/heads/main.lock", "cannot move the branch")],
+)
+def test_whoever_holds_the_repository_is_named_and_waited_for(world: World, lock: str, why: str) -> None:
+    path = world.project / ".git" / lock
+    path.touch()
+    done = approve(world)
+    assert why in done.approval.problems[0]
+    assert str(path) in done.approval.problems[0]
+    path.unlink()
+    assert finish(world) == ["applied"]
+    assert git(world.project, "status", "--short") == ""
+
+
+def test_a_key_that_is_missing_leaves_the_commit_for_later(world: World) -> None:
+    git(world.project, "config", "commit.gpgsign", "true")
+    git(world.project, "config", "gpg.program", "/nowhere/gpg")
+    assert "gpg" in approve(world).approval.problems[0]
+    git(world.project, "config", "commit.gpgsign", "false")
+    assert finish(world) == ["applied"]
+    assert git(world.project, "status", "--short") == ""
+
+
+def test_without_git_nothing_is_written_until_it_is_there(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = os.environ["PATH"]
+    monkeypatch.setenv("PATH", str(world.folder))
+    done = approve(world)
+    assert "git cannot be run" in done.approval.problems[0]
+    assert RULE["text"] not in (world.project / "CLAUDE.md").read_text()
+    monkeypatch.setenv("PATH", usual)
+    assert finish(world) == ["applied"]
+
+
+def test_in_a_submodule_the_commit_is_its_own(world: World) -> None:
+    git(world.project, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(world.project), "part")
+    git(world.project, "commit", "-q", "-m", "add a part")
+    outer, world.project = world.project, world.project / "part"
+    before = git(outer, "rev-parse", "HEAD")
+    approve(world)
+    assert git(world.project, "log", "-1", "--format=%s").startswith("reflect: ")
+    assert (git(outer, "rev-parse", "HEAD"), git(world.project, "status", "--short")) == (before, "")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"# Guide\r\n\r\n- Be kind\r\n", b"# Guide\r\n\r\n- Be kind\r\n\r\n## Learned rules\r\n\r\n- %s\r\n"),
+        (b"\xef\xbb\xbf# Guide\n\nBe kind", b"\xef\xbb\xbf# Guide\n\nBe kind\n\n## Learned rules\n\n- %s\n"),
+        (b"", b"## Learned rules\n\n- %s\n"),
+    ],
+)
+@pytest.mark.parametrize("autocrlf", ["true", "false"])
+def test_line_ends_and_marks_of_a_file_stay_and_a_revert_gives_it_back(
+    world: World, before: bytes, after: bytes, autocrlf: str
+) -> None:
+    git(world.project, "config", "core.autocrlf", autocrlf)
+    path = world.project / "CLAUDE.md"
+    path.write_bytes(before)
+    git(world.project, "commit", "-q", "-a", "-m", "other")
+    approve(world)
+    assert path.read_bytes() == after % str(RULE["text"]).encode()
+    assert git(world.project, "status", "--short") == ""
+    git(world.project, "-c", "user.name=a", "revert", "--no-edit", "HEAD")
+    assert path.read_bytes().replace(b"\r\n", b"\n") == before.replace(b"\r\n", b"\n")  # git writes them as it is told
 
 
 def test_while_a_merge_is_under_way_nothing_is_written(world: World) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from swarmlore.codec import iso
@@ -20,6 +20,7 @@ from swarmlore.reflect import committing, counting, editing
 from swarmlore.reflect.places import LEARNINGS, Places, text_in
 from swarmlore.reflect.proposing import UNFIT
 from swarmlore.store.base import Operation
+from swarmlore.text.shorten import shortened
 
 if TYPE_CHECKING:
     from typing import Any
@@ -114,8 +115,14 @@ class Applying:
             )
         self._keep(approval, after)
         if run.written:
-            self._lore.index_changed()
+            self._index()
         return Applied(approval, tuple(after), tuple(run.notes))
+
+    def _index(self) -> None:
+        """Take in what was written, at once; where that cannot be now, the next look does it."""
+        with suppress(StoreError, NotAllowed, OSError):
+            self._lore.index_changed()
+            self._lore.notes.refresh()
 
     def _episodes(self, items: Sequence[Proposal]) -> list[str]:
         """Where the episodes lie that these came from."""
@@ -306,8 +313,7 @@ def message_of(approval: Approval, parts: Sequence[tuple[Proposal, Edit]], episo
 
 
 def _one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LINE_CHARS else line[:_LINE_CHARS].rpartition(" ")[0] + " …"
+    return shortened(text, _LINE_CHARS)
 
 
 def commit_texts(root: str, changes: Sequence[Any], id: str, at: float) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 from swarmlore.errors import SwarmloreError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 TRAILER = "Swarmlore-Approval"
 QUICK_S, COMMIT_S = 15.0, 120.0  # for a question; for a commit, whose hooks may run tests
+LOCK_S = 1.0
 LOOKED_AT = 2_000  # newest commits, among which one of ours is found again
 TRIES = 3  # where others commit at the same time
 _AGAIN = "then: swarmlore reflect --review"
@@ -85,6 +87,9 @@ def obstacle(repository: str) -> tuple[str, str]:
         for name, what in _UNDER_WAY.items():
             if os.path.lexists(os.path.join(folder, name)):
                 return f"{what} is under way in {repository}", f"finish or abort it, {_AGAIN}"
+        if _stays_locked(os.path.join(folder, "index.lock")):
+            hint = f"let it end, or remove {folder}/index.lock if none is running, {_AGAIN}"
+            return f"another git command is at work in {repository}", hint
         if _git(repository, ["symbolic-ref", "-q", "HEAD"]).returncode:
             return f"{repository} stands on no branch (detached HEAD)", f"git switch to a branch, {_AGAIN}"
         if _git(repository, ["var", "GIT_COMMITTER_IDENT"]).returncode:
@@ -93,6 +98,16 @@ def obstacle(repository: str) -> tuple[str, str]:
     except NoCommit as problem:
         return problem.message, problem.hint
     return "", ""
+
+
+def _stays_locked(path: str) -> bool:
+    """Whether somebody holds the index for longer than most commands do."""
+    until = time.monotonic() + LOCK_S
+    while os.path.lexists(path):
+        if time.monotonic() > until:
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def is_ignored(repository: str, path: str) -> bool:
@@ -146,7 +161,7 @@ def _added_to(repository: str, commit: str, additions: Mapping[str, Addition]) -
             raise NoCommit(f"{path} is no regular file in {repository}", "put a real file there")
         text = _text_of(repository, before, path) if before else ""
         if (after := add(text)) != text:
-            blobs[path] = (mode, _kept(repository, after))
+            blobs[path] = (mode, _kept(repository, after, path))
     return blobs
 
 
@@ -165,13 +180,17 @@ def _make(repository: str, blobs: Mapping[str, tuple[str, str]], wanted: Commit)
         with open(message, "w", encoding="utf-8") as file:
             file.write(wanted.message)
         _run_hook(repository, "pre-commit", [], own)
+        _run_hook(repository, "prepare-commit-msg", [message, "message"], own)
         _run_hook(repository, "commit-msg", [message], own)
+        _keep_trailer(repository, message, wanted.approval)
         tree = _asked(repository, ["write-tree"], own)
         signed = _git(repository, ["config", "--type=bool", "commit.gpgsign"]).stdout.strip() == b"true"
         words = ["commit-tree", tree, *(["-p", head] if head else []), *(["-S"] if signed else []), "-F", message]
         made = _asked(repository, words, own, wait_s=COMMIT_S)
         told = f"commit: {wanted.message.partition(chr(10))[0]}"
         moved = _git(repository, ["update-ref", "-m", told, "HEAD", made, head or "0" * len(made)])
+        if moved.returncode and _head(repository) == head:
+            raise NoCommit(f"git cannot move the branch in {repository}: {_told(moved)}", f"mend that, {_AGAIN}")
         if moved.returncode:
             raise Moved(f"{repository} has a newer commit than a moment ago: {_told(moved)}", _AGAIN)
     finally:
@@ -180,6 +199,12 @@ def _make(repository: str, blobs: Mapping[str, tuple[str, str]], wanted: Commit)
                 os.unlink(left)
     _run_hook(repository, "post-commit", [], {}, binding=False)
     return made
+
+
+def _keep_trailer(repository: str, message: str, approval: str) -> None:
+    """A hook may write what it likes; that the commit can be found again stays."""
+    words = ["--in-place", "--if-exists", "addIfDifferent", "--trailer", f"{TRAILER}: {approval}", message]
+    _asked(repository, ["interpret-trailers", *words])
 
 
 def _head(repository: str) -> str:
@@ -211,14 +236,16 @@ def _follow(repository: str, known: str, additions: Mapping[str, Addition]) -> N
             after = add(text)
             if after == text:
                 continue
-            mode, blob = held[0], _kept(repository, after)
+            mode, blob = held[0], _kept(repository, after, path)
         else:
             mode, blob = made[0], made[2]
         _asked(repository, ["update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}"])
 
 
 def _text_of(repository: str, blob: str, path: str) -> str:
-    done = _git(repository, ["cat-file", "blob", blob])
+    """The text of a blob; where a filter keeps another form of it in git, that of the working tree."""
+    shown = ["--filters", f"--path={path}"] if _is_filtered(repository, path) else ["blob"]
+    done = _git(repository, ["cat-file", *shown, blob], wait_s=COMMIT_S)
     try:
         if not done.returncode:
             return done.stdout.decode("utf-8")
@@ -227,8 +254,17 @@ def _text_of(repository: str, blob: str, path: str) -> str:
     raise NoCommit(f"{path} cannot be read as git keeps it in {repository}", f"commit it by hand, {_AGAIN}")
 
 
-def _kept(repository: str, text: str) -> str:
-    return _asked(repository, ["hash-object", "-w", "--stdin"], given=text.encode())
+def _kept(repository: str, text: str, path: str) -> str:
+    """The blob of a text, through the filter of its path, where there is one."""
+    filtered = [f"--path={path}"] if _is_filtered(repository, path) else []
+    return _asked(repository, ["hash-object", "-w", "--stdin", *filtered], given=text.encode(), wait_s=COMMIT_S)
+
+
+def _is_filtered(repository: str, path: str) -> bool:
+    """Whether git is told to keep a file in another form, as for large files or secrets. Line ends are no such thing:
+    the addition has those of the text that it is made to."""
+    told = _git(repository, ["check-attr", "-z", "filter", "--", path]).stdout.split(b"\0")
+    return len(told) > 2 and told[2] not in (b"unspecified", b"unset")
 
 
 def _asked(
@@ -246,11 +282,12 @@ def _asked(
 
 
 def _told(done: subprocess.CompletedProcess[bytes]) -> str:
-    """The last lines of what git or a hook said."""
+    """What git or a hook gave as its reason: the line that says so, else the last ones."""
     from swarmlore.rules.gate import scrub_text
 
-    lines = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()
-    return scrub_text(" / ".join(line.strip() for line in lines[-4:] if line.strip())[-400:]) or "it gave no reason"
+    lines = [line.strip() for line in (done.stdout + done.stderr).decode("utf-8", "replace").splitlines()]
+    reasons = [line for line in lines if line.startswith(("fatal: ", "error: "))][:3]
+    return scrub_text(" / ".join(reasons or filter(None, lines[-6:]))[-400:]) or "it gave no reason"
 
 
 def _git(

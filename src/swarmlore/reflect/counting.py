@@ -12,7 +12,7 @@ from swarmlore.formats.yaml_edit import with_values
 from swarmlore.formats.yaml_text import plain, read
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import Approval, Edit, Proposal, Reflection
-from swarmlore.reflect.places import HOME, LEARNINGS, PROJECT, Places, text_in
+from swarmlore.reflect.places import LEARNINGS, Places, text_in
 
 if TYPE_CHECKING:
     from typing import Any
@@ -60,8 +60,8 @@ def read_metrics(places: Places) -> Metrics:
 
 def _agent_of(item: Proposal) -> str:
     edit = item.edits[0]
-    name = edit.path.rpartition("/")[2].removesuffix(".md").removesuffix(".agent")
-    return item.agent or (name if edit.place in (PROJECT, HOME) else "")
+    name = edit.path.rpartition("/")[2].removesuffix(".md").removesuffix(".toml").removesuffix(".agent")
+    return item.agent or (name if edit.place != LEARNINGS else "")
 
 
 def _count(places: Places, id: str, more: Metrics) -> None:

@@ -50,6 +50,10 @@ def _created(text: str, edit: Edit) -> str:
 def _below_heading(text: str, edit: Edit) -> str:
     if _has_lines(text, edit.text):
         return text
+    if edit.verb == RULE:
+        from swarmlore.formats.agent_file import with_line
+
+        return with_line(text, edit.path, edit.heading, edit.text)
     from swarmlore.formats.frontmatter import read_page, with_added
 
     return with_added(read_page(text), edit.heading, edit.text)

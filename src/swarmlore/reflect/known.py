@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from swarmlore.records import Memory, Proposal
 
 SAME, NEAR = 0.85, 0.6  # cosine: add to the note that there is; name it in a new one
+EXACT = 6  # places that a cosine has of vectors in single precision
 SAME_WORDS, NEAR_WORDS = 0.6, 0.3  # where there are no vectors: share of word pairs; of those or of content words
 LOOKED_AT = 8  # notes that recall finds for a text
 COMPARED_CHARS = 600
@@ -58,10 +59,11 @@ class Known:
             found = self._lore.store.proposals(self._lore.caller)
         return [_Before(item, normalize(item.text), word_bigrams(item.text)) for item in found]
 
-    def was_proposed(self, text: str, route: str, target: str) -> bool:
+    def was_proposed(self, text: str, route: str, target: str, fix: str = "") -> bool:
         """Whether the same waits, was written or was rejected, whichever session it came from. A rule may be for the
-        files of several agents."""
+        files of several agents, and a cause may have another fix."""
         before = (item for item in self._like(text) if item.route == route and item.state != "failed")
+        before = (item for item in before if not fix or normalize(fix) in normalize(item.edits[0].text))
         return any(route != "behavioral" or item.target == target for item in before)
 
     def times_met(self, text: str, session: str = "", quote: str = "") -> int:
@@ -109,20 +111,23 @@ class Known:
         return Kin(str(ref["path"]), str(ref.get("place", "project")), memory.title, score, is_same, against)
 
     def _likeness(self, one: str, other: str) -> tuple[float, bool, bool]:
-        """How alike two texts are, whether that is near, and whether it is the same: by vectors, else by words."""
+        """How alike two texts are, whether that is near, and whether it is the same: by vectors, else by words. Two
+        that are near and have one title are about the same thing."""
+        titled = normalize(one.partition(". ")[0]) == normalize(other.partition(". ")[0])
         cosine = self._cosine(one, other)
         if cosine is not None:
-            return cosine, cosine >= NEAR, cosine >= SAME
+            return cosine, cosine >= NEAR, cosine >= (NEAR if titled else SAME)
         words = content_words(one), content_words(other)
         shared = len(words[0] & words[1]) / max(1, len(words[0] | words[1]))
         pairs = jaccard_bigram(one, other)
-        return max(shared, pairs), max(shared, pairs) >= NEAR_WORDS, pairs >= SAME_WORDS
+        near = max(shared, pairs) >= NEAR_WORDS
+        return max(shared, pairs), near, pairs >= SAME_WORDS or (near and titled)
 
     def _cosine(self, one: str, other: str) -> float | None:
         embedding = self._lore.embedding
         with self._lore.acting():
             here, there = embedding.query(one), embedding.query(other)
-        return None if here is None or there is None else float(here.vector @ there.vector)
+        return None if here is None or there is None else round(float(here.vector @ there.vector), EXACT)
 
 
 def _overlap(pairs: frozenset[tuple[str, str]], others: frozenset[tuple[str, str]]) -> float:

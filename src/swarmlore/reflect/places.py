@@ -13,6 +13,7 @@ from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.formats.folder import Folder
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import Edit
+from swarmlore.reflect import agents
 from swarmlore.reflect.scanning import home_of
 
 if TYPE_CHECKING:
@@ -20,42 +21,30 @@ if TYPE_CHECKING:
 
 PROJECT, LEARNINGS, HOME = "project", "learnings", "home"
 MOST_BYTES = 1_000_000  # of a file that is added to
-# Where clients look for agents of their own, under the project and under the user's home; the first that exists counts.
-AGENT_FILES = (
-    (PROJECT, ".claude/agents/{}.md"),
-    (PROJECT, ".github/agents/{}.agent.md"),
-    (PROJECT, ".github/agents/{}.md"),
-    (PROJECT, ".opencode/agents/{}.md"),
-    (PROJECT, ".opencode/agent/{}.md"),
-    (PROJECT, ".gemini/agents/{}.md"),
-    (PROJECT, ".codex/agents/{}.md"),
-    (HOME, ".claude/agents/{}.md"),
-    (HOME, ".copilot/agents/{}.agent.md"),
-    (HOME, ".copilot/agents/{}.md"),
-    (HOME, ".config/opencode/agents/{}.md"),
-    (HOME, ".config/opencode/agent/{}.md"),
-    (HOME, ".gemini/agents/{}.md"),
-    (HOME, ".codex/agents/{}.md"),
-)
-_HOME_FOLDERS = tuple(path.partition("{}")[0] for place, path in AGENT_FILES if place == HOME)
-# What a client reads in every session of a project, best first.
-INSTRUCTIONS = {"claude": ("CLAUDE.md", "AGENTS.md"), "gemini": ("GEMINI.md", "AGENTS.md", "CLAUDE.md")}
+# What a client reads in every session of a project, best first: the first that exists, else the first of all.
+INSTRUCTIONS = {
+    "claude": ("CLAUDE.md", "AGENTS.md"),
+    "gemini": ("GEMINI.md", "AGENTS.md", "CLAUDE.md"),
+    "copilot": ("AGENTS.md", ".github/copilot-instructions.md", "CLAUDE.md"),
+}
 ANY_CLIENT = ("AGENTS.md", "CLAUDE.md")
+_USUAL = (".claude", ".copilot", ".config/opencode", ".gemini", ".codex")
 SKILLS = ".agents/skills/{}/SKILL.md"
 
 
 class Places:
     """Where the files of one project and of its user are."""
 
-    def __init__(self, project: str, learnings: str, home: str) -> None:
-        self._roots = {PROJECT: project, LEARNINGS: learnings, HOME: home}
+    def __init__(self, project: str, learnings: str, home: str, clients: Mapping[str, str] | None = None) -> None:
+        own = clients if clients is not None else agents.own_folders({}, home)
+        self._roots = {PROJECT: project, LEARNINGS: learnings, HOME: home, **own}
 
     @classmethod
     def of(cls, project: str, env: Mapping[str, str]) -> Places:
         from swarmlore.note_places import learnings_root
 
         home = home_of(env)
-        return cls(project, learnings_root(env, home), home)
+        return cls(project, learnings_root(env, home), home, agents.own_folders(env, home))
 
     def root(self, place: str) -> str:
         return self._roots[place]
@@ -111,29 +100,18 @@ class Places:
                 folder = opened.enter_context(inner)
             yield folder, name
 
-    def agent_file(self, name: str) -> tuple[str, str] | None:
+    def agent_file(self, name: str, client: str = "") -> tuple[str, str] | None:
         """Where the file of a named agent lies."""
-        if not name or name.startswith(".") or any(char in name for char in "/\\\0") or len(name) > 100:
-            return None
-        listed = ((place, pattern.format(name)) for place, pattern in AGENT_FILES)
-        return next((spot for spot in listed if self.exists(*spot)), None)
+        return agents.agent_file(self, name, client)
 
     def agents(self) -> list[str]:
         """The names of agents that have a file."""
-        found: set[str] = set()
-        for place, pattern in AGENT_FILES:
-            folder, _, ending = pattern.partition("{}")
-            try:
-                names = os.listdir(os.path.join(self._roots[place], folder))
-            except OSError:
-                continue
-            found |= {name.removesuffix(ending) for name in names[:1000] if name.endswith(ending)}
-        return sorted({name.removesuffix(".agent") for name in found})
+        return agents.agents(self)
 
     def instructions(self, client: str) -> str:
-        """The file that a client reads in every session of the project: one that exists, else AGENTS.md."""
+        """The file that a client reads in every session of the project: one that exists, else its own."""
         names = INSTRUCTIONS.get(client, ANY_CLIENT)
-        return next((name for name in names if self.exists(PROJECT, name)), "AGENTS.md")
+        return next((name for name in names if self.exists(PROJECT, name)), names[0])
 
 
 def text_in(folder: Folder, name: str) -> str | None:
@@ -154,8 +132,15 @@ def text_in(folder: Folder, name: str) -> str | None:
 def _parts(place: str, path: str) -> list[str]:
     """The names on the way to a file; one that leads out of its place is refused."""
     parts = path.split("/")
-    if place == HOME and not path.startswith(_HOME_FOLDERS):
+    if place not in (PROJECT, LEARNINGS) and not _is_agents(place, path):
         raise NotAllowed(f"{path} is no place of an agent's file", "name an agent of yours")
     if any(part in ("", ".", "..", ".git") or "\0" in part or "\\" in part for part in parts):
         raise NotAllowed(f"{path!a} leads elsewhere", "name a file inside of the project")
     return parts
+
+
+def _is_agents(place: str, path: str) -> bool:
+    """Whether a path in the user's home, or in a client's folder there, is one of an agent's file."""
+    if place != HOME:
+        return agents.is_place(path)
+    return any(path.startswith(f"{folder}/agents/") for folder in _USUAL)

@@ -14,8 +14,8 @@ from swarmlore.note_places import LEARNINGS as LEARNED
 from swarmlore.note_places import SOLUTIONS
 from swarmlore.records import Draft, Edit, Proposal
 from swarmlore.reflect import editing
-from swarmlore.reflect.known import Known
-from swarmlore.reflect.places import HOME, LEARNINGS, PROJECT, SKILLS, Places
+from swarmlore.reflect.known import Kin, Known
+from swarmlore.reflect.places import LEARNINGS, PROJECT, SKILLS, Places
 from swarmlore.rules.conflicts import conflict_with, says_already
 from swarmlore.rules.gate import pass_gate
 from swarmlore.text.slug import short_slug, slug
@@ -49,6 +49,7 @@ class About:
     why: str = ""
     scope: str = "project"
     agent: str = ""
+    fix: str = ""  # another one for what is known is news
 
 
 class Proposing:
@@ -82,7 +83,7 @@ class Proposing:
     def _agent_file(self, agent: str) -> tuple[str, str]:
         if not agent:
             return PROJECT, self._places.instructions(self._client)
-        found = self._places.agent_file(agent)
+        found = self._places.agent_file(agent, self._client)
         if found is None:
             known = ", ".join(self._places.agents()[:20])
             raise NotFound(f"no agent {agent!r} has a file here", f"known: {known}" if known else "make its file first")
@@ -92,8 +93,8 @@ class Proposing:
         """A note for the project and, under the same id, for every project; or more text for one that there is."""
         _check(f"{draft.title}\n\n{draft.body}", "note")
         kin = self.known.note_like(draft.title, draft.key_insight or draft.body)
-        if kin is not None and kin.same and (update := self._update(draft, about, kin.place, kin.path)) is not None:
-            return update
+        if kin is not None and kin.same and (said := self._text_of(kin)) is not None:
+            return self._update(draft, about, kin, said)
         fields = {**draft.fields, "created": self._day()}
         conflict = f"{kin.path}: {kin.against}" if kin is not None and kin.against else ""
         if kin is not None:
@@ -102,22 +103,31 @@ class Proposing:
         more = {"action": "link" if kin else "new", "similar": kin.path if kin else "", "conflict": conflict}
         return self._proposal("knowledge", draft.title, about, edits, **more)
 
-    def _update(self, draft: NoteDraft, about: About, place: str, path: str) -> Proposal | None:
-        """More text at the end of a note that is there; None where it cannot be read any more."""
-        where = PROJECT if place == "project" else LEARNINGS
-        if not self._places.exists(where, path):
+    def _text_of(self, kin: Kin) -> str | None:
+        """The note as it is now; None where it cannot be added to."""
+        where = PROJECT if kin.place == "project" else LEARNINGS
+        return self._places.read(where, kin.path) if self._places.exists(where, kin.path) else None
+
+    def _update(self, draft: NoteDraft, about: About, kin: Kin, said: str) -> Proposal | None:
+        """More text at the end of a note that is there; None where it says all of it already."""
+        from swarmlore.reflect.updating import news_for
+
+        news = news_for(draft.body, said)
+        if not news:
             return None
-        edit = Edit(where, path, editing.SECTION, draft.body.strip(), f"## Update {self._day()}")
-        return self._proposal("knowledge", draft.title, about, [edit], action="update", similar=path)
+        where = PROJECT if kin.place == "project" else LEARNINGS
+        edit = Edit(where, kin.path, editing.SECTION, news, f"## Update {self._day()}")
+        return self._proposal("knowledge", draft.title, about, [edit], action="update", similar=kin.path)
 
     def _note_files(self, draft: NoteDraft, fields: Mapping[str, Any], given: Mapping[str, Any]) -> list[Edit]:
         from swarmlore.formats.notes import note_id, parse_note, write_note
-        from swarmlore.formats.sidecar import Sidecar, sidecar_path, write_sidecar
+        from swarmlore.formats.sidecar import BY_RULES, Sidecar, sidecar_path, write_sidecar
 
         text = write_note(fields, f"\n{draft.body.strip()}\n")
         id = note_id(draft.title, parse_note(text).body)
         entities, relations = _graph(draft, given)
-        sidecar = write_sidecar(Sidecar(id, self._day(), entities, relations))
+        by = "" if given.get("entities") else BY_RULES
+        sidecar = write_sidecar(Sidecar(id, self._day(), entities, relations, extracted_by=by))
         path = self._free_path(draft, id)
         own = f"{LEARNED}/{id}.md"
         made = [(PROJECT, path, text), (PROJECT, sidecar_path(path), sidecar)]
@@ -212,15 +222,24 @@ class Proposing:
             quote=about.quote,
             agent=about.agent or self.agent,
             target=self._places.shown(first),
-            root=self._places.root(first.place) if first.place != HOME else "",
+            root=self._places.root(first.place) if first.place in (PROJECT, LEARNINGS) else "",
             edits=tuple(edits),
             why=about.why,
             scope=about.scope,
             **facts,
         )
-        if self.known.was_proposed(made.text, route, made.target):
+        if self.known.was_proposed(made.text, route, made.target, about.fix if route == "knowledge" else ""):
             return None
         return replace(made, diff=diff_of(made, self._places))
+
+
+def conflict_of(proposal: Proposal, places: Places) -> str:
+    """The line of its file that a rule or an entry contradicts, as the file is now; as it was for anything else."""
+    edit = proposal.edits[0]
+    if edit.verb not in (editing.RULE, editing.ENTRY):
+        return proposal.conflict
+    against = conflict_with(proposal.title, places.read(edit.place, edit.path) or "")
+    return f"{places.shown(edit)}:{against.number}: {against.line.strip()}" if against else ""
 
 
 def diff_of(proposal: Proposal, places: Places) -> str:

@@ -6,7 +6,6 @@ confirms.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 
 from swarmlore.codec import iso
@@ -17,8 +16,9 @@ from swarmlore.reflect import counting
 from swarmlore.reflect.applying import Applied, Applying
 from swarmlore.reflect.episodes import drop_episodes, keep_episode
 from swarmlore.reflect.known import Known
+from swarmlore.reflect.making import Making
 from swarmlore.reflect.places import Places
-from swarmlore.reflect.proposing import UNFIT, About, Proposing, diff_of
+from swarmlore.reflect.proposing import Proposing, conflict_of, diff_of
 from swarmlore.reflect.scanning import Heard, hear_file, hear_session, hear_text, looks_at
 from swarmlore.rules.approval import APPROVE, HOW, MODIFY, REJECT, no_answer, read_answer
 from swarmlore.store.base import Operation
@@ -27,12 +27,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.lore import Lore
-    from swarmlore.reflect.items import Item
-    from swarmlore.rules.learned import Lesson
 
 BEHAVIORAL, KNOWLEDGE = ("behavioral",), ("knowledge", "skill")
 MOST_PROPOSALS = 40  # of one reflection
-MOST_NAMES = 60
 
 
 @frozen
@@ -76,7 +73,7 @@ class Reflections:
         before = [] if agent else looks_at(self._lore, heard.session)
         lessons = learned(heard.turns, max((one.told_to for one in before), default=0.0))
         proposing = Proposing(self._lore, self._places, heard.client, agent)
-        made = _Making(self, proposing, heard)
+        made = Making(self._lore, proposing, heard)
         for lesson in lessons:
             made.take(lesson, BEHAVIORAL if agent else ())
         made.close()
@@ -103,7 +100,7 @@ class Reflections:
         from swarmlore.reflect.items import read_items
 
         proposing = Proposing(self._lore, self._places, self._lore.caller.agent.partition("/")[0], agent)
-        made = _Making(self, proposing, Heard((), "items", session))
+        made = Making(self._lore, proposing, Heard((), "items", session))
         items = read_items(given)
         for item in items:
             made.take_item(item)
@@ -112,7 +109,7 @@ class Reflections:
         signals = {level: levels.count(level) for level in ("high", "medium", "low")}
         return self._reflection(made, signals, {"session": session, "source": "items"})
 
-    def _reflection(self, made: _Making, signals: Mapping[str, int], facts: Mapping[str, Any]) -> Reflection:
+    def _reflection(self, made: Making, signals: Mapping[str, int], facts: Mapping[str, Any]) -> Reflection:
         lore = self._lore
         return Reflection(
             lore.new_id(),
@@ -212,11 +209,18 @@ class Reflections:
 
         if self._lore.caller.role != "person":
             raise NotAllowed("a person changes the wording", "show it to your user")
-        changed = self._fresh(reworded(item, text))
+        changed = reworded(item, text)
+        changed = self._fresh(replace(changed, conflict=conflict_of(changed, self._places)))
         with self._lore.acting(), self._lore.store.operation(self._operate("reword")):
             self._applying.check_open([item])
             self._lore.store.change_proposals([changed])
         return changed
+
+    def count_of(self, session: str, *, erase: bool) -> int:
+        """How many proposals go with a session that is forgotten: those that wait; where it is erased, all."""
+        with self._lore.acting():
+            found = self._lore.store.proposals_of(self._lore.caller, session)
+        return sum(erase or item.state in ("pending", "prepared") for item in found)
 
     def drop_episodes(self, session: str) -> list[Memory]:
         """Remove what was written unasked about a session that is erased."""
@@ -282,92 +286,6 @@ class Reflections:
         return own.reflect.auto if "reflect.auto" in own.origins else older_state(self._env).auto
 
 
-class _Making:
-    """Collects what one look proposes; nothing twice."""
-
-    def __init__(self, owner: Reflections, proposing: Proposing, heard: Heard) -> None:
-        self._lore = owner._lore
-        self._proposing = proposing
-        self._heard = heard
-        self._notes: list[tuple[Any, About]] = []
-        self.proposals: list[Proposal] = []
-        self.refused: list[str] = []
-        self.known = 0
-        self.improved = 0
-
-    def take(self, lesson: Lesson, only: Sequence[str]) -> None:
-        """Propose what a lesson leads to."""
-        from swarmlore.rules.drafting import draft
-        from swarmlore.rules.routing import Context, route
-
-        times = self._proposing.known.times_met(lesson.text, self._heard.session, lesson.quote)
-        project = self._lore.project
-        context = Context(project.name, _names(project.root), lesson.files, times, self._proposing.agent)
-        found = route(lesson, context)
-        for target in found.targets:
-            target = "instinct" if target == "review" else target  # at the lowest confidence that there is
-            target = "behavioral" if only and target == "instinct" else target
-            if target == "none" or (only and target not in only):
-                continue
-            made = draft(lesson, target, context, found.section)
-            about = About(lesson.text, lesson.level, lesson.category, lesson.quote, found.reason, found.scope)
-            if made is not None:
-                self._add(target, made, about)
-
-    def take_item(self, item: Item) -> None:
-        about = About(item.text, item.level, item.category, item.quote, "prepared by a model", agent=item.agent)
-        self._propose(item.route, item.draft, about, item.graph)
-
-    def _add(self, target: str, made: Any, about: About) -> None:
-        if target == "knowledge":
-            self._notes.append((made, about))
-        else:
-            self._propose(target, made, about)
-
-    def _propose(self, target: str, made: Any, about: About, graph: Mapping[str, Any] | None = None) -> None:
-        ways: dict[str, Callable[[Any, About], Proposal | None]] = {
-            "behavioral": self._proposing.rule,
-            "instinct": self._proposing.instinct,
-            "memory": self._proposing.memory,
-            "skill": self._proposing.skill,
-        }
-        try:
-            found = self._proposing.note(made, about, graph) if target == "knowledge" else ways[target](made, about)
-        except UNFIT as problem:
-            self.refused.append(f"{about.text[:100]}: {problem.message}")
-            return
-        if found is None or any(_is_again(found, one) for one in self.proposals):
-            self.known += 1
-        else:
-            self.proposals.append(found)
-
-    def close(self) -> None:
-        """Word the notes, propose them, and what goes with a first line of MEMORY.md."""
-        from swarmlore.reflect.wording import better
-
-        drafts = [made for made, _ in self._notes]
-        writer = self._lore.capped_writer() if drafts and self._lore.settings.writer.kind != "none" else None
-        worded, self.improved = better(writer, drafts, self._heard.turns)
-        for made, (_, about) in zip(worded, self._notes, strict=True):
-            self._propose("knowledge", made, about)
-        self._refer()
-        order = {level: place for place, level in enumerate(("high", "medium", "low"))}
-        self.proposals.sort(key=lambda item: order.get(item.level, 1))
-
-    def _refer(self) -> None:
-        if not any(item.route == "memory" and item.level != "low" for item in self.proposals):
-            return
-        try:
-            if (found := self._proposing.reference()) is not None:
-                self.proposals.append(found)
-        except UNFIT as problem:
-            self.refused.append(problem.message)
-
-
-def _is_again(item: Proposal, other: Proposal) -> bool:
-    return (item.route, item.title, item.target) == (other.route, other.title, other.target)
-
-
 def _numbered(proposals: Sequence[Proposal], taken: Sequence[Proposal]) -> list[Proposal]:
     """Proposals with the next free numbers, over all and per letter."""
     number = max((item.number for item in taken), default=0)
@@ -381,16 +299,6 @@ def _numbered(proposals: Sequence[Proposal], taken: Sequence[Proposal]) -> list[
         number += 1
         named.append(replace(item, number=number, label=f"{letter}{letters[letter]}"))
     return named
-
-
-def _names(root: str) -> tuple[str, ...]:
-    """Words that only this project has: what its folders are called."""
-    try:
-        with os.scandir(root) as entries:
-            found = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
-    except OSError:
-        return ()
-    return tuple(name for name in found if not name.startswith(".") and name.isprintable())[:MOST_NAMES]
 
 
 def _sums(counts: Sequence[tuple[str, str, str, int]], by: int) -> dict[str, int]:

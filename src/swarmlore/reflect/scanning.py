@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 
 from swarmlore.errors import InvalidInput, NotFound
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 LOOKED_AT = 200  # newest sessions of a project
 MOST_BYTES = 32_000_000
+HEAD_CHARS = 20_000  # of a transcript, in which its session is named
+_IDS = {
+    **dict.fromkeys(("claude", "copilot", "gemini"), r'"sessionId"\s?:\s?"([\w-]{8,128})"'),
+    "opencode": r'"id"\s?:\s?"(ses_[\w-]{4,124})"',
+}
 _HOW = "give a transcript or a text: swarmlore reflect FILE, or - for standard input"
 
 
@@ -64,7 +70,7 @@ def hear_file(path: str, text: str) -> Heard:
                 best = (client, turns)
     if not best[0]:
         return hear_text(text)
-    return _heard(best[1], "transcript", _session_name(full), best[0])
+    return _heard(best[1], "transcript", session_in(best[0], full, text[:HEAD_CHARS]), best[0])
 
 
 def _told(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
@@ -72,9 +78,17 @@ def _told(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
     return turns if any(turn.text for turn in turns) else ()
 
 
-def _session_name(path: str) -> str:
-    name = os.path.basename(path).rpartition(".")[0]
-    return name[:128] if name not in ("events", "") else os.path.basename(os.path.dirname(path))[:128]
+def session_in(client: str, path: str, head: str) -> str:
+    """The id by which hooks know the session of a transcript, so that it is one session however it is given: from its
+    name, its first lines or where it lies. A sub-agent's record is named after its file."""
+    stem = os.path.basename(path).rpartition(".")[0]
+    if stem.startswith("agent-"):
+        return stem[:128]
+    if told := re.search(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", stem):
+        return told[0]
+    if client in _IDS and (found := re.search(_IDS[client], head)):
+        return found[1]
+    return stem[:128] if stem not in ("events", "") else os.path.basename(os.path.dirname(path))[:128]
 
 
 def hear_session(lore: Lore, env: Mapping[str, str], named: str = "") -> Heard:

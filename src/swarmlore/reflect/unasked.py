@@ -8,7 +8,7 @@ from swarmlore.reflect.scanning import MOST_BYTES, Heard, looks_at
 
 if TYPE_CHECKING:
     from swarmlore.lore import Lore
-    from swarmlore.records import Job
+    from swarmlore.records import Job, Reflection
 
 
 def look_back(lore: Lore, job: Job) -> None:
@@ -19,8 +19,15 @@ def look_back(lore: Lore, job: Job) -> None:
     if not lore.settings.knowledge.enabled or not job.body.get("session"):
         return
     heard = _heard(job)
-    if heard.turns and all(before.read_to < heard.at for before in looks_at(lore, heard.session)):
+    if heard.turns and all(_is_news(heard, before) for before in looks_at(lore, heard.session)):
         reflections.reflect_on(heard)
+
+
+def _is_news(heard: Heard, before: Reflection) -> bool:
+    """Whether something was said since an earlier look: a session that is cut and then ends may have nothing new."""
+    since = before.told_to
+    told = not since or any(turn.at > since or not turn.at for turn in heard.turns)
+    return told and before.read_to < heard.at
 
 
 def _heard(job: Job) -> Heard:

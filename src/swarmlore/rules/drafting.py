@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.rules.correction_words import compiled
-from swarmlore.rules.explanations import is_trouble
+from swarmlore.rules.explanations import asks_for_work, is_report, is_trouble
 from swarmlore.rules.found import CONFIDENCE_VALUES
 from swarmlore.rules.gate import scrub_text
 from swarmlore.rules.instincts import ORIGINS
 from swarmlore.rules.learned import Lesson
 from swarmlore.rules.routing import NOWHERE, Context, scope_of, section_of
-from swarmlore.rules.signals import scan, shortened
+from swarmlore.rules.signals import scan
 from swarmlore.rules.stacks import framework_of, language_of, tags_of
 from swarmlore.rules.topics import names_tool
 from swarmlore.text.error_lines import error_excerpt
 from swarmlore.text.prose import QUOTED, sentences
+from swarmlore.text.shorten import shortened
 from swarmlore.text.slug import short_slug
 
 if TYPE_CHECKING:
@@ -31,9 +32,12 @@ MOST_SYMPTOMS = 3
 NAME_CHARS = 50
 DESCRIPTION_CHARS = 300
 MOST_TAGS = 8
+_LEAST_REQUEST = 4  # words: "fix it please" tells nothing
 _PROMPT_CHARS = 2_000
 _EXPLAINING = ("cause", "found", "fix")
 _QUOTATION = r"[\"“„«`]([^\"“”„«»`\n]{10,200})[\"”«»`]"
+_UNSAID, _NO_FIX = "What led to it was not said.", "No fix was named beside it."
+NOT_SAID = (_UNSAID, _NO_FIX)
 _TELLING = ("cause", "found", "caveat", "effort")  # says what is the matter, not what to do
 
 # How a finding opens: a title and a cause do without.
@@ -202,6 +206,7 @@ def draft_note(lesson: Lesson, context: Context = NOWHERE) -> NoteDraft:
 def title_of(lesson: Lesson) -> str:
     """What a lesson says, as a title: without its opening, at most one clause too long for one."""
     text = compiled(_CHOOSING, 2).sub("", compiled(_OPENING, 2).sub("", lesson.text))
+    text = compiled(r"^because (?:of )?(?=\w+ \w)", 2).sub("", text)
     text = " ".join(text.split()).rstrip(".!…,;: ")
     if len(text) > TITLE_CHARS:
         text = _first_clauses(text)
@@ -270,29 +275,34 @@ def _body(lesson: Lesson, context: Context) -> str:
 
 
 def _problem(lesson: Lesson) -> str:
-    """What was met, as it was met; where only the cause was named, that."""
+    """What was met, as it was met; where only the cause was named, that. What is the solution is not told twice."""
     told = []
     if lesson.situation and lesson.situation_via == "error":
         told.append(f"This error came up:\n\n{fenced(lesson.situation)}")
     elif lesson.speaker != "user" and (request := request_in(lesson.situation)):
         told.append(f"It came up while this was asked for:\n\n> {request}")
-    if lesson.way in _TELLING:
+    if lesson.way in _TELLING and (lesson.fix or lesson.way != "found"):
         told.append(one_line(lesson.text))
-    return "\n\n".join(told) or one_line(lesson.text)
+    return "\n\n".join(told) or _UNSAID
 
 
 def request_in(prompt: str) -> str:
     """What a prompt asks for: its first sentence that is no signal; one line with a quotation, as it was typed."""
     for said in sentences(prompt[:_PROMPT_CHARS], typed=True):
-        if not scan(said.text):
+        if _tells(said.text) and not scan(said.text):
             whole = prompt.strip() if QUOTED in said.text and "\n" not in prompt.strip() else said.text
             return shortened(whole, SYMPTOM_CHARS)
     return ""
 
 
+def _tells(said: str) -> bool:
+    """Whether a sentence says what is wanted, or how something behaves; an aside does not."""
+    return len(said.split()) >= _LEAST_REQUEST and (is_trouble(said) or asks_for_work(said) or is_report(said))
+
+
 def _solution(lesson: Lesson) -> str:
     if lesson.way in _TELLING and not lesson.fix:
-        return "No fix was named beside it." if lesson.way != "found" else one_line(lesson.text)
+        return _NO_FIX if lesson.way != "found" else one_line(lesson.text)
     return one_line(lesson.fix or lesson.text)
 
 

@@ -96,12 +96,16 @@ class Proposals(Mails):
             self.ask("drop_proposals_of_session", **asked)
             self.ask("drop_reflections_of_session", **asked)
             return
-        for item in map(_proposal, self.ask("proposals_of_session", **asked)):
+        for item in self.proposals_of(caller, origin):
             if item.state in ("pending", "prepared"):
                 self._set(replace(item, state="superseded", reason=f"{FORGOTTEN}{item.state}"))
 
     def has_proposals(self, caller: Caller, session: str) -> bool:
-        return bool(self.ask("proposals_of_session", **self._whose(caller), session=session))
+        return bool(self.proposals_of(caller, session))
+
+    def proposals_of(self, caller: Caller, session: str) -> list[Proposal]:
+        """What was proposed from a session, whatever became of it."""
+        return [_proposal(row) for row in self.ask("proposals_of_session", **self._whose(caller), session=session)]
 
     def offer_again_after(self, caller: Caller, forgetting: str) -> None:
         """Bring back what was not proposed any more because its session was forgotten; part of a transaction."""
@@ -109,7 +113,7 @@ class Proposals(Mails):
         session = str(rows[0][5]) if rows and rows[0][2] == "forget" else ""
         if not session:
             return
-        for item in map(_proposal, self.ask("proposals_of_session", **self._whose(caller), session=session)):
+        for item in self.proposals_of(caller, session):
             if item.state == "superseded" and item.reason.startswith(FORGOTTEN):
                 self._set(replace(item, state=item.reason.removeprefix(FORGOTTEN), reason=""))
 

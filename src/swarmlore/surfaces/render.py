@@ -340,13 +340,17 @@ def _cites(cited: Sequence[Cited]) -> list[tuple[str, str]]:
 # What happened
 
 
-def forgotten(gone: Sequence[Memory], left: Mapping[str, Sequence[str]], page: Page, *, erased: bool) -> str:
-    """What is gone; `left` names backups, commits and files that still hold what was erased."""
-    if not gone:
+def forgotten(
+    gone: Sequence[Memory], left: Mapping[str, Sequence[str]], page: Page, *, erased: bool, proposals: int = 0
+) -> str:
+    """What is gone, and how many proposals with it; `left` names backups, commits and files that still hold what was
+    erased."""
+    named = [_handle(memory, page) for memory in gone] + ([many(proposals, "proposal")] if proposals else [])
+    if not named:
         return "There was nothing to forget."
-    names = ", ".join(_handle(memory, page) for memory in gone)
+    names = ", ".join(named)
     if not erased:
-        return f"Forgot {names}. swarmlore undo brings {'it' if len(gone) == 1 else 'them'} back."
+        return f"Forgot {names}. swarmlore undo brings {'it' if len(gone) + proposals == 1 else 'them'} back."
     lines = [f"Erased {names} for good."]
     for name, head in _STILL_HOLD.items():
         if held := left.get(name):

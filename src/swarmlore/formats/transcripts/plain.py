@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from swarmlore.formats.transcripts.turns import Turn
 from swarmlore.rules.block import strip_blocks
@@ -38,4 +39,21 @@ def turns_of(text: str) -> list[Turn]:
 
 
 def _marks(who: str, text: str) -> list[re.Match[str]]:
-    return list(re.finditer(_MARK.format(who), text, re.IGNORECASE | re.MULTILINE))
+    """Where somebody begins to speak. What is quoted inside of a turn, in a block of code or behind `>`, is no turn."""
+    found = list(re.finditer(_MARK.format(who), text, re.IGNORECASE | re.MULTILINE))
+    if not found:
+        return found
+    quoted = ">" in found[0][0]
+    blocks = _blocks(text)
+    return [mark for mark in found if (quoted or ">" not in mark[0]) and not _is_in(mark.start(), blocks)]
+
+
+def _blocks(text: str) -> list[tuple[int, int]]:
+    """Blocks of code, from fence to fence; none where one of them has no end, as then nobody knows which it is."""
+    fences = [mark.start() for mark in re.finditer(r"^[ \t]{0,3}(?:```|~~~)", text, re.MULTILINE)]
+    return list(zip(fences[::2], fences[1::2], strict=True)) if len(fences) % 2 == 0 else []
+
+
+def _is_in(place: int, blocks: list[tuple[int, int]]) -> bool:
+    at = bisect_right(blocks, (place, place))
+    return at > 0 and place < blocks[at - 1][1]

@@ -34,14 +34,16 @@ def run(desk: Desk) -> int:
     with desk.open() as lore:
         if args.erase:
             desk.confirm(_question(lore, args))
+        files = _files(lore, args.ref) if args.erase and args.ref else []  # while it is known which they are
+        proposals = lore.reflections.count_of(args.session, erase=args.erase) if args.session else 0
         gone = _forget(lore, args)
         backups = _holding(lore.backups_holding, gone) if args.erase else []
         commits = _holding(lore.commits_holding, gone) if args.erase else []
-        files = _files(lore, gone) if args.erase else []
+        files = sorted({*files, *_left(lore, gone)}) if args.erase else []
         left = {"backups": backups, "commits": commits, "files": files}
         return desk.show(
-            lambda: {"forgotten": plain(gone), "erased": args.erase, **left},
-            lambda page: render.forgotten(gone, left, page, erased=args.erase),
+            lambda: {"forgotten": plain(gone), "erased": args.erase, "proposals": proposals, **left},
+            lambda page: render.forgotten(gone, left, page, erased=args.erase, proposals=proposals),
         )
 
 
@@ -63,7 +65,12 @@ def _holding(look: Callable[[str], Sequence[str]], gone: Sequence[Memory]) -> li
     return sorted({place for memory in gone for place in look(memory.id)})
 
 
-def _files(lore: Lore, gone: Sequence[Memory]) -> list[str]:
-    """The notes that still say it: files that people own are theirs to change."""
+def _files(lore: Lore, ref: str) -> tuple[str, ...]:
+    """The files of a note and of its copies: what people own is theirs to change."""
+    return lore.notes.files_of(lore.get(ref))
+
+
+def _left(lore: Lore, gone: Sequence[Memory]) -> list[str]:
+    """The notes that still say it."""
     paths = {lore.notes.path_of(memory) for memory in gone if memory.source == "note"}
     return sorted(path for path in paths if os.path.lexists(path))

@@ -172,6 +172,7 @@ def _decide(desk: Desk, reflections: Reflections, shown: Sequence[Proposal]) -> 
     """Ask until an answer is one. Nothing is changed by what is none."""
     from swarmlore.rules.approval import HOW, MODIFY, no_answer, read_answer
 
+    written: dict[str, str] = {}
     while True:
         said = desk.ask(f"Keep which? ({HOW})")
         if said is None:
@@ -182,28 +183,37 @@ def _decide(desk: Desk, reflections: Reflections, shown: Sequence[Proposal]) -> 
             desk.note(no_answer(said, shown))
             continue
         if answer.verb == MODIFY:
-            shown = _reword(desk, reflections, shown, answer.ids)
-            _told(desk, None, (), shown, asks=True)
+            shown = _reword(desk, reflections, shown, answer.ids, written)
             continue
         return _told(desk, None, (), decided=reflections.answer(said, shown))
 
 
-def _reword(desk: Desk, reflections: Reflections, shown: Sequence[Proposal], ids: Sequence[str]) -> list[Proposal]:
-    """Each of these in an editor; what the gate refuses stays as it was."""
+def _reword(
+    desk: Desk, reflections: Reflections, shown: Sequence[Proposal], ids: Sequence[str], written: dict[str, str]
+) -> list[Proposal]:
+    """Each of these in an editor, and what became of it; what is refused stays as it was, and what a person wrote for
+    it is what the editor shows the next time."""
     from swarmlore.reflect.rewording import editable
     from swarmlore.surfaces.cli.editor import edited
 
-    after = []
-    for item in shown:
-        if item.id in ids:
-            before = editable(item)
-            try:
-                text = edited(before, f"{item.label}.md")
-                item = reflections.reword(item, text) if text != before else item
-            except SwarmloreError as problem:
-                desk.note(f"{item.label} stays as it was: {problem.message}")
-        after.append(item)
-    return after
+    after, problems = {item.id: item for item in shown}, []
+    for item in (item for item in shown if item.id in ids):
+        try:
+            text = edited(written.get(item.id) or editable(item), f"{item.label}.md")
+            written[item.id] = text
+            after[item.id] = reflections.reword(item, text) if text != editable(item) else item
+            del written[item.id]
+        except SwarmloreError as problem:
+            problems.append(_stays(item, problem, item.id in written))
+    _told(desk, None, (), [after[item.id] for item in shown if item.id in ids], asks=True)
+    for told in problems:  # beside the question that comes next
+        desk.note(told)
+    return list(after.values())
+
+
+def _stays(item: Proposal, problem: SwarmloreError, kept: bool) -> str:
+    again = f"; modify {item.label} opens what you wrote" if kept else ""
+    return f"{item.label} stays as it was: {problem.message} ({problem.hint}{again})"
 
 
 def _told(
