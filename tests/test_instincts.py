@@ -765,3 +765,16 @@ def test_what_a_file_says_cannot_move_the_cursor(run: Run, world: Path) -> None:
     assert "\x1b" not in shown
     assert "\\x1b[31m" in shown
     assert "line 4: no instinct: it has no rule; left as it is" in shown
+
+
+def test_one_that_is_not_ready_is_refused_before_anybody_is_asked(run: Run, tmp_path: Path) -> None:
+    place = ("--project", str(tmp_path))
+    (tmp_path / ".agents").mkdir()
+    (tmp_path / ".agents" / "instincts.yaml").write_text(BY_HAND)
+    told = run("instincts", "promote", "a1b2c3", *place)
+    assert told.code == 2
+    assert "is not ready: its scope is project, not universal" in told.err
+
+
+def test_a_first_confirmation_counts_where_the_file_does_not() -> None:
+    assert reinforce(Instinct("i", "r"), DAY, COURSE).reinforcements == 2

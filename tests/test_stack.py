@@ -46,7 +46,7 @@ def test_a_web_service_of_typescript(tmp_path: Path) -> None:
 def test_a_tool_of_rust(tmp_path: Path) -> None:
     found = rows(stack_of(make(tmp_path, TOOL)))
     assert found["Tokio"] == ("framework", "1.37.0", True, "Cargo.lock:16")
-    assert found["Rust"] == ("runtime", "1.74", True, "Cargo.toml:5")
+    assert found["Rust"] == ("runtime", "1.74", False, "Cargo.toml:5")
     assert found["proptest"] == ("tests", "1.4.0", True, "Cargo.lock:8")
     assert found["Cargo"][0] == "packages"
     assert found["make"] == ("build", "", False, "Makefile")
@@ -181,3 +181,45 @@ def test_a_version_that_gradle_names_is_the_one_in_use_and_a_range_is_not(tmp_pa
     assert found["Spring Boot"][1:3] == ("3.2.4", True)
     assert found["Java"] == ("runtime", "21", True, "build.gradle:4")
     assert not found["JUnit"][2]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        (
+            ".tool-versions",
+            "golang 1.22.1\nterraform 1.7.5 # ours\n",
+            {"Go": ("runtime", "1.22.1"), "terraform": ("build", "1.7.5")},
+        ),
+        ("mise.toml", '[tools]\nnode = "20.11"\n', {"Node.js": ("runtime", "20.11")}),
+        ("rust-toolchain.toml", '[toolchain]\nchannel = "1.77.2"\n', {"Rust": ("runtime", "1.77.2")}),
+        ("rust-toolchain", "1.70.0\n", {"Rust": ("runtime", "1.70.0")}),
+        (
+            ".devcontainer/devcontainer.json",
+            '{\n "image": "mcr.example/devcontainers/python:1-3.12-bookworm",\n "features": {\n'
+            '  "ghcr.io/devcontainers/features/node:1": { "version": "20" }\n }\n}\n',
+            {"Python": ("runtime", "3.12"), "Node.js": ("runtime", "20")},
+        ),
+        (
+            ".gitlab-ci.yml",
+            "image: golang:1.22\nt:\n  services:\n    - mysql:8.3\n",
+            {"Go": ("runtime", "1.22"), "MySQL": ("database", "8.3")},
+        ),
+        ("Cargo.toml", '[workspace.package]\nrust-version = "1.76"\n', {"Rust": ("runtime", "1.76")}),
+        ("Jenkinsfile", "pipeline {}\n", {"Jenkins": ("ci", "")}),
+    ],
+)
+def test_files_that_pin_tools_are_read(
+    tmp_path: Path, name: str, text: str, wanted: dict[str, tuple[str, str]]
+) -> None:
+    found = {one: row[:2] for one, row in rows(stack_of(make(tmp_path, {name: text}))).items()}
+    assert {one: found.get(one) for one in wanted} == wanted
+
+
+def test_a_pinned_version_counts_more_than_the_one_of_a_pipeline(tmp_path: Path) -> None:
+    files = {
+        ".gitlab-ci.yml": "image: golang:1.20\n",
+        ".tool-versions": "golang 1.22.1\n",
+        "Dockerfile": "FROM golang:1.21\n",
+    }
+    assert rows(stack_of(make(tmp_path, files)))["Go"] == ("runtime", "1.22.1", True, ".tool-versions:1")

@@ -140,6 +140,10 @@ class Instincts:
         held = sorted(map(self._held, sheet.instincts), key=lambda one: (-one.confidence, one.instinct.id))
         return Shelf(self._path, tuple(held), sheet.problems)
 
+    def text(self) -> str:
+        """The file as it is; '' where there is none."""
+        return self._read().text
+
     def find(self, ref: str) -> Held:
         """The one instinct that an id or the beginning of one names."""
         return self._held(_find(self._read(), ref))
@@ -147,6 +151,13 @@ class Instincts:
     def proposals(self) -> tuple[NoteProposal, ...]:
         """The notes that instincts would become which are sure enough and hold everywhere. Nothing is changed."""
         return tuple(_note(one.instinct, one.confidence) for one in self.show().held if one.promotable)
+
+    def proposal(self, ref: str) -> NoteProposal:
+        """The note that one instinct would become; raises InvalidInput where it is not ready, and says why."""
+        one = self._held(_find(self._read(), ref))
+        if not one.promotable:
+            raise InvalidInput(f"{one.instinct.id} is not ready: {self._why_not(one)}", "swarmlore instincts review")
+        return _note(one.instinct, one.confidence)
 
     # Changing
 
@@ -252,11 +263,14 @@ class Instincts:
         """What the file would be with the rules of another one. Nothing is changed."""
         return self._merged(self._read(), others)
 
-    def merge(self, others: Sequence[Instinct]) -> Merged:
+    def merge(self, others: Sequence[Instinct], whole: str = "") -> Merged:
         """Take over the rules of another file: those that are missing, and of those that are known what was confirmed
-        elsewhere. What speaks against a rule here is left out and named. The second time nothing changes."""
+        elsewhere. What speaks against a rule here is left out and named. The second time nothing changes. Where there
+        is no file yet and all rules are taken, `whole` is it: the other one as somebody wrote it."""
         with self._changing() as (folder, sheet):
             told = self._merged(sheet, others)
+            if whole and others and not sheet.text.strip() and len(told.added) == len(others):
+                told = replace(told, added=tuple(others), change=replace(told.change, after=whole))
             if told.change.changes:
                 _write(folder, told.change.after)
             return told
@@ -281,15 +295,12 @@ class Instincts:
         an agent only proposes."""
         if not self._caller.leads:
             raise NotAllowed("a note for every project is a person's to accept", "show it: swarmlore instincts promote")
-        one = self._held(_find(self._read(), ref))
-        if not one.promotable:
-            raise InvalidInput(f"{one.instinct.id} is not ready: {self._why_not(one)}", "swarmlore instincts review")
-        note = _note(one.instinct, one.confidence)
+        note = self.proposal(ref)
         if why := pass_gate(Draft(note.text, source="note", title=note.title), validate=True).quarantine:
-            raise InvalidInput(f"{one.instinct.id} is no note: {why}", "say what to do, in one sentence")
+            raise InvalidInput(f"{note.instinct.id} is no note: {why}", "say what to do, in one sentence")
         # First the note, then the mark: after a crash in between, the same note again is the one that is there.
         told = self._keep(note)
-        self._adjust(one.instinct.id, lambda instinct: replace(instinct, promoted=True))
+        self._adjust(note.instinct.id, lambda instinct: replace(instinct, promoted=True))
         return note, told
 
     def _why_not(self, one: Held) -> str:

@@ -3,7 +3,7 @@ them, what fits the topic or stands for itself, what is new."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from swarmlore.codebase import Codebase, Listing, list_files, survey
 from swarmlore.formats.episode import CATEGORY as EPISODES
@@ -14,11 +14,11 @@ from swarmlore.records import Caller, Hit, Memory, Query
 from swarmlore.rules.birth import in_force
 from swarmlore.rules.gate import scrub_text
 from swarmlore.rules.readme import Readme, Said, read_readme
-from swarmlore.rules.source_files import is_readme
+from swarmlore.rules.source_files import is_binary, is_readme
 from swarmlore.stack import Stack, read_stack
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
-from swarmlore.text.similarity import jaccard_bigram
+from swarmlore.text.similarity import NEGATIONS, jaccard_bigram
 from swarmlore.text.words import STOP_WORDS, split_words, stem
 
 if TYPE_CHECKING:
@@ -90,9 +90,10 @@ def _readme(root: str, listing: Listing) -> Readme:
 
 def _page(root: str, path: str) -> str:
     try:
-        return Tree(root).content(path, README_BYTES).decode("utf-8", "replace")
+        data = Tree(root).content(path, README_BYTES)
     except Unreadable:
         return ""
+    return "" if is_binary(data) else data.decode("utf-8", "replace")
 
 
 def _scrubbed(said: Said) -> Said:
@@ -133,8 +134,12 @@ def prime(
     recent = newest(lately, now, [hit.memory for hit in relevant])
     new = tuple(Hit(item, 0.0) for item in recent)
     words = place.stack.words or tuple(stacks)
-    critical = critical_patterns(store, caller, words, now)
-    fitting = _notes_about(recaller, query, now) if query.text else _notes_for(store, caller, words, now)
+
+    def notes_of(category: str) -> list[Memory]:
+        return recaller.versions.only(_notes(store, caller, category))
+
+    critical = critical_patterns(notes_of, words, now)
+    fitting = _notes_about(recaller, query, now) if query.text else _notes_for(notes_of(""), words, now)
     notes = _first(fitting, {hit.memory.id for hit in critical})
     begin = Primed(caller.project, tuple(stacks), query.text, tuple(relevant), new, tuple(approaches), notes, critical)
     return replace(begin, codebase=place.codebase, readme=place.readme, stack=place.stack, loaded=place.loaded)
@@ -150,11 +155,15 @@ def _notes_about(recaller: Recaller, query: Query, now: float) -> Iterator[Hit]:
             yield hit
 
 
-def _notes_for(store: Store, caller: Caller, words: Sequence[str], now: float) -> Iterator[Hit]:
+def _notes(store: Store, caller: Caller, category: str) -> list[Memory]:
+    return store.select(caller, Filter(source="note", category=category, limit=NOTES_LOOKED_AT))
+
+
+def _notes_for(notes: Iterable[Memory], words: Sequence[str], now: float) -> Iterator[Hit]:
     """The notes that name something of the stack: those that name most first, then the surest, the newest."""
     known = {*words}
     found = []
-    for memory in store.select(caller, Filter(source="note", limit=NOTES_LOOKED_AT)):
+    for memory in notes:
         shared = len(_technologies(memory) & known)
         if shared and memory.live and in_force(memory, now) and memory.category != EPISODES:
             found.append(((-shared, -memory.confidence, -memory.created_at, memory.id), Hit(memory, 0.0)))
@@ -184,12 +193,12 @@ def _technologies(memory: Memory) -> set[str]:
     return {_field(memory, "language"), _field(memory, "framework"), *(tag.lower() for tag in memory.tags)} - {""}
 
 
-def critical_patterns(store: Store, caller: Caller, words: Sequence[str], now: float) -> tuple[Hit, ...]:
+def critical_patterns(notes_of: Callable[[str], Iterable[Memory]], words: Sequence[str], now: float) -> tuple[Hit, ...]:
     """Notes of high confidence about architecture or patterns, whose language or tags name something of the stack."""
     known = {*words}
     found: dict[str, Hit] = {}
     for category in CRITICAL:
-        for memory in store.select(caller, Filter(source="note", category=category, limit=NOTES_LOOKED_AT)):
+        for memory in notes_of(category):
             fits = _technologies(memory) & known
             if memory.confidence >= HIGH and memory.live and in_force(memory, now) and fits:
                 found.setdefault(memory.key or memory.id, Hit(memory, memory.confidence))
@@ -213,4 +222,11 @@ def newest(memories: Iterable[Memory], now: float, known: Sequence[Memory] = (),
 
 def _says_the_same(one: Memory, other: Memory) -> bool:
     same_key = bool(one.key) and one.key == other.key
-    return one.id == other.id or same_key or jaccard_bigram(one.text, other.text) >= SAME
+    if one.id == other.id or same_key or jaccard_bigram(one.text, other.text) >= SAME:
+        return True
+    return _told(one.text) == _told(other.text)
+
+
+def _told(text: str) -> set[str]:
+    """The stems of a lesson; what it denies is part of it."""
+    return {stem(word) for word in split_words(text[:2_000]) if word not in STOP_WORDS or word in NEGATIONS}

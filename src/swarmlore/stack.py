@@ -44,6 +44,14 @@ _READERS: dict[str, Callable[[str], Iterator[Named]]] = {
     "docker-compose.yaml": by_line.compose,
     "compose.yml": by_line.compose,
     "compose.yaml": by_line.compose,
+    ".gitlab-ci.yml": by_line.gitlab,
+    "devcontainer.json": by_line.devcontainer,
+    ".devcontainer.json": by_line.devcontainer,
+    ".tool-versions": by_line.tool_versions,
+    "mise.toml": by_table.toml_tools,
+    ".mise.toml": by_table.toml_tools,
+    "rust-toolchain": by_line.rust_toolchain,
+    "rust-toolchain.toml": by_line.rust_toolchain,
     ".nvmrc": by_line.version_file("Node.js"),
     ".node-version": by_line.version_file("Node.js"),
     ".python-version": by_line.version_file("Python"),
@@ -79,10 +87,16 @@ _SIGNS = {
     "docker-compose.yaml": ("container", "Docker Compose"),
     "compose.yml": ("container", "Docker Compose"),
     "compose.yaml": ("container", "Docker Compose"),
+    ".gitlab-ci.yml": ("ci", "GitLab CI"),
+    ".circleci/config.yml": ("ci", "CircleCI"),
+    ".travis.yml": ("ci", "Travis CI"),
+    "Jenkinsfile": ("ci", "Jenkins"),
+    "azure-pipelines.yml": ("ci", "Azure Pipelines"),
+    "bitbucket-pipelines.yml": ("ci", "Bitbucket Pipelines"),
     "deno.json": ("runtime", "Deno"),
     "deno.jsonc": ("runtime", "Deno"),
 }
-_RANGES = ("package.json", "pyproject.toml", "composer.json", "setup.cfg", "mix.exs")
+_RANGES = ("package.json", "pyproject.toml", "composer.json", "setup.cfg", "mix.exs", "Cargo.toml")
 # In these a bare number is that version; elsewhere it is the least one.
 _EXACT = ("go.mod", "pom.xml", "build.gradle", "build.gradle.kts")
 _MANAGERS = {"yarn": "Yarn", "bun": "Bun"}
@@ -140,7 +154,13 @@ def read_stack(root: str, listing: Listing) -> Stack:
 def _manifests(paths: Sequence[str]) -> list[str]:
     """The files that are read, those at the root first."""
     fit = [path for path in paths if path.count("/") <= DEEPEST and _reader(path) is not None]
-    return sorted(fit, key=lambda path: (path.count("/"), path))[:MOST_MANIFESTS]
+    return sorted(fit, key=lambda path: (_is_about_elsewhere(path), path.count("/"), path))[:MOST_MANIFESTS]
+
+
+def _is_about_elsewhere(path: str) -> bool:
+    """Whether it tells what a pipeline or a container has: that counts where nothing else says it."""
+    name = path.rpartition("/")[2]
+    return path.startswith((".github/", ".devcontainer")) or name.startswith((".gitlab-ci", "Dockerfile"))
 
 
 def _reader(path: str) -> Callable[[str], Iterator[Named]] | None:
@@ -165,7 +185,7 @@ def _locks(tree: Tree) -> Iterator[str]:
 
 
 def _plain_signs(paths: Sequence[str]) -> Iterator[str]:
-    return (path for path in paths if path in ("Makefile", "justfile"))
+    return (path for path in paths if path in _SIGNS and _reader(path) is None)
 
 
 def _text(tree: Tree, path: str, most: int) -> str:

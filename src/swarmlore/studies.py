@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from swarmlore.bringing import Bringing
     from swarmlore.context_tier import Context
+    from swarmlore.giving import Giving
     from swarmlore.graph.view import GraphView
     from swarmlore.instincts import Instincts, KeptNote, NoteProposal
     from swarmlore.note_exchange import Paper
@@ -46,6 +47,9 @@ class Studies(Parts):
         def embed_later(self) -> None:
             """As `Errands` says it."""
 
+        def connect_later(self, *, read: bool = True) -> None:
+            """As `Errands` says it."""
+
     def prime(self, topic: str = "") -> Primed:
         """What to know before beginning: code base, README and stack; notes and critical patterns for them; what fits
         the topic or has earned it, what was learned lately."""
@@ -66,18 +70,19 @@ class Studies(Parts):
         *,
         limit: int = 8,
         web: bool = False,
-        save: bool = True,
+        save: bool | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Report:
         """All that is known here about a question: memories, notes, code, docs, history, the web if asked; one report
-        with a source for every statement, saved to `research/` unless told not to."""
+        with a source for every statement, saved to `research/`. Where nothing answers it is saved only with `save`;
+        with `save=False` it never is."""
         from swarmlore.research.report import page
         from swarmlore.research.running import Research
         from swarmlore.research.saving import save as save_page
 
         asked = Research(self.project.root, self._means(web), limit, progress)
         report = asked.run(question, self.project.name, self.now())  # the id may be a path of this machine
-        if not save:
+        if save is False or (save is None and not report.answer):
             return report
         return replace(report, file=save_page(self.project.root, report.question, report.made_at, page(report)))
 
@@ -129,7 +134,7 @@ class Studies(Parts):
         """What memories mention and how that hangs together: communities, what is around a name, a picture of all."""
         from swarmlore.graph.view import GraphView
 
-        return GraphView(self.store, self.caller, self.now, self._looking)
+        return GraphView(self.store, self.caller, self.now, self._looking, self.home, self._versions.holds)
 
     @property
     def instincts(self) -> Instincts:
@@ -183,10 +188,20 @@ class Studies(Parts):
             lambda folder, progress: context.ingest(progress=progress, only=folder),
         )
 
-    def _export_notes(self, folder: str, *, overwrite: bool) -> int:
+    def _giving(self) -> Giving:
+        from swarmlore.giving import Giving
+        from swarmlore.project_memory import ProjectMemory
+
+        memory = ProjectMemory(self.project.root, self.caller, self.now)
+        return Giving(memory, self.instincts, self.context.copies)
+
+    def _export_folder(self, folder: str, format: str, *, overwrite: bool) -> int:
         from swarmlore.note_exchange import export_notes, lesson_paper
 
         with self._looking():
+            if format == "auto-memory":
+                papers = list(self._giving().papers())  # before a folder is made
+                return export_notes(papers, folder, overwrite=overwrite)
             found = self.store.in_order(self.store.visible(self.caller, ("swarm",)))
             lessons = (lesson_paper(memory) for memory in found if memory.live and not memory.raw)
             return export_notes((*self._own_notes(), *lessons), folder, overwrite=overwrite)
@@ -218,8 +233,14 @@ class Studies(Parts):
         parts = (self.store, self.caller, self.settings, self.writing, self._operation)
         index = NoteIndex(self.home, *parts, self.project.root, self._env)
         return Notes(
-            index, lambda: self._guard, self._changing, self.recall, self.embed_later, self.now, self.home, self._env
+            index, lambda: self._guard, self._changing, self.recall, self._follow_up, self.now, self.home, self._env
         )
+
+    def _follow_up(self, *, new: bool, read: bool) -> None:
+        """What is left to do once notes were looked at: vectors for new texts, and what a language model reads."""
+        if new:
+            self.embed_later()
+        self.connect_later(read=read)
 
     def _follow_notes(self) -> None:
         """Take in notes that changed, on the way to something else; where there are none, nothing is loaded for it."""

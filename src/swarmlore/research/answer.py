@@ -14,8 +14,10 @@ from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.providers.base import ask_json
 from swarmlore.research.code import COMMENTS
+from swarmlore.research.constants import CONSTANT
 from swarmlore.research.question import Weights
 from swarmlore.research.records import SOURCES, Finding
+from swarmlore.rules.amounts import has_number
 from swarmlore.rules.gate import scrub_text
 from swarmlore.rules.meaning import differences
 from swarmlore.rules.source_files import is_test
@@ -26,14 +28,25 @@ if TYPE_CHECKING:
 
 MOST = 4
 PER_SOURCE = 2
+MOST_STEPS = 6  # of what is needed, or run, to begin: such an answer is a list
 LEAST_FIT = 0.4
 LEAST_RELATED = 0.12  # fit of a memory that is shown at all
 NEAR_BEST = 0.6  # of the best one's fit
 SAME = 0.6
 AT_ONE_PLACE = 1  # lines between a definition and the comment that belongs to it
+NO_NUMBER = 0.75
 ASKED = 20  # findings that a model is shown
 TOKENS = 700
-_PRIOR = {"learnings": 1.1, "docs": 1.0, "stack": 1.3, "definitions": 0.9, "code": 0.65, "history": 0.75, "web": 0.8}
+_PRIOR = {
+    "learnings": 1.1,
+    "docs": 1.0,
+    "setup": 1.0,
+    "stack": 1.3,
+    "definitions": 0.9,
+    "code": 0.65,
+    "history": 0.75,
+    "web": 0.8,
+}
 _LESS = ("changelog", "history", "bench", "demo", "examples")
 _FAR, _NEAR = 0.15, 0.7  # cosines of texts that have nothing, and everything, to do with each other
 SYSTEM = (
@@ -44,16 +57,20 @@ SYSTEM = (
 )
 
 
-def judged(findings: Sequence[Finding], weights: Weights, closeness: Sequence[float] | None) -> list[Finding]:
-    """Every finding with how well it fits: by the words of the question it holds and, with vectors, by its meaning."""
+def judged(
+    findings: Sequence[Finding], weights: Weights, closeness: Sequence[float] | None, number: bool = False
+) -> list[Finding]:
+    """Every finding with how well it fits: by the words of the question it holds and, with vectors, by its meaning.
+    Where only a `number` can answer, what holds none fits less."""
     fits = []
-    for number, item in enumerate(findings):
+    for place, item in enumerate(findings):
         words = min(1.0, weights.coverage(f"{item.text} {item.about}", item.title))
-        meaning = words if closeness is None else (closeness[number] - _FAR) / (_NEAR - _FAR)
+        meaning = words if closeness is None else (closeness[place] - _FAR) / (_NEAR - _FAR)
         fit = (words + min(1.0, max(0.0, meaning))) / 2
         if item.source in ("definitions", "stack") and item.rank >= 2.0:
             fit = max(fit, 0.75)  # it was asked for by its name
-        worth = fit * _prior(item)
+        fit = item.rank if item.source == "setup" else fit
+        worth = fit * _prior(item) * (NO_NUMBER if number and not has_number(item.text) else 1.0)
         fits.append((-worth, SOURCES.index(item.source), -item.rank, item.place, replace(item, fit=min(1.0, worth))))
     return [replace(entry[-1], fit=round(entry[-1].fit, 3)) for entry in sorted(fits, key=lambda entry: entry[:-1])]
 
@@ -68,7 +85,7 @@ def _prior(item: Finding) -> float:
     prior = _PRIOR[item.source] * (1.05 if item.trust >= 3 else 1.0)
     if item.source == "code" and item.text.startswith(COMMENTS):
         prior = _PRIOR["definitions"]
-    if item.source == "definitions" and " — " not in item.text:
+    if item.source == "definitions" and " — " not in item.text and item.how != CONSTANT:
         prior *= 0.8
     if item.source == "docs" and item.how:
         prior *= 0.8  # a line of an example shows, and does not say
@@ -83,10 +100,12 @@ def choose(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     best = findings[0].fit if findings else 0.0
     for item in findings:
         enough = item.fit >= LEAST_FIT and item.fit >= NEAR_BEST * best
-        crowded = sum(other.source == item.source for other in chosen) >= PER_SOURCE
+        most = MOST_STEPS if item.source == "setup" else PER_SOURCE
+        crowded = sum(other.source == item.source for other in chosen) >= most
         if enough and not crowded and not any(_is_told_by(item, other) for other in chosen):
             chosen.append(item)
-    return tuple(chosen[:MOST])
+    listed = bool(chosen) and chosen[0].source == "setup"
+    return tuple(chosen[: MOST_STEPS if listed else MOST])
 
 
 def _is_told_by(one: Finding, other: Finding) -> bool:
@@ -97,10 +116,15 @@ def _is_told_by(one: Finding, other: Finding) -> bool:
 
 
 def without_repeats(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings without lines of code that stand at a definition which is among them: it shows its comment too."""
+    """Findings without lines of code that stand at a definition which is among them (it shows its comment too), and
+    without lines of pages and files that tell how to begin and were taken for that."""
     defined = [item for item in findings if item.source == "definitions"]
+    begun = {item.place for item in findings if item.source == "setup"}
     return [
-        item for item in findings if item.source != "code" or not any(_same_lines(item, other) for other in defined)
+        item
+        for item in findings
+        if (item.source != "code" or not any(_same_lines(item, other) for other in defined))
+        and (item.source not in ("docs", "code") or item.place not in begun)
     ]
 
 

@@ -20,18 +20,23 @@ _KINDS = {
     "build tool": "build",
 }
 _WHICH = re.compile(
-    rf"\b(?:which|what)\s+(?:\w{{1,30}}\s+)?({'|'.join(sorted(_KINDS, key=len, reverse=True))})s?\b(?!\s+should)", re.I
+    rf"\b(?:which|what)\s+(?:\w{{1,30}}\s+)??({'|'.join(sorted(_KINDS, key=len, reverse=True))})s?\b(?!\s+should)", re.I
 )
 
 
 def search_stack(stack: Stack, question: Question, limit: int) -> tuple[Finding, ...]:
     """The technologies whose version is asked for, or whose kind: `which database …`."""
-    kinds = {_KINDS[found.lower()] for found in _WHICH.findall(question.text)}
+    kinds = kinds_asked(question)
     asked = [item for item in stack.technologies if item.kind in kinds]
     if "version" in question.terms:
         asked += [item for item in named_in(question, stack) if item.version and item not in asked]
     spoken = [] if "language" not in kinds else [Finding(_shares(stack), "stack", "files", rank=ASKED_FOR)]
     return (*spoken, *(Finding(_said(item), "stack", item.place, rank=ASKED_FOR) for item in asked))[:limit]
+
+
+def kinds_asked(question: Question) -> set[str]:
+    """The kinds of technology that a question asks for: `which database …`."""
+    return {_KINDS[found.lower()] for found in _WHICH.findall(question.text)}
 
 
 def named_in(question: Question, stack: Stack) -> list[Technology]:

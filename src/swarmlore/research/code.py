@@ -8,7 +8,7 @@ from swarmlore.freshness.tree import Tree
 from swarmlore.research.question import Question, Weights, stems
 from swarmlore.research.records import Finding
 from swarmlore.research.scan import Holding, text_of
-from swarmlore.rules.source_files import is_test, language_of
+from swarmlore.rules.source_files import is_config, is_test, language_of
 from swarmlore.text.words import split_words, stem
 
 OPENED = 60  # files that are read once more, line by line
@@ -16,6 +16,7 @@ WINDOW = 6  # lines that count as one place
 LINE_CHARS = 260
 COMMENTS = ("#", "//", "/*", "*", '"', "'", "--")
 _TEST_SHARE = 0.7  # a test says less about how things work
+_CONFIG_SHARE = 0.8  # settings name things more often than they say something about them
 _PATH_SHARE = 0.6
 _IMPORT_SHARE = 0.3  # what is imported is explained elsewhere
 _IMPORTS = ("import ", "from ", "use ", "#include", "require", "using ", "export * from", "export {")
@@ -25,10 +26,10 @@ def best_files(holdings: Sequence[Holding], question: Question, weights: Weights
     """Files of code by what they hold; a term in the path counts again."""
     scored = []
     for item in holdings:
-        if language_of(item.path):
+        if language_of(item.path) or is_config(item.path):
             held = weights.of([question.terms[number] for number in item.terms])
             named = weights.of({stem(word) for word in split_words(item.path)} & set(question.terms))
-            share = _TEST_SHARE if is_test(item.path) else 1.0
+            share = (_TEST_SHARE if is_test(item.path) else 1.0) * (1.0 if language_of(item.path) else _CONFIG_SHARE)
             scored.append(((held + _PATH_SHARE * named) * share, item.path))
     return sorted(scored, key=lambda entry: (-entry[0], entry[1]))
 

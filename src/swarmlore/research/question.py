@@ -16,8 +16,11 @@ LEAST_NEEDLE = 3
 _ASKING = frozenset(
     "work works use uses used using happen happens mean means want wants make makes made find explain describe tell "
     "show question best better good right wrong correct currently exactly actually project code codebase repository "
-    "repo handle handled handles many long kind sort part place able".split()
+    "repo handle handled handles many long kind sort part place able often frequently large big times".split()
 )
+SAME = {"attempt": "retri", "tri": "retri"}
+# What a file may say instead of a needle.
+ALSO = {b"retr": (b"attempt",), b"attempt": (b"retr",)}
 _NAME = re.compile(r"`([^`\n]{2,80})`|\b([A-Za-z_][\w]*(?:(?:\.|::|->)[A-Za-z_]\w*)*)(\(\))?")
 
 
@@ -39,7 +42,7 @@ def read_question(text: str) -> Question:
     kept: dict[str, bytes] = {}
     for word in telling:
         if len(kept) < MOST_TERMS:
-            kept.setdefault(stem(word), _needle(word))
+            kept.setdefault(root(word), _needle(word))
     return Question(text, tuple(kept), tuple(kept.values()), _names(text))
 
 
@@ -74,6 +77,8 @@ class Weights:
             term: log(1 + (files + 1) / (count + 0.5)) for term, count in zip(question.terms, holding, strict=True)
         }
         self.whole = sum(self._weight.values()) or 1.0
+        known = [self._weight[term] for term, count in zip(question.terms, holding, strict=True) if count]
+        self._known = sum(known) or self.whole
 
     def of(self, terms: Sequence[str] | set[str]) -> float:
         return sum(self._weight.get(term, 0.0) for term in terms)
@@ -84,10 +89,20 @@ class Weights:
         above = (stems(title) & self._weight.keys()) - said
         return (self.of(said) + self.of(above) / 2) / self.whole
 
+    def held(self, text: str, title: str = "") -> float:
+        """The same of those words that any file holds: what stands nowhere cannot be asked of one sentence."""
+        return self.coverage(text, title) * self.whole / self._known
+
     def missing(self, texts: Sequence[str]) -> list[str]:
         said = set().union(*map(stems, texts)) if texts else set()
         return [term for term in self.terms if term not in said]
 
 
 def stems(text: str) -> set[str]:
-    return {stem(word) for word in split_words(text[:4_000])}
+    return {root(word) for word in split_words(text[:4_000])}
+
+
+def root(word: str) -> str:
+    """The stem of a word; of some that mean the same in code and in docs, the one stem."""
+    found = stem(word)
+    return SAME.get(found, found)

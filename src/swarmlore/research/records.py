@@ -9,7 +9,7 @@ from swarmlore.frozen import TYPE_CHECKING, field, frozen
 if TYPE_CHECKING:
     from typing import Any
 
-SOURCES = ("learnings", "docs", "stack", "definitions", "code", "history", "web")
+SOURCES = ("learnings", "docs", "setup", "stack", "definitions", "code", "history", "web")
 
 
 @frozen

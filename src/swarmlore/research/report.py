@@ -15,6 +15,7 @@ from swarmlore.rules.block import neutralise
 HEADS = {
     "learnings": "What is remembered",
     "docs": "What the docs say",
+    "setup": "How it is set up and run",
     "stack": "What it is built with",
     "definitions": "Where it is defined",
     "code": "Where the code speaks of it",
@@ -82,7 +83,9 @@ def answer_lines(report: Report) -> Iterator[str]:
 
 def finding_line(item: Finding) -> str:
     """One finding in one line: what it says, where it stands, how it was found."""
-    title = f"{quoted(item.title, 100)}: " if item.title and item.source in ("docs", "learnings", "web") else ""
+    title = (
+        f"{quoted(item.title, 100)}: " if item.title and item.source in ("docs", "setup", "learnings", "web") else ""
+    )
     how = f" ({quoted(item.how, 300)})" if item.how else ""
     return f"{title}«{quoted(item.text)}» — `{item.place}`{how}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 from swarmlore.codebase import list_files
 from swarmlore.errors import InvalidInput, Unavailable
@@ -13,15 +14,20 @@ from swarmlore.meanwhile import Meanwhile
 from swarmlore.research.answer import choose, judged, related, synthesise, without_repeats
 from swarmlore.research.built_with import search_stack
 from swarmlore.research.code import best_files, search_code
-from swarmlore.research.conflicts import find_conflicts
+from swarmlore.research.conflicts import SPOKEN, find_conflicts
+from swarmlore.research.constants import Placed, read_constants, search_constants, told_otherwise
 from swarmlore.research.docs import LEAST, page_parts, search_docs
 from swarmlore.research.history import search_history
 from swarmlore.research.learnings import merged, rules_found, search_learnings, search_notes
 from swarmlore.research.question import Question, Weights, read_question
-from swarmlore.research.records import SOURCES, Finding, Report
+from swarmlore.research.records import SOURCES, Conflict, Finding, Report
 from swarmlore.research.scan import Scan, scan
+from swarmlore.research.setup import Project, search_setup
 from swarmlore.research.syntax import search_syntax
+from swarmlore.rules.amounts import has_number
+from swarmlore.rules.asking import Asked, read_asked
 from swarmlore.rules.gate import scrub_text
+from swarmlore.rules.source_files import language_of
 from swarmlore.stack import Stack, read_stack
 from swarmlore.text.words import split_words, stem
 
@@ -38,6 +44,8 @@ MOST_QUESTION = 2_000
 MOST_LIMIT = 50
 EMBEDDED = 60  # findings whose meaning is compared with the question's
 COMPARED_PAGES = 60
+MOST_CONFLICTS = 8
+UNSOUGHT = 0.5  # fit of what only a conflict found
 _STEPS = 8
 _WORDS = {
     "learnings": "no memory or note speaks of it",
@@ -75,25 +83,46 @@ class Research:
         self._done = 0
         self._notes: list[str] = []
         self._web_failed = False
+        self._asked = Asked()
+        self._constants: Sequence[Placed] = ()
 
     def run(self, text: str, project: str, now: float) -> Report:
         """Search, choose, compare. Nothing is stored or written."""
         began = time.monotonic()
         question = read_question(_checked(text))
+        self._asked = read_asked(question.text)
         try:
             findings, weights, stack, searched = self._search(question)
         finally:
             if self._means.web is not None:
                 self._means.web.stop()
-        findings = related(self._judged(findings, question, weights))
-        pages = page_parts(self._tree, self._listing.paths, COMPARED_PAGES)
-        conflicts = find_conflicts(findings, map(_scrubbed, pages), question, stack)
+        pages = [_scrubbed(item) for item in page_parts(self._tree, self._listing.paths, COMPARED_PAGES)]
+        findings, otherwise = self._compared(related(self._judged(findings, question, weights)), pages, weights)
+        opposed = find_conflicts(findings, pages, question, stack, self._asked)
+        conflicts = (*otherwise, *opposed)[:MOST_CONFLICTS]
         synthesis, note = synthesise(self._means.writer(), question.text, findings)
         self._step()
         missing = (*self._missing(findings, weights), *filter(None, (note, *self._notes)))
         searched["seconds"] = round(time.monotonic() - began, 2)
         shown = tuple(replace(item, rank=round(item.rank, 4), about="") for item in findings)
         return Report(question.text, now, project, choose(shown), synthesis, shown, conflicts, missing, searched)
+
+    def _compared(
+        self, findings: Sequence[Finding], pages: Sequence[Finding], weights: Weights
+    ) -> tuple[list[Finding], tuple[Conflict, ...]]:
+        """All findings, and where the code holds another amount than a sentence tells; what it holds stands before the
+        sentence then: it is what happens. A page may say it in words that the search did not look for."""
+        spoken = [item for item in findings if item.source in SPOKEN and item.source != "history"]
+        found = {item.place for item in findings}
+        more = [replace(item, fit=UNSOUGHT) for item in pages if item.place not in found and has_number(item.text)]
+        conflicts: dict[tuple[str, str], Conflict] = {}
+        for conflict in islice(told_otherwise([*spoken, *more], self._constants, weights, self._asked), MOST_CONFLICTS):
+            other = replace(_scrubbed(conflict.other), fit=min(1.0, round(conflict.one.fit + 0.001, 3)))
+            conflicts.setdefault((conflict.one.place, other.place), replace(conflict, other=other))
+        told = {item.other.place: item.other for item in reversed(conflicts.values())}
+        new = {item.one.place: item.one for item in conflicts.values() if item.one.place not in found}
+        rest = [item for item in findings if item.place not in told]
+        return sorted((*told.values(), *rest, *new.values()), key=lambda item: -item.fit), tuple(conflicts.values())
 
     def _search(self, question: Question) -> tuple[list[Finding], Weights, Stack, dict[str, Any]]:
         """Everything that is asked, at the same time where one does not need the other."""
@@ -107,7 +136,8 @@ class Research:
         weights = Weights(question, scanned.counts, scanned.read)
         files = best_files(scanned.files, question, weights)
         commits = Meanwhile(lambda: search_history(self._root, weights, limit))
-        docs = Meanwhile(lambda: search_docs(self._tree, scanned.files, question, weights, limit))
+        numbers = Meanwhile(lambda: read_constants(self._tree, files))
+        docs = Meanwhile(lambda: search_docs(self._tree, scanned.files, question, weights, limit, self._asked.number))
         parsed = Meanwhile(lambda: self._parsed(files, question, scanned))
         notes = Meanwhile(lambda: search_notes(self._tree, self._listing.paths, question.text, weights, limit))
         found = list(search_code(self._tree, files, question, weights, limit))
@@ -121,6 +151,9 @@ class Research:
         found += [*definitions, *merged(memories, notes.result()), *rules_found(means.rules(), weights, LEAST)]
         stack = looked.result()
         found += search_stack(stack, question, limit)
+        self._constants = numbers.result()
+        found += search_constants(self._constants, question, weights, limit) if self._asked.amount else ()
+        found += search_setup(Project(self._tree, self._listing.paths, stack), self._asked, limit)
         return (
             [_scrubbed(item) for item in without_repeats(found)],
             weights,
@@ -132,7 +165,7 @@ class Research:
         self, files: Sequence[tuple[float, str]], question: Question, scanned: Scan
     ) -> tuple[Sequence[Finding], int]:
         try:
-            paths = [path for _, path in files]
+            paths = [path for _, path in files if language_of(path)]
             return search_syntax(self._root, paths, question.text, (scanned.counts, scanned.read), self._limit)
         except Unavailable as error:
             self._notes.append(error.message)
@@ -142,7 +175,9 @@ class Research:
         if self._means.web is None:
             return ()
         try:
-            return self._means.web.search(scrub_text(question.text), self._limit)
+            found = self._means.web.search(scrub_text(question.text), self._limit)
+            self._notes += self._means.web.notes
+            return found
         except Unavailable as error:
             self._web_failed = True
             self._notes.append(error.message)
@@ -155,7 +190,7 @@ class Research:
 
     def _judged(self, findings: Sequence[Finding], question: Question, weights: Weights) -> list[Finding]:
         """All findings by how well they fit; the meaning is asked where words say that it is worth it."""
-        first = judged(findings, weights, None)
+        first = judged(findings, weights, None, self._asked.number)
         near, far = first[:EMBEDDED], first[EMBEDDED:]
         told = (
             self._means.closeness(question.text, [f"{item.title}: {item.text} {item.about[:200]}" for item in near])
@@ -163,7 +198,7 @@ class Research:
             else None
         )
         self._step()
-        return judged(near, weights, told) + far if told is not None else first
+        return judged(near, weights, told, self._asked.number) + far if told is not None else first
 
     def _searched(self, scanned: Scan, parsed: int, engines: Sequence[str]) -> dict[str, Any]:
         if scanned.cut:

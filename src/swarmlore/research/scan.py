@@ -12,13 +12,12 @@ from collections.abc import Callable
 from swarmlore.codebase import Listing
 from swarmlore.freshness.tree import Tree, Unreadable
 from swarmlore.frozen import frozen
-from swarmlore.research.question import Question
-from swarmlore.rules.source_files import is_text
+from swarmlore.research.question import ALSO, Question
+from swarmlore.rules.source_files import is_binary, is_text
 
 MOST_BYTES = 400_000_000
 MOST_SECONDS = 20.0
 FILE_BYTES = 1_000_000
-_LOOKED_AT = 4_096  # bytes in which a NUL tells a binary file
 
 
 @frozen
@@ -53,12 +52,16 @@ def scan(tree: Tree, listing: Listing, question: Question, stop: Callable[[], bo
         data = low_bytes(tree, path) if is_text(path) else b""
         read += bool(data)
         size += len(data)
-        held = tuple(number for number, needle in enumerate(question.needles) if needle in data)
+        held = tuple(number for number, needle in enumerate(question.needles) if _holds(data, needle))
         for number in held:
             counts[number] += 1
         if held:
             found.append(Holding(path, held))
     return Scan(tuple(found), tuple(counts), read, cut)
+
+
+def _holds(data: bytes, needle: bytes) -> bool:
+    return needle in data or any(other in data for other in ALSO.get(needle, ()))
 
 
 def low_bytes(tree: Tree, path: str) -> bytes:
@@ -67,12 +70,13 @@ def low_bytes(tree: Tree, path: str) -> bytes:
         data = tree.content(path, FILE_BYTES)
     except Unreadable:
         return b""
-    return b"" if b"\0" in data[:_LOOKED_AT] else data.lower()
+    return b"" if is_binary(data) else data.lower()
 
 
 def text_of(tree: Tree, path: str) -> str:
-    """A text file as it stands; '' where it cannot be read."""
+    """A text file as it stands; '' where it cannot be read, or is none."""
     try:
-        return tree.content(path, FILE_BYTES).decode("utf-8", "replace")
+        data = tree.content(path, FILE_BYTES)
     except Unreadable:
         return ""
+    return "" if is_binary(data) else data.decode("utf-8", "replace")

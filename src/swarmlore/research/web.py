@@ -16,18 +16,24 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 
 from swarmlore.errors import ConfigError, Unavailable
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.research.records import Finding
+from swarmlore.rules.safety import INJECTION, OVERRIDE, inspect_safety
+from swarmlore.rules.source_files import is_binary
 
 if TYPE_CHECKING:
     from typing import Any
 
 MOST_BYTES = 400_000
+MOST_FOUND = 200
 TEXT_CHARS = 420
+FROM = "from the web, nobody vouches for it"
 TICK_S = 0.2  # how soon it is seen that a command has ended and left its output open
 _URL = re.compile(r"https?://[^\s\x00-\x1f\x7f<>\"'`)\]}]{3,300}")
+_CONTROL = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 HOW = "name a command that searches: swarmlore config research.web_command 'COMMAND {question}'"
 
 
@@ -38,11 +44,19 @@ class Web:
         self._words = _words(command)
         self._timeout_s = timeout_s
         self._process: subprocess.Popen[bytes] | None = None
+        self.notes: list[str] = []
 
     def search(self, question: str, limit: int) -> tuple[Finding, ...]:
-        """What the command found; raises Unavailable where it failed."""
-        data = self._run(question).decode("utf-8", "replace")
-        return tuple(found for _, found in zip(range(limit), _findings(data), strict=False))
+        """What the command found, without what gives orders to a model; raises Unavailable where it failed. `notes`
+        tell afterwards what a reader should not take for whole."""
+        data = self._run(question)
+        if is_binary(data):
+            raise Unavailable("the web command printed something that is no text", HOW)
+        found = list(islice(_findings(data.decode("utf-8", "replace")), MOST_FOUND))
+        kept = [item for item in found if not _gives_orders(item)]
+        if len(kept) < len(found):
+            self.notes.append(f"{len(found) - len(kept)} of the web's findings gave orders to agents and were left out")
+        return tuple(kept[:limit])
 
     def _run(self, question: str) -> bytes:
         filled = [word.replace("{question}", question) for word in self._words]
@@ -67,6 +81,12 @@ class Web:
             raise Unavailable(f"the web command said nothing within {self._timeout_s:g} seconds", HOW)
         if process.returncode and not data:
             raise Unavailable(f"the web command ended with {process.returncode} and found nothing", HOW)
+        if late:
+            self.notes.append(f"the web command was ended after {self._timeout_s:g} seconds: it may have found more")
+        elif len(data) >= MOST_BYTES:
+            self.notes.append(f"the web command printed more than {MOST_BYTES:,} bytes: the rest was not read")
+        elif process.returncode > 0:
+            self.notes.append(f"the web command ended with {process.returncode}: it may have found more")
         return data
 
     def _read(self, process: subprocess.Popen[bytes]) -> tuple[bytes, bool]:
@@ -125,9 +145,15 @@ def _findings(text: str) -> Iterator[Finding]:
             yield _finding(said, place, "")
 
 
+def _gives_orders(item: Finding) -> bool:
+    """Whether a text speaks to the model that will read it; what it says about commands is its own business."""
+    return any(found.reason in (OVERRIDE, INJECTION) for found in inspect_safety(f"{item.title}: {item.text}"))
+
+
 def _finding(said: str, place: str, title: str) -> Finding:
     address = place if _URL.fullmatch(place) else "web"
-    return Finding(" ".join(said.split())[:TEXT_CHARS], "web", address, title=title[:120], trust=1)
+    bare = _CONTROL.sub(" ", said[: 8 * TEXT_CHARS])  # a command may print in colours
+    return Finding(" ".join(bare.split())[:TEXT_CHARS], "web", address, title=title[:120], how=FROM, trust=1)
 
 
 def _listed(text: str) -> list[dict[str, Any]] | None:

@@ -62,7 +62,8 @@ def reinforce(instinct: Instinct, now: float, course: Course) -> Instinct:
     """Confirmed once more: what time took stays taken, and the time begins anew."""
     left = confidence_now(instinct, now, course)
     raised = max(left, min(course.highest, _held(left + course.reinforced)))
-    return replace(instinct, confidence=raised, reinforced_at=now, reinforcements=instinct.reinforcements + 1)
+    # What was written down counts as the first time, also where the file does not count.
+    return replace(instinct, confidence=raised, reinforced_at=now, reinforcements=max(1, instinct.reinforcements) + 1)
 
 
 def contradict(instinct: Instinct, course: Course) -> Instinct:

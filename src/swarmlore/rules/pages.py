@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from swarmlore.frozen import frozen, replace
 
 MOST_JOINED = 1_500  # characters of one part
+MOST_TITLE = 120
+_RULE = re.compile(r"={3,}|-{3,}|~{3,}|\^{3,}")
 _NO_PROSE = re.compile(r"\s*(?:[#>|=*_-]{3,}|!?\[!?\[|<|\[!|!\[|[-=]+\s*$|\||:?-{3,})")
 _ROW = re.compile(r"\s*\|(?![\s:|-]*$)")
 _ITEM = re.compile(r"\s{0,8}(?:[-*+]|\d{1,2}[.)])\s+(.*)")
@@ -32,7 +34,7 @@ def parts_of(text: str) -> Iterator[Part]:
     first = _body(lines)
     for number, line in enumerate(lines[first:], start=first + 1):
         bare = line.strip()
-        title = "" if fenced else _heading(line)
+        title = "" if fenced else _heading(line) or _underlined(lines, number, open_part)
         fence = bare[:3] in ("```", "~~~") and (not fenced or bare.startswith(fenced))
         if fence or title or not bare or fenced or _NO_PROSE.match(line):
             if open_part is not None and open_part.kind != "past":
@@ -74,6 +76,16 @@ def _joined(part: Part | None, number: int, line: str, heading: str, top: bool) 
     if part is not None and part.kind == "past" and indented:
         return part
     return Part(number, line.strip(), heading, "code" if indented else "prose", top)
+
+
+def _underlined(lines: list[str], number: int, open_part: Part | None) -> str:
+    """A line that is a heading by the rule below it, as in reStructuredText and in some Markdown; number counts from
+    one, so it is the index of the next line."""
+    bare = lines[number - 1].strip()
+    if number >= len(lines) or len(bare) > MOST_TITLE or not bare[:1].isalnum() or lines[number - 1][:1].isspace():
+        return ""
+    alone = open_part is None or open_part.kind == "past"
+    return bare if alone and _RULE.fullmatch(lines[number].rstrip()[: 2 * MOST_TITLE]) else ""
 
 
 def _heading(line: str) -> str:

@@ -63,9 +63,13 @@ def read_readme(text: str, path: str) -> Readme:
 
 def _is_setup(part: Part) -> bool:
     """Whether it is a command for whoever begins: of a known tool, or a program of the project's own."""
-    words = [word for word in _command(part.text).split() if not _VARIABLE.match(word)]
-    known = bool(words) and (words[0].rpartition("/")[2] in _TOOLS or words[0].startswith(_OWN))
-    return known and (part.top or bool(_SETUP.search(part.heading)))
+    return is_command(part.text) and (part.top or bool(_SETUP.search(part.heading)))
+
+
+def is_command(text: str) -> bool:
+    """Whether a line of an example is typed into a shell: by a known tool, or a program of the project's own."""
+    words = [word for word in _command(text).split() if not _VARIABLE.match(word)]
+    return bool(words) and (words[0].rpartition("/")[2] in _TOOLS or words[0].startswith(_OWN))
 
 
 def _is_rule(part: Part) -> bool:

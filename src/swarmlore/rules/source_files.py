@@ -45,6 +45,9 @@ _ENTRY_NAMES = frozenset(
     "main.dart main.swift config.ru index.php application.ex main.tsx".split()
 )
 _DEEPEST_ENTRY = 4
+_CONFIG_NAMES = frozenset(("Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", "Dockerfile", "Procfile"))
+LOOKED_AT = 4_096  # bytes in which a NUL tells a binary file
+_EXAMPLES = ("example", "sample", "template", "dist", "defaults")
 
 
 def extension(path: str) -> str:
@@ -99,7 +102,30 @@ def is_entry(path: str) -> bool:
     return path.rpartition("/")[2].lower() in _ENTRY_NAMES or (script and len(folders) <= 2)
 
 
+def is_config(path: str) -> bool:
+    """Whether it tells a program or a tool what to do: settings, tasks, containers, pipelines, variables."""
+    name = path.rpartition("/")[2]
+    return extension(path) in DATA or name.partition(".")[0] in _CONFIG_NAMES or is_env_example(path)
+
+
+def is_env_example(path: str) -> bool:
+    """A list of variables to set, written to be read; the file with the real values is never opened."""
+    name = path.rpartition("/")[2].lower()
+    return _is_env(name) and name.endswith(_EXAMPLES)
+
+
+def _is_env(name: str) -> bool:
+    return name == ".env" or name.startswith((".env.", "env.")) or name.endswith(".env")
+
+
+def is_binary(data: bytes) -> bool:
+    """Whether the beginning of a file shows that it is no text, whatever it is called."""
+    return b"\0" in data[:LOOKED_AT]
+
+
 def is_text(path: str) -> bool:
     """Whether a search by words should open it; what has no known ending may be a Makefile or a licence."""
+    if _is_env(path.rpartition("/")[2].lower()):
+        return is_env_example(path)
     ending = extension(path)
     return ending in LANGUAGES or ending in PROSE or ending in DATA or not ending

@@ -37,7 +37,8 @@ _TABLE = {
         PostgreSQL = pg postgres postgresql psycopg psycopg2 psycopg2-binary asyncpg pg-promise tokio-postgres
             github.com/lib/pq github.com/jackc/pgx/v5 github.com/jackc/pgx/v4 npgsql postgrex pgvector
         MySQL = mysql mysql2 pymysql mysqlclient github.com/go-sql-driver/mysql mysql-connector-java mysql-connector-j
-        MariaDB = mariadb; SQLite = sqlite3 better-sqlite3 apsw rusqlite github.com/mattn/go-sqlite3 aiosqlite
+        MariaDB = mariadb mariadb-java-client
+        SQLite = sqlite3 better-sqlite3 apsw rusqlite github.com/mattn/go-sqlite3 aiosqlite
         MongoDB = mongodb mongoose pymongo motor mongo go.mongodb.org/mongo-driver; Redis = redis ioredis valkey
             github.com/redis/go-redis/v9 redis-rs jedis
         Elasticsearch = elasticsearch @elastic/elasticsearch; ClickHouse = clickhouse clickhouse-driver
@@ -93,6 +94,29 @@ SERVERS = frozenset(
     "PostgreSQL MySQL MariaDB SQLite MongoDB Redis Valkey Elasticsearch ClickHouse Cassandra DynamoDB Neo4j Kafka "
     "RabbitMQ NATS Qdrant".split()
 )
+
+# Of which a project uses one: where the manifests have another one of the sort, a page that names this is out of date.
+RIVALS = {
+    "database": ("PostgreSQL", "MySQL", "MariaDB", "SQLite", "MongoDB", "SQL Server", "Oracle"),
+    "queue": ("Kafka", "RabbitMQ", "NATS"),
+    "ci": ("GitHub Actions", "GitLab CI", "CircleCI", "Travis CI", "Jenkins", "Azure Pipelines"),
+    "tests": ("Jest", "Vitest", "Mocha", "Ava"),
+    "python tests": ("pytest", "nose"),
+    "ruby tests": ("RSpec", "Minitest"),
+    "bundler": ("webpack", "Vite", "Rollup", "esbuild"),
+    "web": ("Express", "Fastify", "Koa", "Hono", "NestJS"),
+    "python web": ("Django", "Flask", "FastAPI", "Sanic", "Litestar"),
+    "rust web": ("Axum", "Actix", "Rocket", "Warp"),
+    "go web": ("Gin", "Echo", "Fiber", "chi"),
+}
+# How a name is written besides; some are words of everyday and count only as names.
+NAMES = {
+    "PostgreSQL": r"Postgres(?:QL)?", "Express": r"Express(?:\.js)", "Echo": r"labstack/echo", "Warp": r"warp crate",
+    "Rocket": r"Rocket framework", "chi": r"go-chi", "Gin": r"gin-gonic", "Fiber": r"gofiber", "nose": r"nose2",
+    "Oracle": r"Oracle (?:database|DB)", "Mocha": r"mocha", "Ava": r"avajs", "SQL Server": r"(?:MS ?SQL|SQL Server)",
+    "GitLab CI": r"GitLab(?:[ -]CI)", "Java": r"(?:Java|(?:Open)?JDK)",
+    "Node.js": r"Node(?:\.?js)?", "Go": r"(?:Go|[Gg]olang)",
+}  # fmt: skip
 
 
 def package(name: str) -> tuple[str, str]:

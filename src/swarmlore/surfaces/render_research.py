@@ -10,6 +10,10 @@ from swarmlore.surfaces.page import Page, clean, hang, many, say
 if TYPE_CHECKING:
     from swarmlore.research.records import Finding, Report
 
+HINTS = (
+    "Ask with other words, or with the name of a function, a file or a tool.",
+    "Nothing was saved; --save keeps the report all the same, --web asks the web too.",
+)
 SHOWN = 5  # findings of each source; the file has all
 
 
@@ -42,11 +46,13 @@ def _end(found: Report, page: Page) -> list[str]:
     )
     told = " · ".join(f"{name}: {_plain(value)}" for name, value in found.searched.items())
     lines += ["", say(told, page, 0, "dim")]
-    return [*lines, say(f"Saved to {found.file}", page)] if found.file else lines
+    if found.file:
+        return [*lines, say(f"Saved to {found.file}", page)]
+    return lines if found.answer else [*lines, "", *(say(line, page) for line in HINTS)]
 
 
 def _finding(item: Finding, page: Page) -> str:
-    title = f"{quoted(item.title, 80)}: " if item.title and item.source in ("docs", "learnings", "web") else ""
+    title = f"{quoted(item.title, 80)}: " if item.title and item.source in ("docs", "setup", "learnings", "web") else ""
     text = hang("  ", f"{title}{quoted(item.text)}", page, 2)
     how = f"  {quoted(item.how, 300)}" if item.how else ""
     return text + "\n" + say(f"{item.place}{how}", page, 4, "dim")

@@ -6,9 +6,14 @@ import re
 from collections.abc import Callable, Iterator
 
 from swarmlore.formats.manifests import MOST, Named
-from swarmlore.formats.manifests.tables import requirement
+from swarmlore.formats.manifests.tables import TOOLS, requirement, tool
 
 _IMAGE = r"""["']?([a-z0-9][\w./-]{0,120})(?::([\w.-]{1,60}))?(?:@[\w:]{1,100})?["']?"""
+
+_FEATURE = re.compile(
+    r"""\s*"[^"]{1,100}/features/([\w-]{1,40})(?::[\w.]{1,20})?"\s*:\s*\{"""
+    r"""(?:\s*"version"\s*:\s*"([\w.]{1,20})")?"""
+)
 
 
 def requirements(text: str) -> Iterator[Named]:
@@ -110,6 +115,39 @@ def workflow(text: str) -> Iterator[Named]:
     yield from compose(text)
     for key, name in (("python", "Python"), ("node", "Node.js"), ("go", "Go"), ("java", "Java"), ("ruby", "Ruby")):
         yield from _each(text, rf"""\s*(?:-\s+)?({key})-version:\s*["']?([\d.]{{1,12}})""", "runtime", name)
+
+
+def gitlab(text: str) -> Iterator[Named]:
+    """Images of jobs, and of the services beside them."""
+    yield from compose(text)
+    yield from _each(text, rf"\s+-\s+(?:name:\s*)?{_IMAGE}\s*$", "image")
+
+
+def tool_versions(text: str) -> Iterator[Named]:
+    for number, line in _lines(text):
+        words = line.partition("#")[0].split()
+        if len(words) > 1:
+            yield tool(words[0], words[1], number)
+
+
+def rust_toolchain(text: str) -> Iterator[Named]:
+    """Either TOML with a channel, or nothing but the channel."""
+    for number, line in _lines(text):
+        if found := re.match(
+            r"""\s*(?:channel\s*=\s*)?["']?(\d[\d.]{0,12}|nightly[\w-]{0,20}|stable|beta)["']?\s*$""", line
+        ):
+            yield Named("Rust", found[1], number, "runtime")
+            return
+
+
+def devcontainer(text: str) -> Iterator[Named]:
+    """The image of a container to develop in, and the runtimes that are added to it."""
+    for number, line in _lines(text):
+        if found := re.match(rf"""\s*"image"\s*:\s*{_IMAGE}""", line):
+            # The images for this are numbered themselves: 1-3.12 holds version 3.12.
+            yield Named(found[1], re.sub(r"^\d{1,2}-(?=\d)", "", found[2] or ""), number, "image")
+        if (found := _FEATURE.match(line)) and found[1] in TOOLS:
+            yield tool(found[1], found[2] or "", number)
 
 
 def version_file(name: str) -> Callable[[str], Iterator[Named]]:

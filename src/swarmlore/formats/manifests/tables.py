@@ -11,17 +11,23 @@ from swarmlore.frozen import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
+TOOLS = {
+    **dict.fromkeys(("nodejs", "node"), "Node.js"),
+    **dict.fromkeys(("golang", "go"), "Go"),
+    "python": "Python", "ruby": "Ruby", "java": "Java", "rust": "Rust", "php": "PHP", "elixir": "Elixir",
+    "erlang": "Erlang", "deno": "Deno", "bun": "Bun", "dotnet": ".NET", "dotnet-core": ".NET", "swift": "Swift",
+}  # fmt: skip
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]{0,100})\s*(?:\[[^\]]{0,200}\])?\s*([^;#]{0,100})")
 
 
 def package_json(text: str) -> Iterator[Named]:
-    data = _json(text)
+    data = json_table(text)
     start = 0
     for section in ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies"):
         start = max(text.find(f'"{section}"'), 0)
-        for name, wanted in _pairs(data.get(section)):
+        for name, wanted in pairs(data.get(section)):
             yield Named(name, wanted, line_of(text, name, start))
-    for name, wanted in _pairs(data.get("engines")):
+    for name, wanted in pairs(data.get("engines")):
         if name == "node":
             yield Named("Node.js", wanted, line_of(text, "node", max(text.find('"engines"'), 0)), "runtime")
     manager, _, version = str(data.get("packageManager") or "").partition("@")
@@ -30,15 +36,15 @@ def package_json(text: str) -> Iterator[Named]:
 
 
 def deno_json(text: str) -> Iterator[Named]:
-    for name, wanted in _pairs(_json(re.sub(r"(?m)^\s*//.*$", "", text)).get("imports")):
+    for name, wanted in pairs(json_table(re.sub(r"(?m)^\s*//.*$", "", text)).get("imports")):
         package, _, version = wanted.partition(":")[2].rpartition("@")
         yield Named(package or name, version, line_of(text, name))
 
 
 def composer_json(text: str) -> Iterator[Named]:
-    data = _json(text)
+    data = json_table(text)
     for section in ("require", "require-dev"):
-        for name, wanted in _pairs(data.get(section)):
+        for name, wanted in pairs(data.get(section)):
             kind = "runtime" if name == "php" else "package"
             yield Named("PHP" if name == "php" else name, wanted, line_of(text, name), kind)
 
@@ -58,7 +64,7 @@ def pyproject(text: str) -> Iterator[Named]:
     poetry = _table(_table(data.get("tool")).get("poetry"))
     groups = [_table(group).get("dependencies") for group in _table(poetry.get("group")).values()]
     for section in (poetry.get("dependencies"), poetry.get("dev-dependencies"), *groups):
-        for name, wanted in _pairs(section):
+        for name, wanted in pairs(section):
             kind = "runtime" if name == "python" else "package"
             yield Named("Python" if name == "python" else name, wanted, line_of(text, name), kind)
 
@@ -66,7 +72,7 @@ def pyproject(text: str) -> Iterator[Named]:
 def pipfile(text: str) -> Iterator[Named]:
     data = _toml(text)
     for section in ("packages", "dev-packages"):
-        for name, wanted in _pairs(data.get(section)):
+        for name, wanted in pairs(data.get(section)):
             yield Named(name, wanted, line_of(text, name))
     if wanted := str(_table(data.get("requires")).get("python_version") or ""):
         yield Named("Python", wanted, line_of(text, "python_version"), "runtime")
@@ -78,10 +84,24 @@ def cargo_toml(text: str) -> Iterator[Named]:
     if wanted := str(package.get("rust-version") or ""):
         yield Named("Rust", wanted, line_of(text, "rust-version"), "runtime")
     inner = _table(data.get("workspace"))
+    if wanted := str(_table(inner.get("package")).get("rust-version") or ""):
+        yield Named("Rust", wanted, line_of(text, "rust-version"), "runtime")
     for section in (data, inner):
         for kind in ("dependencies", "dev-dependencies", "build-dependencies"):
-            for name, wanted in _pairs(section.get(kind)):
+            for name, wanted in pairs(section.get(kind)):
                 yield Named(name, wanted, line_of(text, name))
+
+
+def toml_tools(text: str) -> Iterator[Named]:
+    """The tools of a mise.toml."""
+    for name, wanted in pairs(_toml(text).get("tools")):
+        yield tool(name, wanted, line_of(text, name))
+
+
+def tool(name: str, wanted: str, line: int) -> Named:
+    """A tool as asdf and mise name it: a runtime where it is one, else something to build with."""
+    known = TOOLS.get(name.lower().rpartition(":")[2], "")
+    return Named(known or name, wanted, line, "runtime" if known else "build")
 
 
 def requirement(said: str, line: int) -> Iterator[Named]:
@@ -96,7 +116,7 @@ def _name(said: str) -> str:
     return found[1] if found else said[:60]
 
 
-def _json(text: str) -> Mapping[str, Any]:
+def json_table(text: str) -> Mapping[str, Any]:
     import json
 
     try:
@@ -126,7 +146,7 @@ def _texts(value: Any) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-def _pairs(value: Any) -> Iterator[tuple[str, str]]:
+def pairs(value: Any) -> Iterator[tuple[str, str]]:
     """Names with what is asked for: a text, or the `version` of a table."""
     for name, wanted in list(_table(value).items())[:MOST]:
         said = _table(wanted).get("version", "") if isinstance(wanted, Mapping) else wanted

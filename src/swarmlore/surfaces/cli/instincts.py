@@ -113,12 +113,9 @@ def _promote(desk: Desk, instincts: Instincts) -> int:
         return desk.show(lambda: {"proposals": plain(notes)}, lambda page: render_instincts.proposed(notes, page))
     if len(args.words) != 1:
         raise InvalidInput("promote one instinct at a time", "swarmlore instincts promote ID")
-    instincts.find(args.words[0])  # nobody is asked about one that is not there
-    ready = {note.instinct.id: note for note in instincts.proposals()}
-    meant = next((note for id, note in ready.items() if args.words[0] in (id, id.removeprefix("inst-"))), None)
-    said = f"\n  {meant.title}\n  {meant.text}\n" if meant else " "
-    desk.confirm(f"Keep {args.words[0]} as a note for every project?{said}")
-    note, told = instincts.promote(args.words[0])
+    meant = instincts.proposal(args.words[0])  # nobody is asked about one that is not there, or not ready
+    desk.confirm(f"Keep {meant.instinct.id} as a note for every project?\n  {meant.title}\n  {meant.text}\n")
+    note, told = instincts.promote(meant.instinct.id)
     document = {"note": plain(note), "memory": plain(told.memory), "outcome": told.outcome, "path": told.path}
     return desk.show(lambda: document, lambda page: render_instincts.promoted(note, told, page))
 

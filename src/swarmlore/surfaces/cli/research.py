@@ -26,6 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question", nargs="+", metavar="QUESTION", help="what to find out; - reads standard input")
     parser.add_argument("--web", action="store_true", help="ask the web too, by the command research.web_command")
     parser.add_argument("--output", default="", metavar="FILE", help="write the report there instead of research/")
+    parser.add_argument("--save", action="store_true", help="keep the report even where nothing answers")
     parser.add_argument("--no-save", action="store_true", help="only show the report")
     parser.add_argument("--limit", type=place, default=8, metavar="N", help="findings of each source (8)")
 
@@ -34,12 +35,14 @@ def run(desk: Desk) -> int:
     from swarmlore.surfaces import render_research
 
     output = desk.args.output
-    if output and desk.args.no_save:
-        raise InvalidInput("both --output and --no-save were given", "give one of them")
+    given = [name for name in ("output", "save", "no_save") if getattr(desk.args, name)]
+    if len(given) > 1:
+        named = " and ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise InvalidInput(f"{named} were given together", "give one of them")
     if output and os.path.lexists(output):
         raise InvalidInput(f"{output} is there already", "name another file")
     question = given_text(desk.args.question)
-    keep = not (output or desk.args.no_save)
+    keep = False if output or desk.args.no_save else desk.args.save or None
     with desk.open() as lore:
         with desk.progress("researching") as progress:
             report = lore.research(question, limit=desk.args.limit, web=desk.args.web, save=keep, progress=progress)
