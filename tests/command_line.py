@@ -35,7 +35,8 @@ Run = Callable[..., Reply]
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home and a project of their own, without vectors and without whatever the outer environment says."""
-    for name in (*AGENT_VARIABLES, "NO_COLOR", "COLUMNS", "SWARMLORE_AGENT", "SWARMLORE_PROJECT", "SWARMLORE_ROLE"):
+    of_ours = ("SWARMLORE_AGENT", "SWARMLORE_PROJECT", "SWARMLORE_ROLE", "LEARNINGS_HOME", "GLOBAL_LEARNINGS_PATH")
+    for name in (*AGENT_VARIABLES, "NO_COLOR", "COLUMNS", *of_ours):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SWARMLORE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("SWARMLORE_EMBEDDER_KIND", "none")

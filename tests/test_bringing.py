@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from command_line import Run
 from conftest import ALICE, NOW, PERSON, engine_env, quick_env
+from noting import opened, put
 from swarmlore import Lore
 from swarmlore.bringing import kind_of
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound
@@ -42,11 +43,6 @@ SIDE = "document_id: x\nentities:\n  - {name: tokio, type: technology}   # mine\
 
 
 @pytest.fixture
-def user(tmp_path: Path) -> Path:
-    return tmp_path / "user"
-
-
-@pytest.fixture
 def project(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
     folder.mkdir()
@@ -56,30 +52,22 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def as_(tmp_path: Path, user: Path, project: Path, engine_name: str) -> Iterator[Callable[[Caller], Lore]]:
     """Opens the same memory for a caller, on both engines."""
-    opened: list[Lore] = []
+    every: list[Lore] = []
     env = {**engine_env(engine_name), "HOME": str(user)}
 
     def open_(caller: Caller) -> Lore:
-        opened.append(Lore.open(tmp_path / "home", cwd=project, caller=caller, env=env, clock=lambda: NOW))
-        return opened[-1]
+        every.append(Lore.open(tmp_path / "home", cwd=project, caller=caller, env=env, clock=lambda: NOW))
+        return every[-1]
 
     yield open_
-    for lore in opened:
+    for lore in every:
         lore.close()
 
 
 @pytest.fixture
-def lore(tmp_path: Path, user: Path, project: Path) -> Iterator[Lore]:
-    env = quick_env(HOME=str(user))
-    with Lore.open(tmp_path / "home", cwd=project, caller=PERSON, env=env, clock=lambda: NOW) as opened:
-        yield opened
-
-
-def put(folder: Path, name: str, text: str | bytes) -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
+def lore(tmp_path: Path, project: Path) -> Iterator[Lore]:
+    with opened(tmp_path, project, PERSON) as lore:
+        yield lore
 
 
 def files(folder: Path) -> dict[str, bytes]:

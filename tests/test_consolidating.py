@@ -12,7 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conftest import ALICE, LEAD, NOW, PERSON, quick_env
+from conftest import ALICE, LEAD, NOW, PERSON
+from noting import opened, put
 from swarmlore import Lore, git
 from swarmlore.codec import from_iso
 from swarmlore.consolidating import Consolidation, with_missing
@@ -54,26 +55,9 @@ def tree(main: Path) -> Path:
 
 
 @pytest.fixture
-def user(tmp_path: Path) -> Path:
-    return tmp_path / "user"
-
-
-@pytest.fixture
 def lore(tmp_path: Path, user: Path, main: Path) -> Iterator[Lore]:
-    with opened(tmp_path, user, main, PERSON) as lore:
+    with opened(tmp_path, main, PERSON) as lore:
         yield lore
-
-
-def opened(tmp_path: Path, user: Path, folder: Path, caller: Caller) -> Lore:
-    env = quick_env(HOME=str(user))
-    return Lore.open(tmp_path / "home", cwd=folder, caller=caller, env=env, clock=lambda: NOW)
-
-
-def put(folder: Path, name: str, text: str | bytes) -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
 
 
 def memory_of(user: Path, folder: Path | str, name: str, text: str) -> Path:
@@ -128,7 +112,7 @@ def test_from_another_work_tree_it_is_still_the_main_one_that_is_added_to(
     tmp_path: Path, user: Path, main: Path, tree: Path
 ) -> None:
     put(tree, ".agents/MEMORY.md", f"## Testing\n- {NIGHTLY}\n")
-    with opened(tmp_path, user, tree, PERSON) as lore:
+    with opened(tmp_path, tree, PERSON) as lore:
         assert lore.context.consolidate().main == str(main)
     assert NIGHTLY in (main / ".agents/MEMORY.md").read_text()
 
@@ -136,7 +120,7 @@ def test_from_another_work_tree_it_is_still_the_main_one_that_is_added_to(
 def test_without_a_repository_there_is_nothing(tmp_path: Path, user: Path) -> None:
     folder = tmp_path / "plain"
     folder.mkdir()
-    with opened(tmp_path, user, folder, PERSON) as lore:
+    with opened(tmp_path, folder, PERSON) as lore:
         plan = lore.context.plan_consolidation()
     assert (plan.trees, plan.changes) == ((), ())
 
@@ -302,7 +286,7 @@ def test_adding_what_is_missing_twice_is_adding_it_once(text: str, other: str) -
 @pytest.mark.parametrize("caller", [ALICE, LEAD])
 def test_an_agent_only_looks(tmp_path: Path, user: Path, main: Path, tree: Path, caller: Caller) -> None:
     put(tree, ".agents/MEMORY.md", f"## Testing\n- {NIGHTLY}\n")
-    with opened(tmp_path, user, main, caller) as lore:
+    with opened(tmp_path, main, caller) as lore:
         assert told(lore.context.plan_consolidation()) == [("entry", NIGHTLY)]
         with pytest.raises(NotAllowed):
             lore.context.consolidate()

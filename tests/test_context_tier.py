@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import Run
-from conftest import ALICE, LEAD, NOW, PERSON, quick_env
-from swarmlore import Lore
+from conftest import ALICE, LEAD, NOW, PERSON
+from noting import opened
 from swarmlore.context_tier import Context
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected
 from swarmlore.formats.change import Change, diff_of
@@ -39,11 +39,6 @@ def project(tmp_path: Path) -> Path:
 def person(tmp_path: Path, project: Path) -> Iterator[Context]:
     with opened(tmp_path, project, PERSON) as lore:
         yield lore.context
-
-
-def opened(tmp_path: Path, project: Path, caller: Caller) -> Lore:
-    env = quick_env(HOME=str(tmp_path / "user"))
-    return Lore.open(tmp_path / "home", cwd=project, caller=caller, env=env, clock=lambda: NOW)
 
 
 def page(project: Path) -> Path:
@@ -164,25 +159,52 @@ def test_what_the_gate_refuses_is_no_entry(person: Context, project: Path, text:
 def a_full_page() -> str:
     entries = [f"- Service number {number} listens on port {5000 + number}" for number in range(MAX_LINES - 6)]
     long = "- The importer must be stopped before a migration, because it holds a lock. " + "It waits for hours. " * 5
-    return "# Project Memory\n\n## Testing\n\n" + long + "\n" + "\n".join(entries) + "\n"
+    return "# Project Memory\n\n## Testing\n\n" + long + "\n  Then go on.\n" + "\n".join(entries[1:]) + "\n"
 
 
-def test_where_there_is_no_room_the_longest_entries_are_drafted_as_notes(person: Context, project: Path) -> None:
+def test_where_there_is_no_room_the_longest_entry_is_drafted_as_a_note(person: Context, project: Path) -> None:
     text = a_full_page() + "- The last line\n"
     assert line_count(text) == MAX_LINES
     write(project, text)
     told = person.add("testing", NIGHTLY)
     assert (told.outcome, told.written, told.change.changes) == ("full", False, False)
     assert page(project).read_text() == text
-    draft = told.drafts[0]
-    assert draft.entry.line == 5
+    [draft] = told.drafts
+    assert [entry.line for entry in draft.entries] == [5]
     assert draft.change.path.startswith("docs/solutions/testing-patterns/the-importer-must-be-stopped")
     assert draft.change.diff.startswith("--- /dev/null\n")
     note = parse_note(draft.change.after)
     assert problems(note) == ()
-    assert "It waits for hours." in note.body
+    assert "It waits for hours. \nThen go on.\n" in note.body
     assert draft.pointer.endswith(f"(../{draft.change.path})")
     assert not (project / "docs").exists()
+
+
+def test_of_entries_of_one_line_several_become_one_note_under_a_free_name(person: Context, project: Path) -> None:
+    taken = project / "docs/solutions/testing-patterns/testing-of-this-project.md"
+    taken.parent.mkdir(parents=True)
+    taken.write_text("x")
+    entries = [f"- Service number {number} listens on port {5000 + number}\r\n" for number in range(300)]
+    page(project).parent.mkdir()
+    page(project).write_bytes(("\ufeff## Testing\r\n" + "".join(entries)).encode())
+    [draft] = person.check().drafts
+    assert draft.change.path == "docs/solutions/testing-patterns/testing-of-this-project-2.md"
+    note = parse_note(draft.change.after)
+    assert problems(note) == () and "\r" not in draft.change.after
+    moved = {f"- {entry.text}" for entry in draft.entries}
+    assert len(moved) == 102 and moved <= set(note.body.splitlines())
+    left = [line for line in page(project).read_text().splitlines() if line not in moved]
+    assert len([*left, draft.pointer]) == MAX_LINES
+
+
+@pytest.mark.parametrize("content", [b"\x00\xff\xfe", b"## Testing\n- a\x00b\n", "## Testing\n".encode("utf-16")])
+def test_what_is_no_text_is_neither_read_nor_changed(person: Context, project: Path, content: bytes) -> None:
+    page(project).parent.mkdir()
+    page(project).write_bytes(content)
+    for ask in (person.show, person.check, lambda: person.add("testing", NIGHTLY)):
+        with pytest.raises(InvalidInput, match="not UTF-8 text"):
+            ask()
+    assert page(project).read_bytes() == content
 
 
 def test_the_last_line_there_is_room_for_is_added(person: Context, project: Path) -> None:
@@ -253,6 +275,15 @@ def test_instructions_that_are_a_link_to_the_others_are_left_alone(person: Conte
 
 
 # Files of strangers
+
+
+def test_instructions_that_are_only_a_link_are_said_to_be_one(person: Context, project: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside.md").write_text("Be short.\n")
+    (project / "AGENTS.md").symlink_to(tmp_path / "outside.md")
+    with pytest.raises(NotAllowed, match=r"AGENTS.md is a symbolic link") as told:
+        person.refer()
+    assert "@.agents/MEMORY.md" in told.value.hint
+    assert (tmp_path / "outside.md").read_text() == "Be short.\n" and not (project / "CLAUDE.md").exists()
 
 
 def test_nothing_is_read_or_written_through_a_link(person: Context, project: Path, tmp_path: Path) -> None:

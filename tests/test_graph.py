@@ -229,6 +229,12 @@ def test_hybrid_brings_what_a_hit_leads_to(linked: Lore) -> None:
     assert "Own pool" in titles(hits)
 
 
+@pytest.mark.parametrize("question", ["checkout timeout", "Checkout Timeouts", "why a checkout-timeout?"])
+def test_profile_learnings_joins_what_a_name_and_its_variants_lead_to(linked: Lore, question: str) -> None:
+    hits = linked.recall(question, profile="learnings")
+    assert titles(hits)[:2] == ["Monday hang", "Own pool"]  # neither says a word of the question
+
+
 def test_the_plain_modes_do_not_follow(linked: Lore) -> None:
     assert "Own pool" not in titles(linked.recall("the shop stops answering on Mondays", mode="keyword"))
 

@@ -16,6 +16,7 @@ import pytest
 
 from command_line import Run
 from conftest import ALICE, LEAD, NOW, PERSON, engine_env, quick_env
+from noting import opened, put
 from swarmlore import Lore
 from swarmlore.auto_memory import CLIENTS
 from swarmlore.errors import InvalidInput, NotAllowed
@@ -40,11 +41,6 @@ Never mock the database in integration tests.
 
 
 @pytest.fixture
-def user(tmp_path: Path) -> Path:
-    return tmp_path / "user"
-
-
-@pytest.fixture
 def project(tmp_path: Path) -> Path:
     folder = tmp_path / "code" / "shop"
     folder.mkdir(parents=True)
@@ -55,16 +51,13 @@ Ask = Callable[..., Ingested]
 
 
 @pytest.fixture
-def lore(tmp_path: Path, user: Path, project: Path) -> Iterator[Lore]:
-    env = quick_env(HOME=str(user))
-    with Lore.open(tmp_path / "home", cwd=project, caller=PERSON, env=env, clock=lambda: NOW) as opened:
-        yield opened
+def lore(tmp_path: Path, project: Path) -> Iterator[Lore]:
+    with opened(tmp_path, project, PERSON) as lore:
+        yield lore
 
 
 def keep(user: Path, slug: str, name: str, text: str | bytes) -> Path:
-    path = user / ".claude" / "projects" / slug / "memory" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    path = put(user / ".claude" / "projects" / slug / "memory", name, text)
     os.utime(path, (NOW, NOW))
     return path
 

@@ -34,10 +34,7 @@ The connection pool of {project} starves under load.
 
 
 @pytest.fixture
-def project(world: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("HOME", str(world / "user"))
-    monkeypatch.delenv("LEARNINGS_HOME", raising=False)
-    monkeypatch.delenv("GLOBAL_LEARNINGS_PATH", raising=False)
+def project(world: Path) -> Path:
     return world / "project"
 
 

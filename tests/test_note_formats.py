@@ -572,9 +572,56 @@ def test_a_file_of_more_than_200_lines_names_its_longest_entries() -> None:
     assert memory_md.line_count(text) == 210
     found = memory_md.overflowing(text)
     assert found is not None
-    assert (found.lines, found.over, [entry.lines for entry in found.entries]) == (210, 10, [10])
+    lines = [[entry.lines for entry in bundle.entries] for bundle in found.bundles]
+    assert (found.lines, found.over, lines) == (210, 10, [[10], [7]])  # each leaves one line behind
     assert memory_md.overflowing("x\n" * 200) is None
     assert [memory_md.line_count(one) for one in ("", "a", "a\n", "a\n\nb")] == [0, 1, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("sections", "more", "taken"),
+    [
+        ({"Testing": [1] * 199}, 0, None),  # with its heading 200 lines
+        ({"Testing": [1] * 199}, 1, [("Testing", 2)]),  # two entries for one line that points to both
+        ({"Testing": [1] * 299}, 0, [("Testing", 101)]),
+        ({"Testing": [1] * 100, "Our own": [1] * 120}, 0, [("Our own", 23)]),
+        ({"Testing": [1] * 190, "Our own": [4, 9, 2]}, 0, [("Our own", 1)]),
+        ({"Testing": [1] * 190, "Our own": [4, 9, 4]}, 6, [("Our own", 1), ("Our own", 1), ("Our own", 1), ("Testing", 2)]),
+        ({str(number): [1] for number in range(150)}, 0, []),  # nothing is gained by any note
+    ],
+)  # fmt: skip
+def test_notes_are_proposed_for_as_many_entries_as_make_room(
+    sections: dict[str, list[int]], more: int, taken: list[tuple[str, int]] | None
+) -> None:
+    text = "".join(
+        f"## {name}\n" + "".join(f"- entry {number}\n" + "  more\n" * (size - 1) for number, size in enumerate(sizes))
+        for name, sizes in sections.items()
+    )
+    found = memory_md.overflowing(text, more=more)
+    assert (found and [(bundle.section, len(bundle.entries)) for bundle in found.bundles]) == taken
+    if found and found.bundles:
+        saved = sum(sum(entry.lines for entry in bundle.entries) - 1 for bundle in found.bundles)
+        assert memory_md.line_count(text) + more - saved <= memory_md.MAX_LINES
+
+
+def test_what_only_points_to_a_note_is_not_proposed_as_one() -> None:
+    text = "## Testing\n" + "- Snapshots: see [snapshots.md](../docs/solutions/testing-patterns/snapshots.md)\n" * 300
+    found = memory_md.overflowing(text)
+    assert found is not None and found.bundles == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("## T\n- one line\n", "one line"),
+        ("## T\r\n1. first\r\n   second\r\n", "first\nsecond"),
+        ("## T\n* how:\n  ```sh\n    make x\n  ```\n", "how:\n```sh\n  make x\n```"),
+        ("## T\nA paragraph\nof two lines\n", "A paragraph\nof two lines"),
+    ],
+)
+def test_an_entry_keeps_its_lines(text: str, said: str) -> None:
+    [section] = memory_md.parse(text)
+    assert memory_md.words_of(text.split("\n"), section.entries[0]) == said
 
 
 @pytest.mark.parametrize(("section", "entry"), [("Testing", " \n"), ("", "words"), ("&", "words"), ("Testing", "")])

@@ -7,36 +7,21 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from conftest import engine_env
+from noting import BODY, HEAD, rows, titles, write
 from repositories import git
 from swarmlore import Lore
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected, StoreBusy
 from swarmlore.note_places import NotePlace, checkouts, files_of, learnings_root
 from swarmlore.notes import shelf
 from swarmlore.notes.cache import Cache
-from swarmlore.records import Memory
 
-HEAD = """---
-title: "{title}"
-category: {category}
-tags: [rust, tokio]
-symptoms:
-  - "nested runtime panic on block_on"
-root_cause: "Calling block_on inside an async context"
-key_insight: "Wrap it in spawn_blocking"
-created: "2026-03-16"
-confidence: high
-language: rust
----
-"""
+pytestmark = pytest.mark.usefixtures("look_at_once")
 SECRET = "ghp_" + "x9Kq2LmN7pRtVwYz" + "A3bCdEfGhJ4kS5uW6oiQ"
-BODY = "\n## Problem\nThe handler starts a second runtime, and tokio refuses that.\n"
 SIDECAR = """document_id: x
 entities:
   - name: tokio
@@ -49,59 +34,6 @@ relationships:
     type: caused_by
     strength: 9
 """
-
-
-@pytest.fixture(autouse=True)
-def _look_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two looks of one test are nearer to each other than those of a process that stays."""
-    monkeypatch.setattr(shelf, "EVERY_S", 0.0)
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    (folder / "docs" / "solutions" / "debugging-sessions").mkdir(parents=True)
-    git(folder, "init", "--quiet")
-    return folder
-
-
-@pytest.fixture
-def env(engine_name: str, tmp_path: Path) -> dict[str, str]:
-    return {**engine_env(engine_name), "HOME": str(tmp_path / "user"), "SWARMLORE_AGENT": "alice"}
-
-
-@pytest.fixture
-def open_lore(env: dict[str, str], tmp_path: Path, project: Path) -> Iterator[Callable[..., Lore]]:
-    opened: list[Lore] = []
-
-    def open_(cwd: Path = project, **more: str) -> Lore:
-        opened.append(Lore.open(tmp_path / "home", cwd=cwd, env={**env, **more}))
-        return opened[-1]
-
-    yield open_
-    for lore in opened:
-        lore.close()
-
-
-@pytest.fixture
-def notes_lore(open_lore: Callable[..., Lore]) -> Lore:
-    return open_lore()
-
-
-def write(folder: Path, name: str = "debugging-sessions/tokio.md", title: str = "tokio runtime panic", body: str = BODY,
-          category: str = "debugging-sessions", place: str = "docs/solutions") -> Path:  # fmt: skip
-    path = folder / place / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(HEAD.format(title=title, category=category) + body, encoding="utf-8")
-    return path
-
-
-def rows(lore: Lore, **more: Any) -> list[Memory]:
-    return sorted(lore.list(source="note", limit=1000, **more), key=lambda row: (row.key, row.source_ref["chunk"]))
-
-
-def titles(lore: Lore) -> list[str]:
-    return sorted({row.title for row in rows(lore)})
 
 
 # What a note becomes
@@ -620,7 +552,7 @@ def test_a_place_has_a_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_many_notes_are_taken_in_by_batches_with_progress(
     notes_lore: Lore, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("swarmlore.notes.index.BATCH", 4)
+    monkeypatch.setattr("swarmlore.notes.look.BATCH", 4)
     for number in range(10):
         write(project, f"n{number}.md", f"trouble number {number}")
     seen: list[tuple[int, int]] = []
@@ -631,7 +563,7 @@ def test_many_notes_are_taken_in_by_batches_with_progress(
 def test_on_the_way_only_as_much_as_time_allows(
     notes_lore: Lore, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("swarmlore.notes.index.SMALL_BATCH", 2)
+    monkeypatch.setattr("swarmlore.notes.look.SMALL_BATCH", 2)
     monkeypatch.setattr(shelf, "ON_THE_WAY_S", 0.0)
     for number in range(5):
         write(project, f"n{number}.md", f"trouble number {number}")
@@ -681,7 +613,7 @@ with Lore.open(sys.argv[1], cwd=sys.argv[2], env=dict(os.environ)) as lore:
 def a_process(env: dict[str, str], *words: str) -> subprocess.Popen[str]:
     """One that takes in the notes as soon as it is told to."""
     env = {"PATH": os.environ["PATH"], **env}
-    code = "from swarmlore.notes import index; index.BATCH = 5" + REFRESH
+    code = "from swarmlore.notes import look; look.BATCH = 5" + REFRESH
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     started = subprocess.Popen([sys.executable, "-c", code, *words], env=env, text=True, **pipes)
     assert started.stdout is not None and started.stdout.readline() == "ready\n"

@@ -32,10 +32,7 @@ Do not call block_on inside async code.
 
 
 @pytest.fixture
-def project(world: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("HOME", str(world / "user"))
-    monkeypatch.delenv("LEARNINGS_HOME", raising=False)
-    monkeypatch.delenv("GLOBAL_LEARNINGS_PATH", raising=False)
+def project(world: Path) -> Path:
     return world / "project"
 
 
@@ -149,6 +146,23 @@ def test_a_missing_folder_is_a_warning_and_no_query_an_error(run: Run, project: 
     assert missing.code == 0 and "nowhere" in missing.err
     assert run("search-learnings", "tokio", "-d", "nowhere", "-f", "json").json == []
     assert run("search-learnings").code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (("--", "-tokio"), 1),
+        (("--", "-x"), 0),
+        (("-l", "3", "--", "--help", "panic"), 1),
+        (("panic", "-c", "debugging-sessions", "--", "-f", "json"), 1),  # all of it is looked for
+    ],
+)
+def test_words_behind_two_dashes_are_looked_for_whatever_they_begin_with(
+    run: Run, note: Path, words: tuple[str, ...], found: int
+) -> None:
+    reply = run("search-learnings", "--json", *words)
+    assert reply.code == 0 and len(reply.json) == found
+    assert run("learnings", "search", "--json", *[word for word in words if word not in ("-l", "3", "-c")]).code == 0
 
 
 def test_a_file_search_needs_no_store_and_no_settings(note: Path, world: Path) -> None:

@@ -26,6 +26,8 @@ from swarmlore.rules.relevance import (
     bar,
     gate_score,
     idf,
+    is_near,
+    is_related,
     near_best,
     relevance,
     term_weights,
@@ -148,6 +150,21 @@ def test_neighbours_never_lower_a_score_and_add_at_most_their_share(scores):
 )
 def test_the_gate_looks_at_cosine_words_and_everyday_requests(evidence, generic, score):
     assert gate_score(evidence, generic) == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("views", "near", "related"),
+    [
+        ((Evidence(0.0, 0.2),), True, True),
+        ((Evidence(0.0, 0.199),), False, False),
+        ((Evidence(3.0, 0.1),), False, True),
+        ((Evidence(3.0, None),), False, True),
+        ((Evidence(0.0, 0.05), Evidence(0.0, 0.4)), True, True),  # a situation counts as the text does
+        ((), False, False),
+    ],
+)
+def test_what_is_close_by_meaning_or_shares_a_word(views, near, related):
+    assert (is_near(views), is_related(views)) == (near, related)
 
 
 def test_the_bar_grows_with_the_store_and_levels_off():

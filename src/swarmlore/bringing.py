@@ -7,15 +7,18 @@ from collections.abc import Callable
 
 from swarmlore.auto_memory import GEMINI
 from swarmlore.entry_merge import Foreign, merge_entries
-from swarmlore.errors import InvalidInput, NotAllowed, NotFound
+from swarmlore.errors import InvalidInput, NotAllowed, NotFound, Rejected
 from swarmlore.formats.change import Change
 from swarmlore.formats.instincts import parse
-from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.memory_files import read_note
+from swarmlore.formats.memory_md import MAX_LINES, line_count
+from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.note_exchange import import_notes
+from swarmlore.note_places import read_text
 from swarmlore.project_memory import PATH, ProjectMemory, lines_of
 from swarmlore.records import Caller
+from swarmlore.rules.note_gate import refuse_unsafe
 from swarmlore.sharing.importing import NOTES, Brought, check_switches
+from swarmlore.text.secrets import redact
 
 if TYPE_CHECKING:
     from swarmlore.config import Settings
@@ -70,12 +73,15 @@ class Bringing:
             return _of_ingest(self._ingest(path, progress))
         if os.path.isdir(path):
             raise InvalidInput(f"{path} is a folder", "name a file in it")
-        text = read_note(os.path.realpath(path))
-        return self._rules(text) if kind == "instincts" else self._entries(text, path)
+        raw = read_text(os.path.realpath(path))
+        text = redact(raw)[0]
+        told = self._rules(text) if kind == "instincts" else self._entries(text, path)
+        return replace(told, redacted=int(text != raw))
 
     def _rules(self, text: str) -> Brought:
         sheet = parse(text)
-        told = self._instincts.merge(sheet.instincts)
+        whole = text if not sheet.problems and _is_safe(text) else ""
+        told = self._instincts.merge(sheet.instincts, whole)
         refusals = [(line, why) for line, why in sheet.problems]
         refusals += [(0, f"{rule}: {why}") for rule, why in told.refused]
         refusals += [(0, f"{one.rule}: it speaks against {other.id}") for one, other in told.against]
@@ -87,12 +93,25 @@ class Bringing:
         if self._caller.role != "person":
             raise NotAllowed(f"{PATH} is a person's to change", "a person does it, with the same command at a terminal")
         found = [Foreign(path, line.section, line.text) for line in lines_of(path, text)]
-        told = merge_entries(self._memory.read() or "", found)
+        before = self._memory.read() or ""
+        if found and not before.strip() and line_count(text) <= MAX_LINES and _is_safe(text):
+            self._memory.write(Change("", PATH, before, text))  # as somebody wrote it
+            return Brought(len(found), len(found), 0, 0, 0, 0)
+        told = merge_entries(before, found)
         self._memory.write(Change("", PATH, told.before, told.after))
         refusals = [(0, f"{entry.text}: {why}") for entry, why in told.refused]
         refusals += [(0, f"{entry.text}: it speaks against {line.text}") for entry, line in told.against]
         refusals += [(0, f"{entry.text}: there is no room") for entry in told.no_room]
         return Brought(len(found), len(told.added), 0, 0, told.known, len(refusals), tuple(refusals))
+
+
+def _is_safe(text: str) -> bool:
+    """Whether the gate has nothing against a whole text, comments and all."""
+    try:
+        refuse_unsafe("", text)
+    except (InvalidInput, Rejected):
+        return False
+    return True
 
 
 def _of_ingest(told: Ingested) -> Brought:

@@ -6,6 +6,7 @@ Full text and vectors each name their best; only those are looked at closely (`r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from swarmlore.config import RecallSettings
 from swarmlore.embedding import Embedding, QueryVector
@@ -102,10 +103,11 @@ class Near:
 class Gatherer:
     """Finds candidates and their evidence."""
 
-    def __init__(self, store: Store, embedding: Embedding, settings: RecallSettings) -> None:
+    def __init__(self, store: Store, embedding: Embedding, settings: RecallSettings, home: str = "") -> None:
         self._store = store
         self._embedding = embedding
         self._settings = settings
+        self._home = home
         self._behind = False
         self._said: tuple[str, ...] = ()
         self.reports: tuple[str, ...] = ()
@@ -169,6 +171,13 @@ class Gatherer:
         }
         return self._joined(found, gains, partitions)
 
+    def linked(self, query: Query, found: Found, partitions: Sequence[int]) -> list[Memory]:
+        """What the names in a question lead to, the nearest first: each thing under whatever name it goes."""
+        rows = self._around(query.text, found, partitions, only_named=True).rows
+        nearest = sorted(rows, key=lambda row: (-rows[row].strength, row))[: self._wanted(query, LEAST)]
+        memories = self._store.by_seqs(nearest)
+        return [memories[row] for row in nearest if row in memories]
+
     def _around(self, text: str, found: Found, partitions: Sequence[int], **only: bool) -> Around:
         from swarmlore.graph.around import Neighbourhood
 
@@ -178,10 +187,11 @@ class Gatherer:
 
     def _broad(self, query: Query, partitions: Sequence[int], fits: Callable[[Memory], bool]) -> Found:
         """Candidates by the communities that the best hits point to, which are reported on."""
+        from swarmlore.formats.community_reports import read
         from swarmlore.graph.reports import Communities
 
         found = self.gather(replace(query, mode="hybrid"), partitions)
-        known = Communities(self._store, partitions, fits)
+        known = Communities(self._store, partitions, fits, partial(read, self._home) if self._home else dict)
         hits = [(item.seq, self._store.partition_of(item.memory), item.relevance) for item in found.candidates]
         members, reports = known.asked_for(hits)
         self.reports = tuple(report.report for report in reports)
@@ -218,7 +228,11 @@ class Gatherer:
         near = by_meaning.result() if by_meaning else Near(None)
         weights = relevance.term_weights(frequencies, size)
         question = Question(weights, size, code_share(query.text), near.vector)
-        return Found(question, self._judged(question, seqs | near.seqs, partitions))
+        candidates = self._judged(question, seqs | near.seqs, partitions)
+        if query.near:
+            fits = relevance.is_near if query.mode == "naive" else relevance.is_related
+            candidates = [item for item in candidates if fits(item.gate)]
+        return Found(question, candidates)
 
     def _start_by_meaning(self, query: Query, partitions: Sequence[int], wanted: int) -> Meanwhile | None:
         """Embed the question and look for the nearest vectors, in a thread of its own."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from swarmlore.formats.change import Change
 from swarmlore.frozen import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from swarmlore.config import Settings
     from swarmlore.consolidating import Consolidating, Consolidation
     from swarmlore.embedding import Progress
-    from swarmlore.ingesting import Ingested
+    from swarmlore.ingesting import Ingested, Ingesting
     from swarmlore.instincts import Instincts
 
 
@@ -95,16 +95,24 @@ class Context:
     ) -> Ingested:
         """Take over what clients remember as notes for every project; `only` names one folder of theirs. A person's: an
         agent may look, with `dry_run`."""
-        from swarmlore.ingesting import Ingesting
         from swarmlore.sharing.importing import check_switches
 
         check_switches(self._settings, hive=True)
-        root = learnings_root(self._env, self._home)
-        ingesting = Ingesting(root, self._home, self._env, self._root, self._name, self._caller)
-        told = ingesting.run(clients, dry_run=dry_run, progress=progress, only=only, now=self._now)
+        told = self._ingesting.run(clients, dry_run=dry_run, progress=progress, only=only, now=self._now)
         if told.count("added") + told.count("updated") and not dry_run:
             self._index()
         return told
+
+    def copies(self) -> Iterator[tuple[str, str]]:
+        """What was taken over about this project: names of files and their texts."""
+        return self._ingesting.copies(self._name)
+
+    @property
+    def _ingesting(self) -> Ingesting:
+        from swarmlore.ingesting import Ingesting
+
+        root = learnings_root(self._env, self._home)
+        return Ingesting(root, self._home, self._env, self._root, self._name, self._caller)
 
     # Other work trees
 

@@ -105,6 +105,17 @@ class Ingesting:
         taken = self._look(found, progress) if dry_run else self._take_all(found, progress, now)
         return Ingested(self._folder, tuple(taken), dry_run)
 
+    def copies(self, project: str) -> Iterator[tuple[str, str]]:
+        """What was taken over about a project: the names that files had at their client, and their texts."""
+        if not os.path.isdir(self._folder):
+            return
+        with Folder(os.path.realpath(self._folder)) as root:
+            desk = _Desk(root)
+            for entry in desk.every():
+                text = desk.read(entry.copy) if entry.copy.startswith(f"{_copies_of(project)}/") else None
+                if text is not None:
+                    yield os.path.basename(entry.source), text.decode("utf-8", "replace")
+
     def _at(self, path: str) -> list[Kept]:
         """The files of a folder, or one file."""
         if not os.path.exists(path):
@@ -258,8 +269,7 @@ class _Placing:
 
     def _free_copy(self, stem: str) -> str:
         """A name for the copy that no other file has."""
-        folder = f"{COPIES}/{slug(self._drafted.project)[:40] or 'project'}"
-        plain = f"{folder}/{slug(stem)[:60] or 'memory'}"
+        plain = f"{_copies_of(self._drafted.project)}/{slug(stem)[:60] or 'memory'}"
         mark = sha256(self._kept.source.encode("utf-8", "surrogatepass")).hexdigest()
         return f"{plain}-{mark[:6]}.md" if self._desk.has_copy(f"{plain}.md") else f"{plain}.md"
 
@@ -275,12 +285,21 @@ class _Desk:
         self._copies: set[str] = set()
 
     def logged(self, source: str) -> Logged | None:
-        """What is noted about a file; the log is read again only where somebody else wrote to it."""
+        """What is noted about a file."""
+        self._look()
+        return self._entries.get(source)
+
+    def every(self) -> list[Logged]:
+        """All that is noted, in a stable order."""
+        self._look()
+        return [self._entries[source] for source in sorted(self._entries)]
+
+    def _look(self) -> None:
+        """The log is read again only where somebody else wrote to it."""
         if self._root is not None and (stamp := self._root.stamp(FILE)) != self._stamp:
             self._entries = read_log(self._root.read(FILE).decode("utf-8", "replace"))
             self._copies = {entry.copy for entry in self._entries.values()}
             self._stamp = stamp
-        return self._entries.get(source)
 
     def has_copy(self, path: str) -> bool:
         return path in self._copies
@@ -320,6 +339,11 @@ def _within(root: Folder, folders: Sequence[str], do: Callable[[Folder], object]
     if inside is not None:
         with inside:
             _within(inside, folders[1:], do, make=make)
+
+
+def _copies_of(project: str) -> str:
+    """The folder for copies of what is about a project."""
+    return f"{COPIES}/{slug(project)[:40] or 'project'}"
 
 
 def _mark(content: bytes) -> str:

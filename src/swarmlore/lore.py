@@ -232,7 +232,7 @@ class Lore(Studies, Living, Errands):
         with self._changing():
             memory = self._resolve(ref)
             self._check_change(memory)
-            told_in = self._summaries_with(memory)
+            told_in = [*self._summaries_with(memory), *self._of_same_note(memory, hidden=erase)]
             if erase:
                 self._erase([memory, *told_in])
                 return replace(memory, text="", title="")
@@ -252,6 +252,13 @@ class Lore(Studies, Living, Errands):
         found = [item for id in ids if (item := self.store.get(self.caller, id)) is not None]
         summaries = (item for item in found if item.source == "session_summary" and may_change(self.caller, item))
         return [item for item in summaries if words and words in normalize(item.text)]
+
+    def _of_same_note(self, memory: Memory, *, hidden: bool) -> Sequence[Memory]:
+        """The other memories of a note: a note is forgotten whole, with its copies. Erasing reaches hidden ones too."""
+        if memory.source != "note":
+            return ()
+        others = (one for one in self.notes.same(memory) if one.id != memory.id and may_change(self.caller, one))
+        return [one for one in others if hidden or one.forgotten_at is None]
 
     def forget_origin(self, *, session: str = "", source: str = "", erase: bool = False) -> tuple[Memory, ...]:
         """Forget everything that came from one session or source, with everything derived from it."""
@@ -354,7 +361,15 @@ class Lore(Studies, Living, Errands):
             return brought
 
     def export_lines(self, format: str = "knowledge") -> Iterator[bytes]:
-        """The shared memories of the project, or of the hive, as lines of a file, in a stable order."""
+        """The shared memories of the project, or of the hive, as lines of a file, in a stable order; or its instincts
+        or its memory file as they are."""
+        from swarmlore.giving import TEXTS, refuse_lines
+
+        refuse_lines(format)
+        if format in TEXTS:
+            with self._guard:
+                yield from self._giving().text(format).encode("utf-8").splitlines(keepends=True)
+            return
         lines = self.exchange.lines(format)
         while True:
             with self._guard:  # not over the whole export: whoever reads the lines may take its time
@@ -365,12 +380,15 @@ class Lore(Studies, Living, Errands):
 
     def export_file(self, path: str, format: str = "knowledge", *, overwrite: bool = False) -> int:
         """Write them to a file, whole or not at all; returns the number of lines. One that is there stays as it is,
-        unless it may be overwritten. With the format `notes`, they and all notes become files of a folder."""
+        unless it may be overwritten. With the format `notes`, they and all notes become files of a folder; with
+        `auto-memory`, what was taken over from clients."""
+        from swarmlore.giving import FOLDERS, TEXTS
         from swarmlore.sharing.importing import write_lines
 
-        if format == "notes":
-            return self._export_notes(path, overwrite=overwrite)
-        return write_lines(path, lambda: self.export_lines(format), overwrite=overwrite)
+        if format in FOLDERS:
+            return self._export_folder(path, format, overwrite=overwrite)
+        lines = write_lines(path, lambda: self.export_lines(format), overwrite=overwrite)
+        return self._giving().count(format) if format in TEXTS else lines
 
     def migrate(self) -> Migrated:
         """Take over `.swarm/context.md` of this project and the old hive file of opencode-swarm, each once."""
@@ -593,6 +611,7 @@ class Lore(Studies, Living, Errands):
 
     def _erase(self, memories: Sequence[Memory], origin: str = "") -> None:
         """Erase memories with what they superseded: former wordings are the same text in another row."""
+        from swarmlore.formats.community_reports import drop as drop_reports
         from swarmlore.formats.curated import drop as drop_recommendations
 
         with self.store.operation(self._operation("erase")) as operation:
@@ -609,6 +628,7 @@ class Lore(Studies, Living, Errands):
             self.store.forget_lonely_names()
         self.store.engine.scrub()
         drop_recommendations(self.home)
+        drop_reports(self.home)
         if self._shares:
             self.exchange.erase_retractions(memories)
 

@@ -14,12 +14,13 @@ from swarmlore.codec import iso
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected
 from swarmlore.formats.folder import Folder
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.memory_files import read_note
+from swarmlore.note_places import read_text
 from swarmlore.records import Memory
 from swarmlore.rules.gate import scrub_text
 from swarmlore.rules.note_gate import refuse_unsafe
 from swarmlore.sharing.importing import Brought
 from swarmlore.text.secrets import redact
+from swarmlore.text.shorten import whole_words
 from swarmlore.text.slug import slug
 
 if TYPE_CHECKING:
@@ -73,13 +74,13 @@ def _incoming(path: str) -> tuple[Paper, bool]:
     from swarmlore.formats.notes import parse_note
     from swarmlore.formats.sidecar import parse_sidecar, sidecar_paths
 
-    raw = read_note(path)
+    raw = read_text(path)
     text = redact(raw)[0]
     note = parse_note(text)
     if not note.title:
         raise InvalidInput("it has no title", "write title: … between --- lines at its top")
     refuse_unsafe(note.title, note.body)
-    beside = next((read_note(one) for one in sidecar_paths(path) if os.path.lexists(one)), "")
+    beside = next((read_text(one) for one in sidecar_paths(path) if os.path.lexists(one)), "")
     clean = redact(beside)[0]
     parse_sidecar(clean)
     episode = str(note.fields.get("type", "")) == "episode"
@@ -142,8 +143,8 @@ def outgoing(path: str, category: str) -> Paper | None:
     from swarmlore.formats.sidecar import sidecar_paths
 
     try:
-        text = redact(read_note(path))[0]
-        beside = next((redact(read_note(one))[0] for one in sidecar_paths(path) if os.path.lexists(one)), "")
+        text = redact(read_text(path))[0]
+        beside = next((redact(read_text(one))[0] for one in sidecar_paths(path) if os.path.lexists(one)), "")
     except NotAllowed:
         return None
     return Paper(f"{slug(category)[:40] or 'other'}/{os.path.basename(path)}", text, beside)
@@ -180,8 +181,7 @@ def _scrubbed(value: object) -> object:
 
 
 def _title(memory: Memory) -> str:
-    said = " ".join((memory.title or memory.text).split())
-    return said if len(said) <= TITLE_CHARS else said[:TITLE_CHARS].rpartition(" ")[0] or said[:TITLE_CHARS]
+    return whole_words(" ".join((memory.title or memory.text).split()), TITLE_CHARS)
 
 
 def _entities(memory: Memory) -> str:

@@ -163,6 +163,16 @@ def read_bytes(path: str) -> bytes:
     return data
 
 
+def read_both(root: str, path: str) -> tuple[bytes, bytes]:
+    """A note below a root and what stands beside it about its entities; raises NotAllowed."""
+    whole = os.path.join(root, *path.split("/"))
+    data = read_bytes(whole)
+    for beside in (whole.removesuffix(NOTES) + SIDECARS, whole + SIDECARS):
+        if os.path.lexists(beside):
+            return data, read_bytes(beside)
+    return data, b""
+
+
 def decoded(path: str, data: bytes) -> str:
     if b"\0" in data:
         raise _refused(path, "is not a text")

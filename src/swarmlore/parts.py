@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from swarmlore.learning import Learning
     from swarmlore.life import Life
     from swarmlore.mail import Mail
+    from swarmlore.note_versions import Versions
     from swarmlore.patterns import Patterns
     from swarmlore.phases import Phases
     from swarmlore.project import Project
@@ -307,7 +308,13 @@ class Parts:
     def recaller(self) -> Recaller:
         from swarmlore.recall import Recaller
 
-        return Recaller(self.store, self.caller, self.settings, self.embedding, self._look)
+        return Recaller(self.store, self.caller, self.settings, self.embedding, self._look, self._versions, self.home)
+
+    @property
+    def _versions(self) -> Versions:
+        from swarmlore.note_versions import Versions
+
+        return Versions(self.project.root, self.store, self.caller)
 
     @cached_property
     def injector(self) -> Injector:

@@ -1,7 +1,7 @@
 """What every session of a project begins with: `.agents/MEMORY.md`, and the files of instructions that name it.
 
 The file belongs to the people of the project. A person adds to it; for an agent an addition is only planned. Nothing in
-it is rewritten or removed: where it is full, its longest entries are drafted as notes, and moving them is a person's.
+it is rewritten or removed: where it is full, notes are drafted that would make room, and moving entries is a person's.
 """
 
 from __future__ import annotations
@@ -30,15 +30,6 @@ INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md")
 NEW = "AGENTS.md"  # where there are none yet
 MAX_BYTES = 262_144
 MOST_ENTRIES = 500  # of a file that are compared with a new one
-MOST_DRAFTS = 3
-TITLE_CHARS = 100
-CATEGORIES = {
-    "Architecture & Patterns": "architecture-decisions",
-    "Build & Deploy": "deployment-fixes",
-    "Gotchas & Workarounds": "debugging-sessions",
-    "Testing": "testing-patterns",
-    "Environment & Config": "tooling-setup",
-}
 
 
 @frozen
@@ -53,9 +44,9 @@ class Line:
 
 @frozen
 class NoteDraft:
-    """A note that an entry could become, and the line that may stand in its place once the note is there."""
+    """A note that some entries could become, and the line that may stand in their place once it is there."""
 
-    entry: Line
+    entries: tuple[Line, ...]
     title: str
     pointer: str
     change: Change
@@ -144,7 +135,7 @@ class ProjectMemory:
             twice,
             against,
             tuple(dict.fromkeys(redact(text)[1])),
-            tuple(self._drafts(text)) if shown.lines > shown.most else (),
+            self._drafts(text),
         )
 
     def plan(self, section: str, text: str) -> Planned:
@@ -165,7 +156,10 @@ class ProjectMemory:
         with Folder(self._root) as root:
             there = [name for name in INSTRUCTIONS if root.stamp(name) != "-"]
             real = [name for name in there if not os.path.islink(os.path.join(self._root, name))]
-            return tuple(self._with_reference(root, name) for name in real or ([] if there else [NEW]))
+            if there and not real:
+                hint = f"write {memory_md.REFERENCE} on a line of its own into the file it leads to"
+                raise NotAllowed(f"{' and '.join(there)} is a symbolic link; what it leads to is not read", hint)
+            return tuple(self._with_reference(root, name) for name in real or [NEW])
 
     # Changing
 
@@ -212,15 +206,27 @@ class ProjectMemory:
         full = memory_md.line_count(after) > MAX_LINES
         outcome = "known" if after == before else "full" if full else "added"
         against = () if same is not None else tuple(lines[place] for place in known.against(entry))
-        drafts = tuple(self._drafts(before)) if outcome == "full" else ()
+        more = memory_md.line_count(after) - memory_md.line_count(before)
+        drafts = self._drafts(before, more) if outcome == "full" else ()
         change = Change(self._root, PATH, before, after if outcome == "added" else before)
         return Planned(outcome, section, entry, change, () if same is None else (lines[same],), against, drafts)
 
-    def _drafts(self, text: str) -> Iterator[NoteDraft]:
-        """Notes that the longest entries could become; one that is a pointer already stays."""
-        entries = [line for line in lines_of(PATH, text) if "docs/solutions/" not in line.text]
-        for line in sorted(entries, key=lambda line: (-len(line.text), line.line))[:MOST_DRAFTS]:
-            yield _draft(self._root, line, str(iso(self._now()))[:10])
+    def _drafts(self, text: str, more: int = 0) -> tuple[NoteDraft, ...]:
+        """Notes that would make room, for so many lines more."""
+        found = memory_md.overflowing(text, more=more)
+        if found is None:
+            return ()
+        from swarmlore.memory_overflow import draft_notes
+
+        return tuple(
+            NoteDraft(
+                tuple(_line(PATH, one.bundle.section, entry) for entry in one.bundle.entries),
+                one.title,
+                one.pointer,
+                one.change,
+            )
+            for one in draft_notes(self._root, text, found, str(iso(self._now()))[:10])
+        )
 
     def _instructions(self) -> Iterator[Line]:
         for name, text in self._told():
@@ -317,40 +323,16 @@ def _pairs(own: Sequence[Line], others: Sequence[Line]) -> tuple[tuple[tuple[Lin
     return tuple(twice), tuple(against)
 
 
-def _draft(root: str, line: Line, today: str) -> NoteDraft:
-    from swarmlore.formats.notes import write_note
-    from swarmlore.text.slug import slug
-
-    title = _headline(line.text)
-    category = CATEGORIES.get(line.section, "patterns")
-    path = f"docs/solutions/{category}/{slug(title)[:60].strip('-') or 'note'}.md"
-    fields = {
-        "title": title,
-        "category": category,
-        "tags": [part for part in slug(line.section).split("-") if len(part) > 2],
-        "key_insight": line.text[:500],
-        "created": today,
-        "confidence": "medium",
-    }
-    pointer = f"- {title}: see [{os.path.basename(path)}](../{path})"
-    text = write_note(fields, f"\n## Context\n\n{line.text}\n")
-    return NoteDraft(line, title, pointer, Change(root, path, "", text))
-
-
-def _headline(text: str) -> str:
-    """The first sentence of an entry, without marks, short enough for a title."""
-    plain = text.replace("**", "").replace("`", "").strip()
-    first = plain.partition(". ")[0].partition(": ")[0] if len(plain) > TITLE_CHARS else plain.rstrip(".")
-    return first if len(first) <= TITLE_CHARS else first[:TITLE_CHARS].rpartition(" ")[0] or first[:TITLE_CHARS]
-
-
 def _text(folder: Folder, name: str) -> str | None:
     """A file of the project as text; None where there is none."""
     if folder.stamp(name) == "-":
         return None
     if folder.size(name) > MAX_BYTES:
         raise InvalidInput(f"{folder.path}/{name} is larger than {MAX_BYTES // 1024} KB", "shorten it by hand")
+    data = folder.read(name)
     try:
-        return folder.read(name).decode("utf-8")
-    except UnicodeDecodeError:
+        if b"\0" in data:
+            raise UnicodeError
+        return data.decode("utf-8")
+    except UnicodeError:
         raise InvalidInput(f"{folder.path}/{name} is not UTF-8 text", "convert it: iconv -t UTF-8") from None

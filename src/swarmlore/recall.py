@@ -32,6 +32,7 @@ from swarmlore.typed import choose
 
 if TYPE_CHECKING:
     from swarmlore.freshness.tree import Look
+    from swarmlore.note_versions import Versions
 
 REFLECTIONS = "session-reflections"  # the category by which episodes can be asked for
 MAX_LIMIT = 1000
@@ -60,13 +61,21 @@ class Recaller:
     """Answers queries for one caller."""
 
     def __init__(
-        self, store: Store, caller: Caller, settings: Settings, embedding: Embedding, look: Callable[[], Look]
+        self,
+        store: Store,
+        caller: Caller,
+        settings: Settings,
+        embedding: Embedding,
+        look: Callable[[], Look],
+        versions: Versions,
+        home: str = "",
     ) -> None:
         self._store = store
         self._caller = caller
         self._settings = settings
-        self._gatherer = Gatherer(store, embedding, settings.recall)
+        self._gatherer = Gatherer(store, embedding, settings.recall, home)
         self._look = look
+        self.versions = versions
 
     def recall(self, query: Query, now: float) -> Hits:
         """The best memories for a query, explained."""
@@ -137,7 +146,8 @@ class Recaller:
             return False
         if (of := memory.source_ref.get("episode")) is not None:
             return self._is_asked_for(str(of), query)
-        return query.all_projects or self._store.is_of_here(self._caller, memory)
+        of_here = query.all_projects or self._store.is_of_here(self._caller, memory)
+        return of_here and self.versions.holds(memory)
 
     def _is_asked_for(self, project: str, query: Query) -> bool:
         """Episodes tell where lessons come from and are none: found where somebody asks for them, in their project."""
@@ -215,9 +225,11 @@ class Recaller:
         return sorted(_hive_wins(hits), key=lambda hit: hits.index(hit))
 
     def _learnings(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
-        found = {item.memory.id: item for item in self._gatherer.gather(query, partitions).candidates}
+        gathered = self._gatherer.gather(query, partitions)
+        found = {item.memory.id: item for item in gathered.candidates}
         hybrid = sorted(found, key=lambda id: -found[id].relevance)
-        linked = self._of_entities(query, partitions)
+        named = (*self._gatherer.linked(query, gathered, partitions), *self._of_entities(query, partitions))
+        linked = list({memory.id: memory for memory in named}.values())
         memories = {id: item.memory for id, item in found.items()} | {memory.id: memory for memory in linked}
         fused = ranking.fuse(hybrid, [memory.id for memory in linked])
         tags = frozenset((*query.tags, *query_terms(query.text)))

@@ -45,7 +45,7 @@ PROFILES = ("default", "knowledge", "lane", "swarm", "learnings", "beads")
 MODES = ("hybrid", "keyword", "naive", "local", "global")
 MAX_CITATIONS = 8  # of one memory
 HANDLE_CHARS = 6
-JOB_KINDS = ("extract", "summarise", "embed", "sweep", "reflect")
+JOB_KINDS = ("extract", "summarise", "embed", "sweep", "reflect", "connect")
 PROPOSAL_ROUTES = {
     "behavioral": "b",
     "knowledge": "k",
@@ -260,6 +260,7 @@ class Query:
     phase: str = ""
     all_projects: bool = False
     episodes: bool = False
+    near: bool = False  # only what is close by meaning or shares a word, as the mode has it
 
 
 @frozen

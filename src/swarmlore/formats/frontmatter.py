@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from swarmlore.formats.markdown import lines_of, newline_of, outline, put_below, refuse_open
-from swarmlore.formats.yaml_edit import is_nothing, written
+from swarmlore.formats.yaml_edit import is_nothing
 from swarmlore.formats.yaml_edit import with_item as yaml_with_item
 from swarmlore.formats.yaml_edit import with_value as yaml_with_value
 from swarmlore.formats.yaml_text import Found, Listing, Scalar, Table, Unreadable, plain, read
+from swarmlore.formats.yaml_written import written
 from swarmlore.frozen import TYPE_CHECKING, frozen
 
 if TYPE_CHECKING:

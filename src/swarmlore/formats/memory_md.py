@@ -7,6 +7,7 @@ it. People write this file: an entry is put below the last one of its section, a
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from swarmlore.errors import InvalidInput
 from swarmlore.formats.frontmatter import read_page
@@ -19,6 +20,7 @@ FILE = "MEMORY.md"
 MAX_LINES = 200
 TITLE = "# Project Memory"
 REFERENCE = f"@{FOLDER}/{FILE}"
+NOTES = "docs/solutions/"  # of an entry that only points to a note
 _LEVEL = 2
 _WORD = re.compile(r"[a-z0-9]+")
 _ITEM = re.compile(r" {0,3}([-*+]|[0-9]{1,9}[.)])[ \t]+(?=\S)")
@@ -54,12 +56,20 @@ class Section:
 
 
 @frozen
+class Bundle:
+    """Entries of one section that would become one note; a line that points to it takes their place."""
+
+    section: str
+    entries: tuple[Entry, ...]
+
+
+@frozen
 class Overflow:
-    """By how many lines a file is too long, and the entries that would bring it back, the longest first."""
+    """By how many lines a file is too long, and the notes that would bring it back."""
 
     lines: int
     over: int
-    entries: tuple[Entry, ...]
+    bundles: tuple[Bundle, ...]
 
 
 def parse(text: str) -> tuple[Section, ...]:
@@ -131,19 +141,55 @@ def line_count(text: str) -> int:
     return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
-def overflowing(text: str, most: int = MAX_LINES) -> Overflow | None:
-    """By how much a file is too long and what could become a note, or None where it is short enough."""
-    over = line_count(text) - most
+def overflowing(text: str, most: int = MAX_LINES, more: int = 0) -> Overflow | None:
+    """By how much a file is too long, with so many lines more, and what could become notes; None where all has room.
+
+    The longest entries come first, each as a note of its own. A line that points to a note saves nothing where the
+    entry was one line itself: of those, several of one section become one note.
+    """
+    over = line_count(text) + more - most
     if over <= 0:
         return None
-    entries = [entry for section in parse(text) for entry in section.entries]
-    named, saved = [], 0
-    for entry in sorted(entries, key=lambda entry: (entry.lines, len(entry.text)), reverse=True):
-        if saved >= over:
+    entries = [(section.name, entry) for section in parse(text) for entry in section.entries]
+    entries = [(name, entry) for name, entry in entries if NOTES not in entry.text]  # it is a pointer already
+    long = _long_ones(entries, over)
+    left = over - sum(bundle.entries[0].lines - 1 for bundle in long)
+    return Overflow(over + most, over, (*long, *_short_ones(entries, left)))
+
+
+def _long_ones(entries: Sequence[tuple[str, Entry]], over: int) -> list[Bundle]:
+    found, left = [], over
+    long = (item for item in entries if item[1].lines > 1)
+    for name, entry in sorted(long, key=lambda item: (-item[1].lines, -len(item[1].text), item[1].first_line)):
+        if left <= 0:
             break
-        named.append(entry)
-        saved += entry.lines
-    return Overflow(over + most, over, tuple(named))
+        found.append(Bundle(name, (entry,)))
+        left -= entry.lines - 1
+    return found
+
+
+def _short_ones(entries: Sequence[tuple[str, Entry]], over: int) -> list[Bundle]:
+    """Entries of one line, the longest of a section together; of the largest section first."""
+    sections: dict[str, list[Entry]] = {}
+    for name, entry in entries:
+        if entry.lines == 1:
+            sections.setdefault(name, []).append(entry)
+    found, left = [], over
+    for name, own in sorted(sections.items(), key=lambda item: -len(item[1])):
+        if left <= 0 or len(own) < 2:
+            break
+        longest = sorted(own, key=lambda entry: (-len(entry.text), entry.first_line))[: left + 1]
+        found.append(Bundle(name, tuple(sorted(longest, key=lambda entry: entry.first_line))))
+        left -= len(longest) - 1
+    return found
+
+
+def words_of(lines: Sequence[str], entry: Entry) -> str:
+    """What an entry says, line by line, without its mark; `lines` are those of the file."""
+    first, *others = (line.rstrip("\r") for line in lines[entry.first_line - 1 : entry.last_line])
+    mark = _ITEM.match(first)
+    indent = " " * (mark.end() if mark else 0)
+    return "\n".join((first.removeprefix(mark[0] if mark else ""), *(line.removeprefix(indent) for line in others)))
 
 
 # Where it is named

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from swarmlore.formats.yaml_edit import bare, is_nothing, with_values
+from swarmlore.formats.yaml_edit import is_nothing, with_values
 from swarmlore.formats.yaml_text import Found, Table, Unreadable, plain, read
+from swarmlore.formats.yaml_written import bare
 from swarmlore.frozen import TYPE_CHECKING, field, frozen
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hashlib import sha256
 
 from swarmlore.codec import from_iso
 from swarmlore.formats.frontmatter import read_page, texts_of
-from swarmlore.formats.yaml_edit import entry_lines, quoted
+from swarmlore.formats.yaml_written import entry_lines, quoted
 from swarmlore.frozen import TYPE_CHECKING, field, frozen
 
 if TYPE_CHECKING:

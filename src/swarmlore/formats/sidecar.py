@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from swarmlore.formats.yaml_edit import is_nothing, with_item, with_values, written
+from swarmlore.formats.yaml_edit import is_nothing, with_item, with_values
 from swarmlore.formats.yaml_text import Found, Listing, Scalar, Table, Unreadable, plain, read
+from swarmlore.formats.yaml_written import written
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.records import Entity, Relation
+from swarmlore.text.concepts import GUESSED_STRENGTH
 
 if TYPE_CHECKING:
     from typing import Any
@@ -23,19 +25,32 @@ RELATIONS = ("relationships", "relations")
 ENTITY_TYPES = ("technology", "error", "pattern", "function", "concept", "tool")
 RELATION_TYPES = ("caused_by", "solves", "requires", "relates_to")
 STRENGTH = 5.0
+BY_RULES = "rules"
 PLACEHOLDER = Entity("knowledge_entry", "concept", "A note without a list of what it speaks of")
 _PART, _RECORD, _COMPLETE = "<|>", "##", "<|COMPLETE|>"
 
 
 @frozen
 class Sidecar:
-    """What stands beside a note; `problems` tells by line what could not be read as an entity or a relation."""
+    """What stands beside a note; `problems` tells by line what could not be read as an entity or a relation.
+    `extracted_by` says who found it: rules, or the name of a model; nothing where somebody wrote it."""
 
     document_id: str = ""
     extracted_at: str = ""
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
     problems: tuple[tuple[int, str], ...] = ()
+    extracted_by: str = ""
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether rules wrote it and nobody changed it: nothing in it that they never say. Without a mark, as former
+        versions wrote it, only the strength of its relations tells."""
+        strengths = {relation.strength for relation in self.relations}
+        if self.extracted_by != BY_RULES:
+            return not self.extracted_by and strengths == {GUESSED_STRENGTH}
+        said = any(e.description for e in self.entities) or any(r.description for r in self.relations)
+        return not said and strengths <= {GUESSED_STRENGTH}
 
 
 def sidecar_paths(note_path: str) -> tuple[str, str]:
@@ -78,6 +93,7 @@ def parse_sidecar(text: str) -> Sidecar:
         tuple(entities),
         tuple(relations),
         tuple(problems),
+        _text(said.get("extracted_by")),
     )
 
 
@@ -138,7 +154,7 @@ def _strength(text: str) -> float:
 
 def write_sidecar(sidecar: Sidecar) -> str:
     """A new sidecar."""
-    head = {"document_id": sidecar.document_id, "extracted_at": sidecar.extracted_at}
+    head = {name: getattr(sidecar, name) for name in ("document_id", "extracted_at", "extracted_by")}
     said: dict[str, Any] = {name: value for name, value in head.items() if value}
     said[ENTITIES] = [_entity_fields(entity) for entity in sidecar.entities]
     said[RELATIONS[0]] = [_relation_fields(relation) for relation in sidecar.relations]
@@ -224,6 +240,11 @@ def _record(parts: tuple[str, ...]) -> str:
 def _in_line(text: str) -> str:
     """A text that cannot be taken for a mark of the format."""
     return " ".join(text.split()).replace("<|", "< |").replace(_RECORD, "# #")
+
+
+def is_graphrag(text: str) -> bool:
+    """Whether a text is of this form and not YAML."""
+    return text.lstrip().startswith(('("entity"', '("relationship"', _COMPLETE))
 
 
 def from_graphrag(text: str) -> Sidecar:

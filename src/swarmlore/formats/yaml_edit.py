@@ -7,13 +7,22 @@ lines stay. The result is read again and must say what it should; where it does 
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from swarmlore.errors import Conflict
 from swarmlore.formats.yaml_text import Found, Listing, Scalar, Table, Unreadable, last, plain, read
+from swarmlore.formats.yaml_written import (
+    HIDDEN,
+    bare,
+    entry_lines,
+    item_lines,
+    literal,
+    named,
+    quoted,
+    takes_lines,
+    value_lines,
+)
 from swarmlore.frozen import TYPE_CHECKING, frozen
 
 if TYPE_CHECKING:
@@ -21,12 +30,7 @@ if TYPE_CHECKING:
 
     Path = Sequence[str | int]
 
-TRUE = ("true", "yes", "on")
-_NOT_WORDS = (*TRUE, "y", "n", "no", "off", "false", "null", "nan", "inf")
 _HAND = "change it by hand, or write one thing below the other"
-# Ends of lines that editors do not show, and what no YAML may hold as it is.
-_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
-_HIDDEN = re.compile(f"[\x00-\x1f]|{_ESCAPED.pattern}")
 
 
 @frozen
@@ -77,11 +81,6 @@ def without_items(found: Found, path: Path, numbers: Iterable[int]) -> str:
     return _checked(_applied(found.text, edits), _with(wanted, path, left if left or listed.flow else ""))
 
 
-def written(values: Mapping[str, Any]) -> str:
-    """A new text that says these values, in their order."""
-    return "".join(line + "\n" for name, value in values.items() for line in entry_lines(name, value, 0))
-
-
 # Where it goes
 
 
@@ -108,13 +107,13 @@ def _new_name(found: Found, parent: Any, node: Any, rest: Path, value: Any) -> E
     if not isinstance(node, Table):
         raise by_hand()
     if node.flow:
-        return _into_flow(found, node, f"{_named(name)}: {literal(inner)}")
+        return _into_flow(found, node, f"{named(name)}: {literal(inner)}")
     return _below(found, _after(found, node), entry_lines(name, inner, found.column(node.start)))
 
 
 def _replacement(found: Found, parent: Any, node: Any, value: Any) -> Edit:
     """The edit that writes a value over another."""
-    if _is_empty(node) and _takes_lines(value) and not parent.flow:
+    if _is_empty(node) and takes_lines(value) and not parent.flow:
         return _lines_for_nothing(found, parent, node, value)
     if isinstance(node, Scalar):
         return _over_scalar(found, node, value)
@@ -135,7 +134,7 @@ def _over_scalar(found: Found, node: Scalar, value: Any) -> Edit:
     if not node.quoted or isinstance(value, (list, tuple, Mapping)):
         return Edit(node.start, node.end, literal(value))
     text = str(bare(value))
-    if mark == "'" and not _HIDDEN.search(text):
+    if mark == "'" and not HIDDEN.search(text):
         return Edit(node.start, node.end, "'" + text.replace("'", "''") + "'")
     return Edit(node.start, node.end, quoted(text))
 
@@ -176,7 +175,7 @@ def _fits_block(found: Found, node: Scalar, value: Any) -> bool:
         and bool(lines[0])
         # Lines of spaces below it may be a part of it, and would be one of the new text.
         and node.value.rstrip("\n") == node.value.rstrip()
-        and all(line == line.strip() and not _HIDDEN.search(line) for line in lines)
+        and all(line == line.strip() and not HIDDEN.search(line) for line in lines)
     )
 
 
@@ -188,7 +187,7 @@ def _lines_for_nothing(found: Found, parent: Any, node: Any, value: Any) -> Edit
     end = found.line_end(found.line(node.end - (node.end > node.start)))
     start = len(text[: node.start].rstrip(" ")) if node.end > node.start else node.start
     beside = text[node.end : end].rstrip("\r\n")
-    lines = _value_lines(value, found.column(parent.start) + 2)
+    lines = value_lines(value, found.column(parent.start) + 2)
     return Edit(start, end, beside + newline + "".join(line + newline for line in lines))
 
 
@@ -200,7 +199,7 @@ def _adding(found: Found, path: Path, item: Any) -> Edit:
         return setting(found, path, [item])
     if listed.flow:
         return _into_flow(found, listed, literal(item))
-    return _below(found, _after(found, listed), _item_lines(item, found.column(listed.start)))
+    return _below(found, _after(found, listed), item_lines(item, found.column(listed.start)))
 
 
 def _into_flow(found: Found, node: Any, fresh: str) -> Edit:
@@ -359,79 +358,6 @@ def _is_empty(node: Any) -> bool:
     if isinstance(node, Table):
         return not node.entries
     return is_nothing(node) or (isinstance(node, Listing) and not node.items)
-
-
-# How it is written
-
-
-def entry_lines(name: str, value: Any, column: int) -> list[str]:
-    """A name and its value as lines."""
-    head = f"{' ' * column}{_named(name)}:"
-    return [head, *_value_lines(value, column + 2)] if _takes_lines(value) else [f"{head} {literal(value)}"]
-
-
-def _value_lines(value: Any, column: int) -> list[str]:
-    if isinstance(value, Mapping):
-        return [line for name, inner in value.items() for line in entry_lines(name, inner, column)]
-    return [line for item in value for line in _item_lines(item, column)]
-
-
-def _item_lines(item: Any, column: int) -> list[str]:
-    if not isinstance(item, Mapping) or not item:
-        return [f"{' ' * column}- {literal(item)}"]
-    first, *others = _value_lines(item, column + 2)
-    return [" " * column + "- " + first[column + 2 :], *others]
-
-
-def _takes_lines(value: Any) -> bool:
-    """Whether a value is written below its name: tables, and lists of tables or sentences."""
-    if isinstance(value, Mapping):
-        return bool(value)
-    return isinstance(value, (list, tuple)) and any(
-        isinstance(item, Mapping) or (isinstance(item, str) and item.count(" ") > 1) for item in value
-    )
-
-
-def literal(value: Any) -> str:
-    """A value in one line as it is written anew: texts in quotes, names, days and numbers bare."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_named(name)}: {literal(inner)}" for name, inner in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(literal, value)) + "]"
-    if isinstance(value, str) and not _is_word(value):
-        return quoted(value)
-    return str(bare(value))
-
-
-def quoted(text: str) -> str:
-    """A text in double quotes."""
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
-
-
-def _named(name: str) -> str:
-    return name if name[:1].isalpha() and _is_word(name) else quoted(name)
-
-
-def _is_word(text: str) -> bool:
-    """Whether a text means itself without quotes, whoever reads it: a name such as an id, or a day."""
-    if not text.isascii() or text.lower() in _NOT_WORDS:
-        return False
-    if text[:1].isalpha():
-        return all(part.isalnum() for part in text.replace("_", "-").split("-"))
-    return [len(part) for part in text.split("-")] == [4, 2, 2] and text.replace("-", "").isdigit()
-
-
-def bare(value: Any) -> Any:
-    """A value as the tree tells it."""
-    if isinstance(value, Mapping):
-        return {str(name): bare(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [bare(item) for item in value]
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if value is None:
-        return "null"
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def by_hand() -> Conflict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING, frozen
@@ -38,20 +39,27 @@ class GraphView:
         caller: Caller,
         now: Callable[[], float],
         looking: Callable[[], AbstractContextManager[None]],
+        home: str = "",
+        holds: Callable[[Memory], bool] = lambda _: True,
     ) -> None:
         self._store = store
         self._caller = caller
         self._now = now
         self._looking = looking
+        self._home = home
+        self._holds = holds  # of several versions of a note, which is to be shown
 
     def communities(self, limit: int = COMMUNITIES) -> tuple[Community, ...]:
         """What belongs together, the largest first, each with a short report."""
+        from swarmlore.formats.community_reports import read
         from swarmlore.graph.reports import Communities
 
         if not isinstance(limit, int) or not 1 <= limit <= MOST:
             raise InvalidInput(f"limit {limit!r} is out of range", f"from 1 to {MOST}")
         with self._looking():
-            return tuple(Communities(self._store, self._store.visible(self._caller), self._fits()).every(limit))
+            written = partial(read, self._home) if self._home else dict
+            known = Communities(self._store, self._store.visible(self._caller), self._fits(), written)
+            return tuple(known.every(limit))
 
     def about(self, name: str) -> Known | None:
         """What is known about a thing under this name or a variant of it; None where nobody mentions it."""
@@ -83,6 +91,7 @@ class GraphView:
 
         def fits(memory: Memory) -> bool:
             told = "episode" in memory.source_ref  # where lessons come from; found only by who asks for it
-            return memory.live and not told and in_force(memory, now) and store.is_of_here(caller, memory)
+            there = memory.live and not told and in_force(memory, now) and store.is_of_here(caller, memory)
+            return there and self._holds(memory)
 
         return fits

@@ -14,9 +14,10 @@ from swarmlore.formats.folder import Folder
 from swarmlore.formats.sidecar import sidecar_path
 from swarmlore.frozen import frozen
 from swarmlore.note_places import LEARNINGS, NotePlace
-from swarmlore.notes.cache import Cache, Place, Seen, digest_of
+from swarmlore.note_versions import digest_of
+from swarmlore.notes.cache import Cache, Place, Seen
 from swarmlore.notes.files import read_files
-from swarmlore.notes.index import Change
+from swarmlore.notes.look import Change
 
 DIGEST_CHARS = 16  # of the note alone; what stands beside it has as many
 

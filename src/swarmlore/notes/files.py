@@ -12,6 +12,7 @@ from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.note_places import GLOBAL, SOLUTIONS, NotePlace
 from swarmlore.notes.rows import Graph
 from swarmlore.rules.gate import scrub_text
+from swarmlore.rules.mentions import RULES, SIDECAR
 
 if TYPE_CHECKING:
     from typing import Any
@@ -23,12 +24,7 @@ def read_files(place: NotePlace, path: str) -> tuple[bytes, bytes]:
 
     if redact(path)[1]:
         raise NotAllowed("its path holds a secret", "give the file another name")
-    whole = place.path(path)
-    data = note_places.read_bytes(whole)
-    for beside in (whole.removesuffix(note_places.NOTES) + note_places.SIDECARS, whole + note_places.SIDECARS):
-        if os.path.lexists(beside):
-            return data, note_places.read_bytes(beside)
-    return data, b""
+    return note_places.read_both(place.root, path)
 
 
 def understood(place: NotePlace, path: str, data: bytes) -> Note | None:
@@ -57,12 +53,12 @@ def graph_of(note: Note, beside: bytes) -> tuple[Graph, str]:
 
         try:
             found = parse_sidecar(note_places.decoded("its sidecar", beside))
-            return Graph(tuple(found.entities), tuple(found.relations)), ""
+            return Graph(found.entities, found.relations, RULES if found.is_guess else SIDECAR), ""
         except SwarmloreError as error:
             problem = f"its sidecar cannot be read: {error.message}"
     from swarmlore.text.concepts import concepts_of
 
-    return Graph(*concepts_of(note.title, note.tags, note.body), guessed=True), problem
+    return Graph(*concepts_of(note.title, note.tags, note.body), origin=RULES), problem
 
 
 def should_be_in(place: NotePlace, ref: Mapping[str, Any]) -> bool:

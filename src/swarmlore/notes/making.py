@@ -8,12 +8,22 @@ from collections.abc import Mapping, Sequence
 
 from swarmlore.errors import InvalidInput
 from swarmlore.formats.notes import Note, missing_for_add, parse_note, write_note
-from swarmlore.formats.sidecar import Sidecar, parse_sidecar, sidecar_path, sidecar_paths, write_sidecar
+from swarmlore.formats.sidecar import (
+    BY_RULES,
+    Sidecar,
+    from_graphrag,
+    is_graphrag,
+    parse_sidecar,
+    sidecar_path,
+    sidecar_paths,
+    write_sidecar,
+)
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.note_places import LEARNINGS, SOLUTIONS, NotePlace, decoded, read_bytes
 from swarmlore.notes.copies import open_folder
 from swarmlore.notes.files import graph_of
 from swarmlore.rules.gate import scrub_text
+from swarmlore.text.shorten import whole_words
 from swarmlore.text.slug import slug
 
 if TYPE_CHECKING:
@@ -41,9 +51,9 @@ def compose(text: str, said: Mapping[str, Any], day: str) -> tuple[Note, str]:
     given = parse_note(scrub_text(text))
     body = given.body.strip("\r\n") + "\n"
     fields: dict[str, Any] = {
-        "title": _cut(_sentence_of(_first_line(body)).rstrip(" ."), _TITLE_CHARS),
+        "title": whole_words(_sentence_of(_first_line(body)).rstrip(" ."), _TITLE_CHARS),
         "category": DEFAULT_CATEGORY,
-        "key_insight": _cut(_sentence_of(_first_plain_line(body)), _INSIGHT_CHARS),
+        "key_insight": whole_words(_sentence_of(_first_plain_line(body)), _INSIGHT_CHARS),
         "created": day,
         "confidence": "medium",
         **{name: value for name, value in given.fields.items() if value},
@@ -75,11 +85,6 @@ def _first_plain_line(body: str) -> str:
 def _sentence_of(line: str) -> str:
     end = line.find(". ")
     return line[: end + 1] if end > 0 else line
-
-
-def _cut(text: str, most: int) -> str:
-    """A text of so many characters at most, cut between words."""
-    return text if len(text) <= most else (text[:most].rsplit(" ", 1)[0] or text[:most])
 
 
 def write_new(place: NotePlace, note: Note, whole: str, beside: bytes) -> Made:
@@ -114,7 +119,8 @@ def sidecar_of(note: Note, day: str) -> bytes:
     graph, _ = graph_of(note, b"")
     if not graph.entities:
         return b""
-    return write_sidecar(Sidecar(note.id, day, graph.entities, graph.relations)).encode("utf-8")
+    made = Sidecar(note.id, day, graph.entities, graph.relations, extracted_by=BY_RULES)
+    return write_sidecar(made).encode("utf-8")
 
 
 # Taking in a file
@@ -152,6 +158,8 @@ def _entities(path: str, entities: str) -> bytes:
     if not found:
         return b""
     text = _redacted(found)
+    if is_graphrag(text):
+        text = write_sidecar(from_graphrag(text))
     parse_sidecar(text)
     return text.encode("utf-8")
 

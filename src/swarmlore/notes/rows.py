@@ -13,9 +13,11 @@ from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.formats.notes import Note
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.note_places import EPISODES
+from swarmlore.note_versions import VERSION, version_of
 from swarmlore.records import Draft, Entity, Memory, Relation, Situation
 from swarmlore.rules.block import strip_blocks
 from swarmlore.rules.gate import SITUATION_CHARS, scrub_text, scrub_value
+from swarmlore.rules.mentions import MODEL, RULES, SIDECAR, origin_of
 from swarmlore.store.base import Operation
 from swarmlore.text.chunks import MOST as PIECE_CHARS
 from swarmlore.text.chunks import chunks
@@ -35,11 +37,14 @@ _ENTITIES, _RELATIONS = 200, 400
 
 @frozen
 class Graph:
-    """What a note is about, as its sidecar says or as rules guessed."""
+    """What a note is about, and who said so: its sidecar, a language model (`by` is its name) or rules, who guess. A
+    guess is `asked` about where a model was asked and knew no better."""
 
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
-    guessed: bool = False
+    origin: str = SIDECAR
+    by: str = ""
+    asked: bool = False
 
 
 @frozen
@@ -70,7 +75,7 @@ def wanted(
     made: list[Memory] = []
     refused: list[str] = []
     symptoms = _situations(note, operation.at)
-    head = _clean({NOTE: _fields(note), GRAPH: _plain(graph), FILE: spot.digest})
+    head = _clean({NOTE: _fields(note), GRAPH: plain(graph), FILE: spot.digest})
     for number, text in enumerate(pieces(note)):
         try:
             memory = writing.prepare(_draft(note, spot, number, text), operation)
@@ -118,8 +123,8 @@ def _draft(note: Note, spot: Spot, number: int, text: str) -> Draft:
 
 
 def _ref(note: Note, spot: Spot, number: int) -> dict[str, Any]:
-    root = {"root": spot.root} if spot.root else {}
-    return {"path": spot.path, "place": spot.place, "note": note.id, "chunk": number, **root, **_episode(note, spot)}
+    where = {"root": spot.root} if spot.root else {VERSION: version_of(spot.digest)}
+    return {"path": spot.path, "place": spot.place, "note": note.id, "chunk": number, **where, **_episode(note, spot)}
 
 
 def _episode(note: Note, spot: Spot) -> dict[str, str]:
@@ -163,9 +168,11 @@ def _fields(note: Note) -> dict[str, Any]:
     return {name: str(fields[name])[:1000] for name in known if name in fields}
 
 
-def _plain(graph: Graph) -> dict[str, Any]:
+def plain(graph: Graph) -> dict[str, Any]:
     return {
-        **({"guessed": True} if graph.guessed else {}),
+        "origin": graph.origin,
+        **({"by": graph.by} if graph.by else {}),
+        **({"asked": True} if graph.asked else {}),
         "entities": [
             {"name": one.name, "type": one.type, "description": one.description} for one in graph.entities[:_ENTITIES]
         ],
@@ -194,10 +201,19 @@ def followed(row: Memory, memory: Memory) -> Memory:
     taken = ("text", "title", "entities", "source_ref", "key", "trust", "citations", "category", "tags", "confidence")
     changes: dict[str, Any] = {name: getattr(memory, name) for name in (*taken, "extra")}
     kept = {name: value for name, value in row.extra.items() if name not in (NOTE, GRAPH, FILE, "confidence_label")}
-    changes["extra"] = {**kept, **memory.extra}
+    changes["extra"] = {**kept, **memory.extra, **_read_by_model(row, memory)}
     changes["situations"] = _merged(row.situations, memory.situations)
     dated = memory.source_ref.get("chunk") == 0 and NOTE in memory.extra and memory.extra[NOTE].get("created")
     return replace(row, **changes, created_at=memory.created_at if dated else row.created_at)
+
+
+def _read_by_model(row: Memory, memory: Memory) -> dict[str, Any]:
+    """What a language model read in a note, as long as neither the note nor its sidecar has changed."""
+    known, fresh = row.extra.get(GRAPH), memory.extra.get(GRAPH)
+    if not isinstance(known, Mapping) or not isinstance(fresh, Mapping):
+        return {}
+    same = row.extra.get(FILE) == memory.extra.get(FILE) and origin_of(fresh) == RULES
+    return {GRAPH: known} if same and origin_of(known) == MODEL else {}
 
 
 def _merged(former: Sequence[Situation], named: Iterable[Situation]) -> tuple[Situation, ...]:
@@ -205,6 +221,18 @@ def _merged(former: Sequence[Situation], named: Iterable[Situation]) -> tuple[Si
     met = [situation for situation in former if situation.via != SYMPTOM]
     merged = tuple(sorted((*met, *named), key=lambda situation: situation.at))[-_SYMPTOMS:]
     return tuple(former) if set(merged) == set(former) else merged
+
+
+def waits(memory: Memory) -> bool:
+    """Whether only rules have read the note that a memory is the first of, and no model was asked about it."""
+    graph = memory.extra.get(GRAPH)
+    return isinstance(graph, Mapping) and origin_of(graph) == RULES and not graph.get("asked")
+
+
+def with_graph(memory: Memory, graph: Graph | None) -> Memory:
+    """A memory with what a language model read in its note; where that is nothing, the guess stays as asked about."""
+    told = plain(graph) if graph is not None and graph.entities else {**memory.extra[GRAPH], "asked": True}
+    return replace(memory, extra={**memory.extra, **_clean({GRAPH: told})})
 
 
 def note_of(memory: Memory) -> Mapping[str, Any]:

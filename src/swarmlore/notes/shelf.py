@@ -5,22 +5,39 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 
+from swarmlore.candidates import UNNAMED
 from swarmlore.codec import iso
 from swarmlore.doctor import Check
 from swarmlore.embedding import Progress
-from swarmlore.errors import InvalidInput, NotAllowed, StoreError
-from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.errors import InvalidInput, NotAllowed, NotFound, StoreError
+from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.note_places import EPISODES, GLOBAL, LEARNINGS, PROJECT, NotePlace, there_is
-from swarmlore.notes import making
+from swarmlore.note_versions import Versions
+from swarmlore.notes import beside, making
+from swarmlore.notes.beside import NoteGraph
 from swarmlore.notes.copies import follow_copies, pairs_apart
-from swarmlore.notes.index import IndexedNotes, NoteIndex
+from swarmlore.notes.found import (
+    HIGH,
+    FoundNotes,
+    NoteFound,
+    WrittenNote,
+    counted,
+    each_once,
+    label_of,
+    speaks,
+    text_in,
+)
+from swarmlore.notes.index import NoteIndex
+from swarmlore.notes.look import VERB, IndexedNotes
 from swarmlore.notes.making import Made, Offered
-from swarmlore.notes.rows import SOURCE, key_of, note_of
+from swarmlore.notes.rows import FILE, SOURCE, Graph, key_of, note_of, waits, with_graph
 from swarmlore.recall import is_episode_of
-from swarmlore.records import Memory
+from swarmlore.records import Entity, Memory, Relation
+from swarmlore.rules.mentions import origin_of
 from swarmlore.store.memories import Filter
 
 if TYPE_CHECKING:
@@ -33,52 +50,11 @@ ON_THE_WAY_S = 1.0  # that such a look may take; what is left waits for the next
 WRITER_S = 2.0  # for another writer, on the way
 MODES = ("naive", "local", "global", "hybrid", "keyword")
 CRITICAL = ("architecture-decisions", "patterns")
-HIGH = 0.8
 NAMED = 5  # of one kind of trouble, by a check
 LISTED = 200_000  # memories that are looked at for a list
+ENTITIES = "swarmlore learnings entities"
 WITHOUT_VECTORS = "there are no vectors: found by words"
 _looked: dict[tuple[str, str], float] = {}  # when each home looked at each project, in this process
-
-
-@frozen
-class NoteFound:
-    """One note: what its head says, where it lies, and the memory that stands for it."""
-
-    id: str
-    title: str
-    category: str
-    tags: tuple[str, ...]
-    confidence: float
-    language: str
-    created: str
-    key_insight: str
-    place: str
-    path: str
-    memory: Memory
-    score: float = 0.0
-    also: tuple[str, ...] = ()  # where the same note lies besides
-
-
-@frozen
-class FoundNotes:
-    """What a search found, best first, with notes on how; in mode global also reports on what belongs together."""
-
-    query: str
-    mode: str
-    notes: tuple[NoteFound, ...] = ()
-    said: tuple[str, ...] = ()
-    reports: tuple[str, ...] = ()
-
-
-@frozen
-class WrittenNote:
-    """A note that was written or taken in: its path and id, the memory that stands for it (None where the gate refused
-    it or somebody forgot it), and whether it took the place of another."""
-
-    path: str
-    id: str
-    memory: Memory | None
-    replaced: bool = False
 
 
 class Notes:
@@ -90,7 +66,7 @@ class Notes:
         acting: Callable[[], AbstractContextManager[None]],
         changing: Callable[[], AbstractContextManager[None]],
         recall: Callable[..., Hits],
-        embed: Callable[[], None],
+        follow_up: Callable[..., None],
         now: Callable[[], float],
         home: str,
         env: Mapping[str, str],
@@ -100,11 +76,12 @@ class Notes:
         self._acting = acting
         self._changing = changing
         self._recall = recall
-        self._embed = embed
+        self._follow_up = follow_up
         self._now = now
         self._home = home
         self._store = index.store
         self._caller = index.caller
+        self._versions = Versions(index.project_place.root, index.store, index.caller)
 
     # In step with the files
 
@@ -124,13 +101,13 @@ class Notes:
 
     def reindex(self, *, force: bool = True, progress: Progress | None = None) -> tuple[IndexedNotes, ...]:
         """The same for all notes, also those that look as they did."""
-        return self._look(force=force, progress=progress)
+        return self._look(asked=True, force=force, progress=progress)
 
-    def _look(self, **how: Any) -> tuple[IndexedNotes, ...]:
+    def _look(self, *, asked: bool = False, **how: Any) -> tuple[IndexedNotes, ...]:
         with self._changing():
             told = [self._look_at(place, how) for place in self._index.places]
-            if any(one.added or one.updated for one in told):
-                self._embed()
+            new = any(one.added or one.updated for one in told)
+            self._follow_up(new=new, read=asked or any(one.read for one in told))
             return tuple(told)
 
     def _look_at(self, place: NotePlace, how: Mapping[str, Any]) -> IndexedNotes:
@@ -138,6 +115,15 @@ class Notes:
         if place.name == PROJECT and changes and len(self._index.places) > 1:
             follow_copies(changes, place, self._index.global_place, self._index.cache)
         return told
+
+    def take_graph(self, memory: Memory, graph: Graph | None) -> None:
+        """Keep what a language model read in a note, unless the note was changed or read meanwhile."""
+        with self._changing():
+            row = self._store.get(self._caller, memory.id)
+            if row is None or row.extra.get(FILE) != memory.extra.get(FILE) or not waits(row):
+                return
+            act = self._index.operation(VERB)
+            self._store.perform(act, lambda act: self._store.revise(act, row, with_graph(row, graph), "connected"))
 
     # New ones
 
@@ -187,6 +173,33 @@ class Notes:
         first = next((row for found in rows for row in found if note_of(row) and row.forgotten_at is None), None)
         return WrittenNote(place.path(made.path), made.id, first, made.replaced)
 
+    # What they are about
+
+    def about(self, ref: str) -> NoteGraph:
+        """What a note is about and who says so; the note by its file, its id or the handle of its memory."""
+        note = self._note(ref)
+        return beside.told_by(note.memory, note.path)
+
+    def write_about(self, ref: str, entities: Sequence[Entity] = (), relations: Sequence[Relation] = ()) -> NoteGraph:
+        """Write that into a file beside the note, with what is added to it or said anew. A person's."""
+        if self._caller.role != "person":
+            raise NotAllowed("what stands beside a note is a person's to write", f"show it: {ENTITIES} {ref}")
+        self.refresh()
+        note = self._note(ref)
+        day = (iso(self._now()) or "")[:10]
+        beside.write_beside(self._place(note.place), self.about(ref), day, entities, relations)
+        self.refresh()
+        return self.about(ref)
+
+    def _note(self, ref: str) -> NoteFound:
+        path = os.path.realpath(ref)
+        every = self._every()
+        fits = [note for note in every if note.path and os.path.realpath(note.path) == path]
+        fits = fits or [note for note in every if ref in (note.id, note.memory.id, note.memory.handle)]
+        if not fits:
+            raise NotFound(f"there is no note {ref}", "name its file or its id: swarmlore learnings list")
+        return min(fits, key=lambda note: (note.place != PROJECT, note.path))  # of copies the project's
+
     # Looking
 
     def search(
@@ -200,10 +213,10 @@ class Notes:
         began = time.monotonic()
         asked = " ".join((query.strip(), *tags, category)).strip()
         profile = "learnings" if mode == "hybrid" else "default"
-        how = {"limit": limit, "profile": profile, "sources": (SOURCE,), "episodes": True}
+        how = {"limit": limit, "profile": profile, "sources": (SOURCE,), "episodes": True, "near": True}
         hits = self._recall(asked, mode=mode, **how)
         said = hits.notes
-        if not hits and said and mode not in ("keyword", "hybrid"):
+        if not hits and set(said) - {UNNAMED} and mode not in ("keyword", "hybrid"):
             hits, said = self._recall(asked, mode="keyword", **how), (*said, WITHOUT_VECTORS)
         notes = tuple(self._found(hit.memory, hit.score) for hit in hits)
         found = FoundNotes(query, mode, notes, tuple(said), hits.reports)
@@ -223,7 +236,7 @@ class Notes:
         its copies are one; episodes of other projects are left out."""
         wanted = category.strip().lower()
         fits = [note for note in self._every() if wanted in note.category.lower() and self._is_of_here(note)]
-        return tuple(sorted(_once(fits), key=lambda note: (note.category, note.title.lower(), note.path)))
+        return tuple(sorted(each_once(fits), key=lambda note: (note.category, note.title.lower(), note.path)))
 
     def critical_patterns(self, language: str = "", domain: str = "", limit: int = 20) -> tuple[NoteFound, ...]:
         """Patterns and decisions that are certain, for a language (as a field or a tag) and a domain (in the text or a
@@ -231,10 +244,10 @@ class Notes:
         fits = [
             note
             for note in self._every(CRITICAL)
-            if note.confidence >= HIGH and _speaks(note, language) and self._is_about(note, domain)
+            if note.confidence >= HIGH and speaks(note, language) and self._is_about(note, domain)
         ]
         fits.sort(key=lambda note: (-note.confidence, -note.memory.created_at, note.title))
-        return tuple(_once(fits))[:limit]
+        return tuple(each_once(fits))[:limit]
 
     def _is_of_here(self, note: NoteFound) -> bool:
         of = note.memory.source_ref.get("episode")
@@ -255,7 +268,8 @@ class Notes:
         filters = (Filter(source=SOURCE, category=category, limit=LISTED) for category in categories)
         with self._acting():
             rows = [row for wanted in filters for row in self._store.select(self._caller, wanted)]
-        return [self._found(row) for row in rows if note_of(row)]
+            firsts = self._versions.only(row for row in rows if note_of(row))
+        return [self._found(row) for row in firsts]
 
     def _found(self, memory: Memory, score: float = 0.0) -> NoteFound:
         """The note that a memory belongs to."""
@@ -269,9 +283,9 @@ class Notes:
             category=memory.category,
             tags=memory.tags,
             confidence=memory.confidence,
-            language=_text(head, "language"),
-            created=_text(head, "created"),
-            key_insight=_text(head, "key_insight"),
+            language=text_in(head, "language"),
+            created=text_in(head, "created"),
+            key_insight=text_in(head, "key_insight"),
             place=place,
             path=self.path_of(memory),
             memory=memory,
@@ -279,12 +293,46 @@ class Notes:
         )
 
     def path_of(self, memory: Memory) -> str:
-        """Where the file of a note lies that a memory belongs to; '' where it has none."""
+        """Where the file of a note lies that a memory belongs to, in this checkout if it is there; '' without one."""
+        there = next((path for path in self._paths(memory) if os.path.lexists(path)), "")
+        return there or next(self._paths(memory), "")
+
+    def _paths(self, memory: Memory) -> Iterator[str]:
+        """Where the file of a note may lie: in this checkout first, then in others."""
         ref = memory.source_ref if memory.source == SOURCE else {}
         place, path = str(ref.get("place", "")), str(ref.get("path", ""))
         if not place or not path:
-            return ""
-        return os.path.join(str(ref.get("root") or self._index.place(place).root), *path.split("/"))
+            return
+        own = str(ref.get("root") or self._index.place(place).root)
+        yield os.path.join(own, *path.split("/"))
+        if place == PROJECT:
+            yield from (os.path.join(root, *path.split("/")) for root in self._others)
+
+    @cached_property
+    def _others(self) -> list[str]:
+        with self._acting():
+            return self._index.checkouts(self._index.project_place.root)
+
+    def same(self, memory: Memory) -> tuple[Memory, ...]:
+        """Every memory of the note that one belongs to, also hidden ones: its pieces, the versions of other checkouts,
+        its copies."""
+        if memory.source != SOURCE or not memory.key:
+            return ()
+        keys = [memory.key, *self._keys_of(str(memory.source_ref.get("note", "")))]
+        with self._acting():
+            found = self._store.of_keys(self._store.visible(self._caller), list(dict.fromkeys(keys)))
+        return tuple(row for rows in found.values() for row in rows if row.source == SOURCE)
+
+    def _keys_of(self, id: str) -> Iterator[str]:
+        """The keys of all files that were seen with the id of a note."""
+        for place in self._index.places if id else ():
+            seen = self._index.cache.load(place.root).files
+            yield from (key_of(place.name, path) for path, one in seen.items() if one.id == id)
+
+    def files_of(self, memory: Memory) -> tuple[str, ...]:
+        """The files that hold a note: in every checkout, and its copies."""
+        paths = dict.fromkeys(path for one in (memory, *self.same(memory)) for path in self._paths(one))
+        return tuple(path for path in paths if os.path.lexists(path))
 
     def _first(self, memory: Memory) -> Memory:
         """The first memory of the note that another one is a piece of."""
@@ -304,18 +352,25 @@ class Notes:
         names = {str(one.get("name", "")).lower() for graph in graphs for one in graph.get("entities", ())}
         return {
             "notes": len(every),
-            "by_place": _counted(note.place for note in every),
-            "by_category": _counted(note.category for note in every),
-            "by_confidence": _counted(_label(note) for note in every),
+            "by_place": counted(note.place for note in every),
+            "by_category": counted(note.category for note in every),
+            "by_confidence": counted(label_of(note) for note in every),
             "episodes": sum(f"/{EPISODES}/" in note.path for note in every),
             "entities": len(names),
             "relations": sum(len(graph.get("relations", ())) for graph in graphs),
+            "by_origin": counted(origin_of(graph) for graph in graphs),
+            "waiting_for_model": sum(map(waits, (note.memory for note in every))) if self._is_read_by_model else 0,
             "waiting_for_vector": self._waiting(),
             "unreadable": [{"path": path, "reason": why} for path, why in self._unreadable()],
             "copies_apart": [{"note": pair.note, "copy": pair.copy} for pair in self._apart()],
             "project_root": self._index.project_place.root,
             "learnings_root": self._index.global_place.root,
         }
+
+    @property
+    def _is_read_by_model(self) -> bool:
+        own = self._index.settings
+        return own.writer.kind != "none" and own.notes.ask_writer
 
     def _waiting(self) -> int:
         with self._acting():
@@ -365,35 +420,3 @@ class Notes:
         if places != {PROJECT, GLOBAL}:
             return ()
         return pairs_apart(self._index.project_place, self._index.global_place, self._index.cache)
-
-
-def _text(head: Mapping[str, Any], name: str) -> str:
-    value = head.get(name)
-    return value.strip() if isinstance(value, str) else ""
-
-
-def _speaks(note: NoteFound, language: str) -> bool:
-    word = language.strip().lower()
-    return not word or word == note.language.lower() or word in {tag.lower() for tag in note.tags}
-
-
-def _label(note: NoteFound) -> str:
-    if note.memory.extra.get("confidence_label") == "unknown":
-        return "unknown"
-    return "high" if note.confidence >= HIGH else "medium" if note.confidence >= 0.5 else "low"
-
-
-def _once(notes: Iterable[NoteFound]) -> list[NoteFound]:
-    """Each note once, in its order, with the places of its copies; the project's file is the note."""
-    same: dict[str, list[NoteFound]] = {}
-    for note in notes:
-        same.setdefault(note.id, []).append(note)
-    sorted_by_place = (sorted(group, key=lambda note: (note.place != PROJECT, note.path)) for group in same.values())
-    return [replace(first, also=tuple(other.path for other in others)) for first, *others in sorted_by_place]
-
-
-def _counted(words: Any) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for word in words:
-        counts[word] = counts.get(word, 0) + 1
-    return dict(sorted(counts.items()))

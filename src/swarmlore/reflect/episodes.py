@@ -15,6 +15,7 @@ from swarmlore.records import Edit, Proposal, Reflection
 from swarmlore.reflect.places import LEARNINGS, Places
 from swarmlore.reflect.proposing import UNFIT
 from swarmlore.rules.gate import scrub_text
+from swarmlore.text.shorten import shortened
 
 if TYPE_CHECKING:
     from swarmlore.lore import Lore
@@ -60,7 +61,7 @@ def _episode(reflection: Reflection, lessons: Sequence[Lesson], project: str) ->
     levels = [lesson.level for lesson in lessons]
     return Episode(
         created=(iso(reflection.at) or "")[:10],
-        title=f"Session in {project}: {_cut(lessons[0].text)}",
+        title=f"Session in {project}: {shortened(lessons[0].text, _TITLE_CHARS)}",
         key_insight=lessons[0].text,
         agent=reflection.client or reflection.agent,
         project=project,
@@ -81,7 +82,3 @@ def _tags(lessons: Sequence[Lesson]) -> tuple[str, ...]:
 def _note_id(item: Proposal) -> str:
     own = [edit for edit in item.edits if edit.place == LEARNINGS and edit.path.startswith(f"{LEARNED}/")]
     return parse_note(own[0].text).id if own and own[0].path.endswith(".md") and own[0].text else ""
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _TITLE_CHARS else text[:_TITLE_CHARS].rpartition(" ")[0] + " …"

@@ -288,8 +288,7 @@ class _Retractions(_Import):
 def export_lines(store: Store, caller: Caller, name: str, format: str) -> Iterator[bytes]:
     """Every shared memory of the project, or of the hive, as a line, in order; forgotten ones and raw material not."""
     if format not in EXPORTED:
-        hint = "name a folder: export --format notes FOLDER" if format == "notes" else "one of: " + ", ".join(EXPORTED)
-        raise InvalidInput(f"unknown format: {format}" if format != "notes" else "notes are files", hint)
+        raise InvalidInput(f"unknown format: {format}", "one of: " + ", ".join((*EXPORTED, *NOTES)))
     door = TIERS[format]
     from swarmlore.rules.merge import published
 

@@ -76,9 +76,11 @@ def checked(told: Checked, page: Page) -> str:
 def _drafts(drafts: Sequence[NoteDraft], page: Page) -> list[str]:
     if not drafts:
         return []
-    lines = ["Its longest entries could become notes. Write one, then put the line below it in the entry's place:"]
+    lines = ["These entries could become notes. Write one, then put the line below it in the place of its entries:"]
     for draft in drafts:
-        lines += ["", _where(draft.entry, page), diff(draft.change.diff, page), say(draft.pointer, page, 2)]
+        lines += ["", *(_where(entry, page) for entry in draft.entries[:LISTED])]
+        lines += [f"  and {len(draft.entries) - LISTED} more"] if len(draft.entries) > LISTED else []
+        lines += [diff(draft.change.diff, page), say(draft.pointer, page, 2)]
     return lines
 
 

@@ -100,8 +100,10 @@ def brought(told: Brought, page: Page, unit: str = "line") -> str:
     )
 
 
-def exported(path: str, count: int, page: Page) -> str:
-    return f"Wrote {page.paint('bold', clean(path))}: {many(count, 'memory', 'memories')}."
+def exported(path: str, count: int, page: Page, unit: str = "") -> str:
+    """Where it was written, and how much of it there is; without a unit it is memories."""
+    told = many(count, unit, f"{unit}s") if unit else many(count, "memory", "memories")
+    return f"Wrote {page.paint('bold', clean(path))}: {told}."
 
 
 def _some(items: Sequence[tuple[str, str]], page: Page) -> list[str]:

@@ -11,9 +11,10 @@ from swarmlore.surfaces.render import reports
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.notes.index import IndexedNotes
+    from swarmlore.notes.beside import NoteGraph
+    from swarmlore.notes.found import FoundNotes, NoteFound, WrittenNote
+    from swarmlore.notes.look import IndexedNotes
     from swarmlore.notes.scan import ScannedNote
-    from swarmlore.notes.shelf import FoundNotes, NoteFound, WrittenNote
 
 NONE = "No notes yet. To write one: swarmlore remember --note TEXT, or a page in docs/solutions"
 EXCERPT = 240
@@ -127,6 +128,8 @@ def stats(counts: Mapping[str, Any], page: Page) -> str:
         ("episodes", f"{counts['episodes']:,}"),
         ("entities", f"{counts['entities']:,}"),
         ("relations", f"{counts['relations']:,}"),
+        ("told by", told("by_origin")),
+        ("wait for the model", f"{counts['waiting_for_model']:,}" if counts["waiting_for_model"] else ""),
         ("wait for a vector", f"{counts['waiting_for_vector']:,}" if counts["waiting_for_vector"] else ""),
         ("project", counts["project_root"]),
         ("every project", counts["learnings_root"]),
@@ -138,6 +141,20 @@ def stats(counts: Mapping[str, Any], page: Page) -> str:
     lines += [
         say(f"{one['copy']} is another text than {one['note']}", page, style="yellow") for one in counts["copies_apart"]
     ]
+    return "\n".join(lines)
+
+
+def about(told: NoteGraph, page: Page) -> str:
+    """What a note is about, who says so, and where that is written."""
+    who = {"sidecar": "its sidecar", "model": clean(told.by), "guessed": "rules, which guess"}[told.origin]
+    lines = [page.paint("bold", clean(told.title)), say(f"told by {who}", page, 2, "dim")]
+    lines += [say(told.sidecar, page, 2, "dim")] if told.sidecar else []
+    for entity in told.entities:
+        about = f": {entity.description}" if entity.description else ""
+        lines.append(hang("  ", f"{one_line(entity.name, 0)} ({one_line(entity.type, 0)}){about}", page, 4))
+    for one in told.relations:
+        said = f"{one_line(one.source, 0)} —{one_line(one.kind, 0)}→ {one_line(one.target, 0)}"
+        lines.append(hang("  ", f"{said}, strength {one.strength:g}", page, 4))
     return "\n".join(lines)
 
 

@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 
 from swarmlore.records import Entity, Relation
+from swarmlore.text.shorten import whole_words
 from swarmlore.text.stem import stem
 from swarmlore.text.technologies import ALIASES, KNOWN, ORDINARY, TECHNOLOGIES, TOOLS
 
@@ -226,7 +227,7 @@ def _errors(body: str) -> list[Entity]:
         if thrown and thrown[0] not in _COMMON_ERRORS:
             found.append(Entity(thrown[0], "error", line))
         elif (thrown and ": " in line) or _compiled(_SAID).search(line):
-            found.append(Entity(_cut(line, NAME_CHARS), "error", line))
+            found.append(Entity(whole_words(" ".join(line.split()), NAME_CHARS), "error", line))
         if len(found) == MAX_ERRORS:
             break
     return found
@@ -257,14 +258,6 @@ def _kind(one: Entity, other: Entity) -> str:
 def words_of(names: Iterable[str]) -> frozenset[str]:
     """The stems of the words of canonical names, by which a question may mean them."""
     return frozenset(stem(word) for name in names for word in re.split(r"[^\w+#]+", name) if len(word) > 1)
-
-
-def _cut(text: str, limit: int) -> str:
-    """The beginning of a text, at a word's end."""
-    text = " ".join(text.split())
-    if len(text) <= limit:
-        return text
-    return text[: limit + 1].rpartition(" ")[0] or text[:limit]
 
 
 @cache

@@ -93,7 +93,7 @@ def _planned(planned: Planned) -> dict[str, Any]:
 
 
 def _draft(draft: NoteDraft) -> dict[str, Any]:
-    told = {"entry": plain(draft.entry), "title": draft.title, "pointer": draft.pointer}
+    told = {"entries": plain(draft.entries), "title": draft.title, "pointer": draft.pointer}
     return {**told, **_change(draft.change)}
 
 

@@ -13,6 +13,8 @@ from swarmlore.records import AuditRow, Memory
 if TYPE_CHECKING:
     from typing import Any
 
+UNITS = {"notes": "file", "auto-memory": "file", "instincts": "rule", "memory-md": "item"}  # of formats in and out
+
 
 def plain(value: Any) -> Any:
     """Any record, or collection of records, as JSON values."""

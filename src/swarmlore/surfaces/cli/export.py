@@ -9,24 +9,27 @@ from collections.abc import Iterator
 
 from swarmlore.surfaces import render_files
 from swarmlore.surfaces.cli.desk import Desk
+from swarmlore.surfaces.cli.documents import UNITS
 
-FORMATS = ("knowledge", "shared", "notes")
+FORMATS = ("knowledge", "shared", "notes", "instincts", "memory-md", "auto-memory")
+FOLDERS = ("notes", "auto-memory")
 EXAMPLES = (
     "swarmlore export lessons.jsonl",
     "swarmlore export --format shared > hive.jsonl",
     "swarmlore export --format notes ./notes",
+    "swarmlore export --format instincts instincts.yaml",
 )
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", default="", metavar="FILE",
-                        help="else, or with -, standard output; for notes a folder")  # fmt: skip
+                        help="else, or with -, standard output; for notes and auto-memory a folder")  # fmt: skip
     parser.add_argument(
         "--format",
         choices=FORMATS,
         default="knowledge",
         metavar="FORMAT",
-        help="knowledge (this project, default), shared (the hive) or notes (a folder of Markdown files)",
+        help="knowledge (this project, default), shared (the hive), notes, instincts, memory-md or auto-memory",
     )
     parser.add_argument("--yes", action="store_true", help="overwrite without asking")
 
@@ -43,12 +46,12 @@ def run(desk: Desk) -> int:
         count = lore.export_file(path, format, overwrite=overwrite)
     return desk.show(
         lambda: {"file": path, "count": count},
-        lambda page: render_files.exported(path, count, page),
+        lambda page: render_files.exported(path, count, page, UNITS.get(format, "")),
     )
 
 
 def _is_taken(path: str, format: str) -> bool:
-    if format == "notes":
+    if format in FOLDERS:
         return os.path.isdir(path) and bool(os.listdir(path))
     return os.path.isfile(path)
 

@@ -6,7 +6,7 @@ import argparse
 
 from swarmlore.surfaces import render_files
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
+from swarmlore.surfaces.cli.documents import UNITS, plain
 
 FORMATS = (
     "auto",
@@ -19,7 +19,6 @@ FORMATS = (
     "memory-md",
     "auto-memory",
 )
-UNITS = {"notes": "file", "auto-memory": "file", "instincts": "rule", "memory-md": "item"}
 EXAMPLES = (
     "swarmlore import .swarm/knowledge.jsonl",
     "swarmlore import ~/.local/share/opencode-swarm/shared-learnings.jsonl",

@@ -1,4 +1,5 @@
-"""learnings: notes, as the tool of that name has them: search, add, reindex, stats, critical-patterns, list."""
+"""learnings: notes, as the tool of that name has them: search, add, reindex, stats, critical-patterns, list; and what
+they are about."""
 
 from __future__ import annotations
 
@@ -11,13 +12,14 @@ from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render_notes
 from swarmlore.surfaces.cli import ingest
 from swarmlore.surfaces.cli.desk import Desk
+from swarmlore.surfaces.cli.note_entities import entities_arguments, run_entities
 from swarmlore.surfaces.cli.parsing import count, items
 
 if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.lore import Lore
-    from swarmlore.notes.shelf import FoundNotes, NoteFound
+    from swarmlore.notes.found import FoundNotes, NoteFound
 
 EXAMPLES = (
     'swarmlore learnings search "tokio panic" --mode local',
@@ -25,6 +27,7 @@ EXAMPLES = (
     "swarmlore learnings critical-patterns --language rust",
     "swarmlore learnings list --category debugging",
     "swarmlore learnings reindex --force",
+    "swarmlore learnings entities docs/solutions/debugging-sessions/tokio.md",
 )
 MIXED = True
 MODES = ("naive", "local", "global", "hybrid", "keyword")
@@ -33,7 +36,7 @@ FORMATS = ("rich", "json", "simple")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("verb", choices=tuple(_VERBS), metavar="VERB", help="one of: " + ", ".join(_VERBS))
-    parser.add_argument("words", nargs="*", metavar="WORD", help="what to look for, or the file to add")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="what to look for, or the file of a note")
     look = parser.add_argument_group("search")
     look.add_argument(
         "--mode", choices=MODES, metavar="MODE", help="naive (by meaning, default), " + ", ".join(MODES[1:])
@@ -51,6 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_argument_group("critical-patterns")
     which.add_argument("--language", metavar="NAME", help="only for this language, as a field or a tag")
     which.add_argument("--domain", metavar="WORD", help="only with this word in the text or in a tag")
+    entities_arguments(parser.add_argument_group("entities"))
     ingest.ingest_arguments(parser.add_argument_group("ingest"))  # type: ignore[arg-type]  # a group adds arguments too
 
 
@@ -71,7 +75,7 @@ def _check_options(args: argparse.Namespace, verb: str) -> None:
         if getattr(args, option) not in (None, False) and verb not in verbs:
             flag = "--" + option.replace("_", "-")
             raise InvalidInput(f"{flag} does not belong to {verb}", f"it belongs to {' and '.join(verbs)}")
-    if args.words and verb not in ("search", "add"):
+    if args.words and verb not in ("search", "add", "entities"):
         raise InvalidInput(f"{verb} takes no words", f"swarmlore learnings {verb}")
 
 
@@ -195,6 +199,11 @@ def _handed_on(desk: Desk, lore: Lore) -> int:
     raise AssertionError  # these open what they need by themselves
 
 
+def _entities(desk: Desk, lore: Lore) -> int:
+    _refresh(desk, lore)
+    return run_entities(desk, lore)
+
+
 _VERBS: dict[str, Callable[[Desk, Any], int]] = {
     "search": _search,
     "add": _add,
@@ -204,12 +213,14 @@ _VERBS: dict[str, Callable[[Desk, Any], int]] = {
     "visualize": _handed_on,
     "list": _list,
     "ingest": _handed_on,
+    "entities": _entities,
 }
 _OPTIONS = {
     **dict.fromkeys(("mode", "tags"), ("search",)),
     "limit": ("search", "critical-patterns"),
     "category": ("search", "list"),
     "format": ("search", "critical-patterns", "list"),
+    **dict.fromkeys(("write", "entity", "relation", "graphrag"), ("entities",)),
     "entities": ("add",),
     "force": ("add", "reindex"),
     **dict.fromkeys(("language", "domain"), ("critical-patterns",)),

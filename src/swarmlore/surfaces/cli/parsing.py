@@ -19,6 +19,7 @@ LONGEST_NUMBER = 18  # digits that are looked at; no option takes so many
 UNKNOWN = "unrecognized arguments: "  # as argparse says it
 REQUIRED = "the following arguments are required: "  # as argparse says it
 WITH_VALUE = ("--home", "--project")
+_MARK = "\0"  # which no word of a command line can hold
 _PROJECT: dict[str, Any] = {"metavar": "PATH", "help": "work as if from this folder"}
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
@@ -87,7 +88,23 @@ def parse(name: str, words: Sequence[str], width: int = 0) -> argparse.Namespace
     """The arguments of a command; of some, words may stand on both sides of an option."""
     parser = parser_of(name, width)
     mixed = getattr(module_of(name), "MIXED", False)
-    return parser.parse_intermixed_args(words) if mixed else parser.parse_args(words)
+    return _unmarked(parser.parse_intermixed_args(_marked(words))) if mixed else parser.parse_args(words)
+
+
+def _marked(words: Sequence[str]) -> list[str]:
+    """The words with a mark before those after `--` that begin with a dash: where words and options are mixed, argparse
+    reads them twice, and takes them for options the second time."""
+    at = words.index("--") if "--" in words else len(words)
+    return [*words[:at], *(_MARK + word if word.startswith("-") else word for word in words[at + 1 :])]
+
+
+def _unmarked(args: argparse.Namespace) -> argparse.Namespace:
+    for name, value in vars(args).items():
+        if isinstance(value, str):
+            setattr(args, name, value.removeprefix(_MARK))
+        elif isinstance(value, list):
+            setattr(args, name, [one.removeprefix(_MARK) if isinstance(one, str) else one for one in value])
+    return args
 
 
 def parser_of(name: str, width: int = 0) -> Parser:
