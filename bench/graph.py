@@ -1,6 +1,7 @@
 """What the graph is worth and what it costs, through the real product.
 
     python bench/graph.py                # with and without: linked notes, and this project's own docs and history
+    python bench/graph.py --read         # the same by who says what notes are about: sidecar, model, rules
     python bench/graph.py --tune         # shares of the graph in `hybrid`, on the half that is for choosing
     python bench/graph.py --cost [N]     # 10,000 notes: rebuild, one changed note, the modes against search without it
     python bench/graph.py --cost --words # the same without vectors, which makes the search without a graph cheapest
@@ -11,6 +12,7 @@ note says; connected ones say what another note says, which leads there by entit
 
 from __future__ import annotations
 
+import json
 import os
 
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
@@ -28,11 +30,20 @@ from typing import Any
 
 from swarmlore import Lore
 from swarmlore.candidates import Connections
+from swarmlore.frozen import replace
 from swarmlore.records import Caller, Draft
 
 ROOT = Path(__file__).parents[1]
 NOTES = Path(__file__).parent / "data" / "linked_notes.txt"
 MOST_HISTORY = 400
+WORDS = (  # that the model knows: invented ones are cut into many pieces, and embedding them takes minutes more
+    "cache queue token index render deploy batch socket worker thread memory buffer signal packet header cookie server "
+    "client router filter parser loader logger runner script module branch commit review release version upgrade "
+    "schema column record cursor backup restore replica leader quorum ticket metric report sample budget window "
+    "button layout dialog colour letter number string object method layer kernel driver device sensor camera mirror "
+    "bridge tunnel gate lock door fence guard watch alarm timer clock morning summer winter river forest island "
+    "garden kitchen bottle silver copper marble paper pencil basket ladder hammer engine wheel brake track station"
+)
 ENV = {"SWARMLORE_EMBEDDER_KIND": "none"} if "--words" in sys.argv else {}
 Question = tuple[str, str, str, int]  # text, id of the answer, direct or connected, half
 
@@ -163,14 +174,42 @@ def quality(tune: bool) -> None:
                     print(f"{name:13} {kind:10} {label:36} {told(places(lore, asked, mode, rules))}", flush=True)
 
 
+class Saying:
+    """A model that says what the sidecar says: how much of that is believed without one is what is measured."""
+
+    name = "saying"
+
+    def __init__(self, graph: dict[str, Any]) -> None:
+        self._graph = graph
+
+    def complete(self, system: str, user: str, *, max_tokens: int = 512) -> str:
+        return json.dumps(self._graph)
+
+
+def read_by_model(draft: Draft) -> Draft:
+    from swarmlore.connecting.asking import find_graph
+    from swarmlore.notes.rows import plain
+
+    return replace(draft, extra={"graph": plain(find_graph(Saying(draft.extra["graph"]), draft.title, draft.text))})
+
+
+def origins() -> None:
+    """What `hybrid` finds by who said what the notes are about."""
+    drafts, questions = linked_notes()
+    more, _ = own_set()
+    guessed = [replace(draft, extra={}) for draft in drafts]
+    ways = (("sidecar", drafts), ("model", list(map(read_by_model, drafts))), ("rules", guessed))
+    for name, told_by in ways:
+        with tempfile.TemporaryDirectory() as home, filled(home, [*told_by, *more]) as lore:
+            for kind in ("direct", "connected"):
+                asked = [item for item in questions if item[2] == kind]
+                print(f"{name:9} {kind:10} {told(places(lore, asked, 'hybrid', Connections()))}", flush=True)
+
+
 def many_notes(count: int) -> Iterator[Draft]:
     """Notes over topics with entities of their own, a few that all share, and relations."""
     chance = random.Random(7)
-    words = [
-        f"{a}{b}"
-        for a in ("cache", "queue", "token", "index", "render", "deploy", "batch", "socket")
-        for b in "abcdefghijklmnopqrstuvwxyz"
-    ]
+    words = WORDS.split()
     tools = ["docker", "postgres", "redis", "python", "kafka", "nginx", "react", "rust"]
     for number in range(count):
         topic = number % max(1, count // 40)
@@ -210,8 +249,6 @@ def cost(count: int) -> None:
         def change(number: int) -> None:
             with lore.store.operation(lore._operation("bench")) as operation:
                 before = lore.store.resolve(lore.caller, f"n{number}")
-                from swarmlore.frozen import replace
-
                 lore.store.revise(
                     operation, before, replace(before, text=before.text + f" changed {number}"), "changed"
                 )
@@ -221,7 +258,7 @@ def cost(count: int) -> None:
         print(
             f"one changed note {changed * 1e3:.1f} ms and {again * 1e3:.1f} ms for its communities: 1/{1 / ratio:.0f}"
         )
-        asked = [f"what solves topic {n * 7 % 100} part {n % 30} with cachea" for n in range(40)]
+        asked = [f"what solves topic {n * 7 % 100} part {n % 30} with cache" for n in range(40)]
         for text in asked[:5]:
             lore.recall(text)
         spent: dict[str, list[float]] = {}
@@ -239,5 +276,7 @@ if __name__ == "__main__":
     if "--cost" in sys.argv:
         given = [int(word) for word in sys.argv if word.isdigit()]
         cost(given[0] if given else 10_000)
+    elif "--read" in sys.argv:
+        origins()
     else:
         quality("--tune" in sys.argv)

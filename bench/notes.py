@@ -2,6 +2,7 @@
 
     python bench/notes.py                    # 10,000 notes
     python bench/notes.py --notes 1000
+    python bench/notes.py --vectors          # shorter notes, embedded too: minutes
 
 The notes are made by a generator: linked, with heads as people write them, half of them with a sidecar. What is
 measured goes through `lore.notes` and `lore.recall`, as a user's command does. Limits: a changed note costs at most a
@@ -9,6 +10,10 @@ fiftieth of all notes. `search-learnings` reads files only.
 """
 
 from __future__ import annotations
+
+import os
+
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 
 import argparse
 import random
@@ -31,8 +36,8 @@ PARTS = "worker handler cache session queue index parser router scheduler loader
 ACTIONS = "pin rebuild flush split guard batch replay throttle shard warm isolate validate".split()
 
 
-def make(folder: Path, count: int, seed: int = 7) -> list[Path]:
-    """Notes below a folder, each linked to two earlier ones."""
+def make(folder: Path, count: int, seed: int = 7, *, short: bool = False) -> list[Path]:
+    """Notes below a folder, each linked to two earlier ones; short ones have their first section only."""
     rng = random.Random(seed)
     made: list[Path] = []
     for number in range(count):
@@ -41,7 +46,8 @@ def make(folder: Path, count: int, seed: int = 7) -> list[Path]:
         links = [path.name for path in rng.sample(made, min(2, len(made)))]
         path = folder / category / f"{tech}-{part}-{trouble}-{number}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(_note(number, category, tech, trouble, part, action, links, rng), encoding="utf-8")
+        text = _note(number, category, tech, trouble, part, action, links, rng)
+        path.write_text(text.partition("\n## Solution")[0] + "\n" if short else text, encoding="utf-8")
         if number % 2 == 0:
             sidecar = path.with_name(f"{path.stem}.entities.yaml")
             sidecar.write_text(_sidecar(number, tech, trouble, part, action), encoding="utf-8")
@@ -123,7 +129,9 @@ def searches(lore: Lore, mode: str, times: int) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--notes", type=int, default=10_000)
-    parser.add_argument("--vectors", action="store_true", help="embed them too, which takes minutes")
+    parser.add_argument(
+        "--vectors", action="store_true", help="embed them too, which takes minutes; the notes are shorter then"
+    )
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         return measure(Path(place), args.notes, vectors=args.vectors)
@@ -131,7 +139,7 @@ def main() -> int:
 
 def measure(place: Path, count: int, *, vectors: bool) -> int:
     project = place / "project"
-    paths = make(project / "docs" / "solutions", count)
+    paths = make(project / "docs" / "solutions", count, short=vectors)
     env = {"HOME": str(place / "user"), **({} if vectors else {"SWARMLORE_EMBEDDER_KIND": "none"})}
     with Lore.open(place / "home", cwd=project, env=env) as lore:
         first = timed(lore.notes.refresh)
@@ -139,7 +147,8 @@ def measure(place: Path, count: int, *, vectors: bool) -> int:
         nothing = statistics.median(timed(lore.notes.refresh) for _ in range(5))
         one = statistics.median(edits(lore.notes, paths, 7))
         if vectors:
-            print(f"vectors             {timed(lore.reindex):9.2f} s")
+            spent = timed(lore.reindex)
+            print(f"vectors             {spent:9.2f} s   {spent / count * 1000:.1f} ms each", flush=True)
         keyword, naive = searches(lore, "keyword", 21), searches(lore, "naive", 21)
     read = statistics.median(
         timed(lambda: scan(str(project / "docs" / "solutions"), "redis deadlock")) for _ in range(3)

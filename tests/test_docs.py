@@ -294,6 +294,7 @@ def test_the_documents_of_the_commands_have_the_keys_that_are_listed(tmp_path: P
         "learnings stats": "learnings stats",
         "learnings critical-patterns": "learnings critical-patterns",
         "learnings list": "learnings list",
+        "learnings entities": "learnings entities docs/solutions/a.md",
         "history": 'history $(swarmlore list --json | sed -n \'s/.*"handle": "\\(.*\\)",/\\1/p\' | head -1)',
         "report": "report",
         "report --check": "report --check",

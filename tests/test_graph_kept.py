@@ -196,7 +196,7 @@ def test_a_guess_of_one_name_is_a_guess_too() -> None:
     from swarmlore.formats.notes import parse_note
 
     graph, _ = graph_of(parse_note("---\ntitle: Short\n---\nNothing else\n"), b"")
-    assert graph.guessed
+    assert graph.origin == "guessed"
     memory = a_memory("x", source="note", extra={"graph": {"guessed": True, "entities": [{"name": "short"}]}})
     assert set(mentions_of(memory).weights.values()) == {GUESSED}
 

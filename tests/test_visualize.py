@@ -159,11 +159,34 @@ FRAMES = """new Promise(done => {
 })"""
 
 
+PANNED = """new Promise(done => {
+  const canvas = document.getElementById('graph'), gaps = [], before = swarmlore.frames(), from = swarmlore.place(0);
+  const at = (type, count) => canvas.dispatchEvent(new PointerEvent(type, {
+    clientX: 640 + count * 3, clientY: 60 + count * 2, pointerId: 1, isPrimary: true, cancelable: true,
+    buttons: type === 'pointerup' ? 0 : 1 }));
+  let last = performance.now(), count = 0;
+  at('pointerdown', 0);
+  const step = now => {
+    gaps.push(now - last); last = now; count += 1;
+    if (count <= 90) { at('pointermove', count); return requestAnimationFrame(step); }
+    at('pointerup', 90);
+    gaps.sort((a, b) => a - b);
+    const to = swarmlore.place(0), moved = [Math.round(to.x - from.x), Math.round(to.y - from.y)];
+    done({ median: gaps[45], painted: swarmlore.frames() - before, moved });
+  };
+  requestAnimationFrame(step);
+})"""
+
+
 def test_two_thousand_entities_move_smoothly(browser: Browser, tmp_path: Path) -> None:
     browser.open(written(tmp_path / "graph.html", a_picture(2_000)))
     told = browser.run(FRAMES)
     assert told["painted"] >= 80  # a frame for nearly every turn of the wheel
     assert told["median"] < 50  # ms; 17 on an idle machine, painted without a graphics card
+    panned = browser.run(PANNED)
+    assert panned["moved"] == [270, 180]  # it follows the pointer
+    assert panned["painted"] >= 80
+    assert panned["median"] < 50
 
 
 def test_visualize_writes_a_page_for_its_owner_alone(run: Run, world: Path) -> None:

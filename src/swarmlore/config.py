@@ -143,6 +143,7 @@ class InstinctSettings:
 @frozen
 class NotesSettings:
     telemetry: bool = _setting(False, "write each search of notes to metrics.jsonl beside them")
+    ask_writer: bool = _setting(True, "let the language model, if there is one, read notes for the graph")
 
 
 @frozen

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
+CONNECT_KEY = "connect"  # one such job reads all notes that a language model has not read
 EMBED_KEY = "embed"  # one such job per project and agent is enough: it makes all vectors that are missing
 
 
@@ -146,6 +147,19 @@ class Errands(Parts):
         """Remove a job that was given up, for good."""
         with self._guard:
             return self.mail.discard(ref)
+
+    def connect_later(self, *, read: bool = True) -> None:
+        """Leave notes that were read anew to a language model, if there is one and it may read them; else those that
+        it did not come to on another day."""
+        own = self.settings
+        if own.writer.kind == "none" or not (own.notes.ask_writer and own.knowledge.enabled):
+            return
+        with contextlib.suppress(StoreError):  # the next change asks again
+            left = self.spending.was_left(self.caller.project)
+            if left:
+                self.spending.leave(self.caller.project, left=True)  # once a day, whatever becomes of it
+            if left or read:
+                self.mail.enqueue("connect", {}, CONNECT_KEY, again=True)
 
     def embed_later(self) -> None:
         """Leave the vectors to the worker, unless this process has the model and makes them itself before it ends."""

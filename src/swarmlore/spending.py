@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from hashlib import sha256
 
 from swarmlore.codec import iso
 from swarmlore.config import WriterSettings
@@ -46,10 +47,10 @@ class Spending:
             return Spent(day)
         return spent if spent.day == day else Spent(day)
 
-    def is_used_up(self) -> bool:
-        """Whether nothing more may be asked today."""
-        spent = self.today()
-        return spent.calls >= self._settings.calls_per_day or spent.tokens >= self._settings.tokens_per_day
+    def is_used_up(self, share: float = 1.0) -> bool:
+        """Whether nothing more may be asked today; with a share, of that much of it."""
+        spent, own = self.today(), self._settings
+        return spent.calls >= share * own.calls_per_day or spent.tokens >= share * own.tokens_per_day
 
     def take(self, tokens: int) -> None:
         """Count one call of so many tokens before it is made, so that one that fails counts too; or refuse it."""
@@ -68,9 +69,23 @@ class Spending:
             spent = self.today()
             self._keep(Spent(spent.day, spent.calls, max(0, spent.tokens - tokens)))
 
+    def leave(self, what: str, *, left: bool) -> None:
+        """Note that something was not come to today, or that nothing is left of it."""
+        day = self.today().day if left else ""
+        if self._store.meta(_left(what)) != day:
+            self._store.set_meta(_left(what), day)
+
+    def was_left(self, what: str) -> bool:
+        """Whether something was not come to on another day."""
+        return self._store.meta(_left(what)) not in ("", self.today().day)
+
     def _keep(self, spent: Spent) -> None:
         told = {"day": spent.day, "calls": spent.calls, "tokens": spent.tokens}
         self._store.set_meta(META, json.dumps(told))
+
+
+def _left(what: str) -> str:
+    return f"writer_left:{sha256(what.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
 
 
 class Capped:

@@ -1,11 +1,16 @@
-"""A short report on each community: what it is called, what its most central memories say, which they are."""
+"""A short report on each community: what it is called, what its most central memories say, which they are.
+
+Where a language model has read these memories as they are now, its sentences stand in the report; else their own do.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 
-from swarmlore.frozen import frozen
+from swarmlore.formats.community_reports import KeptReport, mark_of
+from swarmlore.frozen import frozen, replace
 from swarmlore.graph import communities
 from swarmlore.records import Memory
 from swarmlore.rules.activation import rarity
@@ -19,25 +24,30 @@ BEST = 3  # communities that answer a question
 LOOKED_AT = 8  # communities, where some have nothing of their own to say
 CENTRAL = 20  # memories of a community that are looked at
 PAGE = 500
+TOLD_CHARS = 400  # of each memory that a report is made from
 
 Place = tuple[int, int]  # partition and number of a community
 
 
 @frozen
 class Community:
-    """What belongs together: its strongest entities, what is said about it, and the memories that say it."""
+    """What belongs together: its strongest entities, what is said about it, and the memories that say it. `by` is the
+    language model that said it, `told` what it is made from."""
 
     name: str
     entities: tuple[str, ...]
     notes: int
     sentences: tuple[str, ...]
     members: tuple[str, ...]
+    by: str = ""
+    told: tuple[str, ...] = ()
 
     @property
     def report(self) -> str:
         """The report as one line."""
         notes = "1 memory" if self.notes == 1 else f"{self.notes} memories"
-        return f"{self.name} ({notes}): " + " · ".join(self.sentences)
+        by = f", in the words of {self.by}" if self.by else ""
+        return f"{self.name} ({notes}{by}): " + " · ".join(self.sentences)
 
 
 @frozen
@@ -52,11 +62,19 @@ class Member:
 class Communities:
     """Reads communities and tells which of them a question is about, within what a caller may see.
 
-    `fits` says which memories may speak; what only others mention is not named either.
+    `fits` says which memories may speak; what only others mention is not named either. `written` are reports of a
+    language model, by the mark of what they were made from.
     """
 
-    def __init__(self, store: Store, partitions: Sequence[int], fits: Callable[[Memory], bool]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        partitions: Sequence[int],
+        fits: Callable[[Memory], bool],
+        written: Callable[[], Mapping[str, KeptReport]] = dict,
+    ) -> None:
         self._store = store
+        self._written = cache(written)
         self._partitions = list(partitions)
         self._fit = fits
         self._unkept = communities.ensure_any(store, partitions)
@@ -107,7 +125,12 @@ class Communities:
             return central, None
         heard = [mention for mention in mentions if mention.seq in speaking]
         silent = len(rows[:CENTRAL]) - len(speaking)
-        return central, _report(heard, tuple(speaking.values()), len(rows) - silent)
+        return central, self._worded(_report(heard, tuple(speaking.values()), len(rows) - silent))
+
+    def _worded(self, report: Community) -> Community:
+        """A report in the words of a model, if one has read what it is made from."""
+        known = self._written().get(mark_of(report.told))
+        return replace(report, sentences=known.sentences, by=known.by) if known and known.sentences else report
 
     def _all(self) -> Iterable[tuple[int, Mention]]:
         return (
@@ -157,7 +180,14 @@ class Communities:
 def _report(mentions: Sequence[Mention], memories: Sequence[Memory], count: int) -> Community:
     sentences = list(dict.fromkeys(map(telling_sentence, memories)))[:SENTENCES]
     ids = tuple(memory.id for memory in memories)
-    return Community(_name(mentions), _strongest(mentions), count, tuple(sentences), ids)
+    told = tuple(map(_told_by, memories))
+    return Community(_name(mentions), _strongest(mentions), count, tuple(sentences), ids, told=told)
+
+
+def _told_by(memory: Memory) -> str:
+    """What one memory says, as far as a report is made from it."""
+    said = " ".join(f"{memory.title}: {memory.text}".lstrip(": ").split())
+    return said if len(said) <= TOLD_CHARS else said[: TOLD_CHARS - 1].rstrip() + "…"
 
 
 def _add(reports: list[Community], report: Community) -> None:

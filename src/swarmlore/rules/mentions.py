@@ -1,6 +1,7 @@
 """What a memory adds to the graph: the entities it mentions and how they stand to each other.
 
-From what was written down about it (a note's sidecar), from its entities, and from its text by rules.
+From what was written down about it (a note's sidecar), from what a language model read in it, from its entities, and
+from its text by rules. What rules saw counts less; the rest counts the same.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from swarmlore.text.concepts import GUESSED_STRENGTH, canonical, concepts_of, na
 if TYPE_CHECKING:
     from typing import Any
 
+SIDECAR, MODEL, RULES = "sidecar", "model", "guessed"  # where the graph of a note comes from
 MOST_MENTIONS = 40  # of one memory: a sidecar comes from a repository, and may hold thousands
 MOST_RELATIONS = 60
 GUESSED = 0.4  # weight of a mention that only rules saw
@@ -40,8 +42,8 @@ def mentions_of(memory: Memory) -> Mentions:
         return Mentions({})
     written = memory.extra.get("graph")
     if isinstance(written, Mapping):
-        entities, relations = _written_entities(written), _written_relations(written)
-        guessed = _is_guessed(written, relations)
+        entities, relations = written_entities(written), written_relations(written)
+        guessed = origin_of(written) == RULES
     else:
         entities, relations = _found(memory)
         guessed = True
@@ -53,9 +55,14 @@ def mentions_of(memory: Memory) -> Mentions:
     return Mentions(by_key, _between(relations, by_key), weights)
 
 
-def _is_guessed(written: Mapping[str, Any], relations: tuple[Relation, ...]) -> bool:
-    """Whether rules wrote it: they say so, or give all relations the strength of a guess."""
-    return bool(written.get("guessed")) or {r.strength for r in relations} == {GUESSED_STRENGTH}
+def origin_of(written: Mapping[str, Any]) -> str:
+    """Who said what a note is about. Rows of former versions only mark what rules guessed, the oldest by the strength
+    of its relations alone."""
+    told = written.get("origin")
+    if told in (SIDECAR, MODEL, RULES):
+        return str(told)
+    strengths = {relation.strength for relation in written_relations(written)}
+    return RULES if written.get("guessed") or strengths == {GUESSED_STRENGTH} else SIDECAR
 
 
 def _found(memory: Memory) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
@@ -66,14 +73,14 @@ def _found(memory: Memory) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
     return named_in(memory.text), ()  # what a lesson names is connected by being named in it
 
 
-def _written_entities(written: Mapping[str, Any]) -> tuple[Entity, ...]:
+def written_entities(written: Mapping[str, Any]) -> tuple[Entity, ...]:
     return tuple(
         Entity(_text(item, "name"), _text(item, "type") or "concept", _text(item, "description", _ABOUT_CHARS))
         for item in _listed(written, "entities")[:MOST_MENTIONS]
     )
 
 
-def _written_relations(written: Mapping[str, Any]) -> tuple[Relation, ...]:
+def written_relations(written: Mapping[str, Any]) -> tuple[Relation, ...]:
     return tuple(
         Relation(
             _text(item, "source"),

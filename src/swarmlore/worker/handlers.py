@@ -58,10 +58,17 @@ def reflect(lore: Lore, job: Job) -> None:
     look_back(lore, job)
 
 
+def connect(lore: Lore, job: Job) -> None:
+    from swarmlore.connecting.reading_notes import read_notes
+
+    read_notes(lore, job)
+
+
 HANDLERS: dict[str, Handler] = {
     "extract": extract,
     "summarise": summarise,
     "embed": embed,
     "sweep": sweep,
     "reflect": reflect,
+    "connect": connect,
 }
