@@ -35,7 +35,7 @@ PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("aws-bedrock-key", "bedrock-api-key-", "YmVkcm9jay5hbWF6b25hd3MuY29t<b0+>"),
     ("aws-mws-token", "amzn.mws.", "<U>"),
     ("amazon-oauth-secret", "amzn1.oa2-cs.v1.", "<h64>"),
-    ("gcp-api-key", "AIza", "<u35>"),
+    ("gcp-api-key", "AIzaSy", "<u33>"),
     ("gcp-oauth-secret", "GOCSPX-", "<u28>"),
     ("gcp-oauth-token", "ya29.", "<c30+>"),
     ("gcp-refresh-token", "1//0", "<u40+>"),

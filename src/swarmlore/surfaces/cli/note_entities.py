@@ -20,8 +20,15 @@ ENTITY, RELATION = "NAME|TYPE|DESCRIPTION", "SOURCE|TYPE|TARGET|STRENGTH"
 
 def entities_arguments(parser: Any) -> None:
     parser.add_argument("--write", action="store_true", help="write it into <note>.entities.yaml, at a terminal")
-    parser.add_argument("--entity", action="append", metavar=ENTITY, help="add or change one there; may be repeated")
-    parser.add_argument("--relation", action="append", metavar=RELATION, help="the same for a relation")
+    parser.add_argument(
+        "--entity",
+        action="append",
+        metavar="A|TYPE|TEXT",
+        help="add or change one there: its name, type and description; may be repeated",
+    )
+    parser.add_argument(
+        "--relation", action="append", metavar="A|TYPE|B|N", help="the same for a relation: from, type, to, strength"
+    )
     parser.add_argument("--graphrag", action="store_true", help="show it as GraphRAG reads it")
 
 
