@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -54,6 +55,22 @@ def test_a_job_comes_back_as_it_was_queued(store: Store) -> None:
     job = store.put_job(a_job("k"), NOW)
     leased = store.claim(ME, NOW)
     assert leased == replace(job, state="running", attempts=1, owner="me", fence=1)
+
+
+def test_what_was_queued_is_told_however_short_the_wait_is(open_store: Callable[[], Store]) -> None:
+    """Else a worker whose wait ends at that moment sleeps until its next look."""
+    store, other = open_store(), open_store()
+    watch = store.engine.watch()
+    try:
+        assert not watch.wait(0.05)
+        other.put_job(a_job(), NOW)
+        deadline = time.monotonic() + 10
+        while not (told := watch.wait(0.0)) and time.monotonic() < deadline:
+            pass
+        assert told
+        assert not watch.wait(0.0)
+    finally:
+        watch.close()
 
 
 def test_jobs_are_taken_oldest_first_and_each_by_one(store: Store) -> None:

@@ -15,8 +15,8 @@ Params = Mapping[str, Any]
 class Watch(Protocol):
     """Notices that there may be something new in the queue."""
 
-    def wait(self, seconds: float) -> None:
-        """Return when something was written since the last time, or after so long at most."""
+    def wait(self, seconds: float) -> bool:
+        """Return when something was written since the last time, or after so long at most; tells whether it was."""
         ...
 
     def close(self) -> None: ...

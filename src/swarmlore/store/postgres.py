@@ -415,15 +415,15 @@ class _Watch:
             self._db.execute(f"LISTEN {CHANNEL}")
         return self._db
 
-    def wait(self, seconds: float) -> None:
+    def wait(self, seconds: float) -> bool:
         deadline = time.monotonic() + seconds
         try:
             db = self._listen()
-            for _ in db.notifies(timeout=max(0.0, seconds), stop_after=1):
-                pass
+            return bool(list(db.notifies(timeout=max(0.0, seconds), stop_after=1)))
         except psycopg.OperationalError:
             self.close()
             time.sleep(max(0.0, min(1.0, deadline - time.monotonic())))
+            return True  # what came meanwhile was not told
 
     def close(self) -> None:
         if self._db is not None:

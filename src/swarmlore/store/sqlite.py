@@ -319,11 +319,12 @@ class _Watch:
         self._engine = engine
         self._seen = engine.data_version()
 
-    def wait(self, seconds: float) -> None:
-        deadline = time.monotonic() + seconds
-        while (seen := self._engine.data_version()) == self._seen and (left := deadline - time.monotonic()) > 0:
+    def wait(self, seconds: float) -> bool:
+        deadline, before = time.monotonic() + seconds, self._seen
+        while (seen := self._engine.data_version()) == before and (left := deadline - time.monotonic()) > 0:
             time.sleep(min(WATCH_S, left))
         self._seen = seen
+        return seen != before
 
     def close(self) -> None:
         """Nothing is held."""

@@ -236,9 +236,7 @@ class Runner:
         left = self._own.poll_s if due is None else min(self._own.poll_s, max(RACE_S, due))
         deadline = time.monotonic() + left
         while not self._stopped() and (left := deadline - time.monotonic()) > 0:
-            began = time.monotonic()
-            watch.wait(min(SLICE_S, left))
-            if time.monotonic() - began < min(SLICE_S, left):  # woken
+            if watch.wait(min(SLICE_S, left)):
                 return True
         return not self._stopped()
 
