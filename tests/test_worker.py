@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -472,3 +473,26 @@ def test_the_handlers_of_the_tests_are_not_those_of_the_product() -> None:
 
     assert set(HANDLERS) == set(JOB_KINDS)
     assert not set(HANDLERS) & set(worker_process.HANDLERS)
+
+
+IN_VAIN = """
+import os, sys
+from swarmlore import config
+from swarmlore.worker.handlers import HANDLERS
+from swarmlore.worker.running import Orders
+from swarmlore.worker.supervising import Worker
+orders = Orders(sys.argv[1], "me", 7, until_empty=True)  # no kinds: its children fail
+worker = Worker(orders, HANDLERS, config.load(sys.argv[1], "", os.environ).worker)
+worker._worked = bool(sys.argv[2:])  # whether a child did something before
+print(worker.work())
+"""
+
+
+@pytest.mark.parametrize("before", [(), ("worked",)])
+def test_a_worker_for_a_moment_does_not_try_for_ever(home: Path, before: tuple[str, ...]) -> None:
+    """Whatever keeps its children from working, also what nobody foresaw."""
+    with opened(home, environment("")) as lore:
+        put(lore, "good", "first")
+    words = [sys.executable, "-c", IN_VAIN, str(home), *before]
+    told = subprocess.run(words, env={**os.environ, **quick_env()}, capture_output=True, text=True, timeout=60)
+    assert ("unforeseen" in told.stderr) if not before else (told.stdout.strip() == "Tally(done=0, failed=0)")

@@ -78,6 +78,10 @@ def run(orders: Orders, handlers: Mapping[str, Handler], pipe: Connection, other
         pipe.send(("broken", error.message, error.hint))
     except BrokenPipeError:
         return  # the parent is gone; what it was to be told, the store knows
+    except Exception as error:
+        what = f"the worker met something unforeseen ({type(error).__name__})"
+        pipe.send(("broken", what, "please report it: swarmlore worker --until-empty shows where"))
+        raise
 
 
 def _work(lore: Lore, orders: Orders, handlers: Mapping[str, Handler], pipe: Connection) -> None:

@@ -33,6 +33,7 @@ IDLE_TICK_S = 0.5
 DRAIN_S = 5.0  # for the job at hand, after a signal to stop
 RELEASE_S = 5.0
 LEAVE_S = 2.0  # from its last word to the end of its process
+MOST_IN_VAIN = 3  # children in a row that came to nothing
 PAUSE_S = 1.0  # before the next child, where the last one could not even begin
 
 
@@ -123,6 +124,7 @@ class Worker:
         """Until stopped, until nothing is due, or for so long; the job at hand then has so long to come to its end."""
         deadline, self._drain_s = time.monotonic() + limit_s, drain_s
         blame: tuple[Job, str] | None = None
+        in_vain = 0
         while self._stop_at is None and time.monotonic() < deadline:
             child = _Child(replace(self._orders, blame=blame), self._handlers)
             try:
@@ -130,6 +132,9 @@ class Worker:
                 if (child.left and self._orders.until_empty) or self._stop_at is not None:
                     break
                 self._check(child)
+                in_vain = 0 if child.worked else in_vain + 1
+                if self._orders.until_empty and in_vain == MOST_IN_VAIN:
+                    break  # whoever came for a moment does not try for ever; the queue knows what is left
             finally:
                 child.end()
                 child.close()
