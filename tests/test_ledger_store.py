@@ -9,15 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ALICE, BOB, NOW, OTHER, a_memory, an_operation, new_id
+from conftest import ALICE, BOB, LEAD, NOW, OTHER, a_memory, an_operation, new_id
 from swarmlore.config import Settings
-from swarmlore.records import Caller
+from swarmlore.formats.retractions import Retraction
+from swarmlore.records import Caller, Rejection
 from swarmlore.sharing.importing import Importing, export_lines
 from swarmlore.sharing.ledger import Ledger
 from swarmlore.sharing.places import Place
+from swarmlore.sharing.retracting import meant
 from swarmlore.store.base import Operation
 from swarmlore.store.ledgers import ImportState, KnownLine, LedgerState
 from swarmlore.store.store import Store
+from swarmlore.text.similarity import normalize
 
 PNPM = "Use pnpm here, the lockfile of npm is not read"
 PORT = "The database of the tests listens on port 5433"
@@ -74,6 +77,37 @@ def test_memories_come_by_birth_and_id(store: Store) -> None:
             store.put(operation, a_memory(f"Text of {id} at {at}", id=id, created_at=at))
     found = store.in_order(store.visible(ALICE, ("swarm",)))
     assert [memory.id for memory in found] == [id for _, id in sorted(born)]
+
+
+def test_memories_by_their_ids_are_those_of_the_asked_partitions(store: Store) -> None:
+    with store.operation(an_operation(BOB)) as operation:
+        private = store.put(operation, a_memory(PORT, BOB, tier="agent"))
+        shared = store.put(operation, a_memory(PNPM, BOB))
+    ids = [private.id, shared.id]
+    assert store.by_ids(store.visible(ALICE), ids) == {shared.id: shared}
+    assert set(store.by_ids(store.visible(BOB), ids)) == set(ids)
+
+
+def test_a_retraction_that_names_what_is_private_to_another_is_nothing(store: Store) -> None:
+    with store.operation(an_operation(BOB)) as operation:
+        private = store.put(operation, a_memory(PORT, BOB, tier="agent"))
+    told = Retraction(PORT, normalize(PORT), NOW, "user", (private.id,), ())
+    assert meant(store, LEAD, told) == []
+
+
+@pytest.mark.parametrize("field", ["owner", "key", "superseded_by", "unheard_of"])
+def test_a_line_with_a_character_that_no_server_can_hold_is_set_aside(store: Store, place: Place, field: str) -> None:
+    rows = [{"id": "x1", "lesson": PNPM, field: "a\0b"}, {"id": "x2", "lesson": PORT}]
+    (Path(place.folder) / place.main).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    report = ledger(store, place).sync()
+    assert [(item.line, item.reason) for item in report.set_aside] == [(1, "holds NUL characters")]
+    assert report.added == 1
+
+
+def test_a_refused_text_is_listed_whatever_its_characters(store: Store) -> None:
+    store.reject(ALICE, "swarm", Rejection("r1", "a\0b", "no\0", 2, NOW))
+    (listed,) = store.rejections(ALICE)
+    assert (listed.text, listed.reason) == ("a\ufffdb", "no\ufffd")
 
 
 def test_an_id_of_others_is_refused_whatever_the_engine_lets_one_see(store: Store, place: Place) -> None:

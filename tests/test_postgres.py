@@ -6,6 +6,7 @@ import multiprocessing
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -108,6 +109,12 @@ def tables(db: Server) -> list[str]:
 def test_both_engines_answer_to_the_same_names():
     names = {engine: set(queries.load(engine)) - ENGINE_ONLY[engine] for engine in ("sqlite", "postgres")}
     assert names["sqlite"] == names["postgres"]
+
+
+def test_no_statement_stands_under_the_name_of_another():
+    for path in sorted(Path(queries.SQL_DIR).glob("*.sql")):
+        text = path.read_text(encoding="utf-8")
+        assert len(queries.parse(text)) == text.count("-- name: "), path.name
 
 
 def test_the_program_works_as_a_role_that_owns_nothing_and_is_bound(db: Server, store: Store):

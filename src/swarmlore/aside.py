@@ -14,7 +14,7 @@ from swarmlore.frozen import frozen, replace
 from swarmlore.identity import may_change
 from swarmlore.records import LIVE_STATUSES, Caller, Draft, Link, Memory, Rejection
 from swarmlore.remember import Terms, add_link, decided
-from swarmlore.rules.gate import pass_gate, scrub_text
+from swarmlore.rules.gate import pass_gate, profile_of, scrub_text
 from swarmlore.rules.life import REASON_CHARS, brought_back, quarantined, said_in_short, state_of
 from swarmlore.sharing.retracting import meant
 from swarmlore.store.base import Operation
@@ -60,6 +60,19 @@ class Aside:
             raise Conflict(f"memory {memory.handle} is {state_of(memory)}", "nobody is shown it as it is")
         act = self._operation("quarantine")
         return self._store.perform(act, lambda act: self._put_aside(act, memory, reason.strip() or "no reason given"))
+
+    def archive(self, memory: Memory, reason: str = "") -> Memory:
+        """Take a memory out of every query, with the reason; `restore` brings it back."""
+        if not isinstance(reason, str):
+            raise InvalidInput("a reason is a text", "say why, or nothing")
+        self._check_change(memory, "archive")
+        if memory.status == "archived" and memory.forgotten_at is None:
+            return memory
+        if not memory.live:
+            raise Conflict(f"memory {memory.handle} is {state_of(memory)}", "nobody is shown it as it is")
+        act, said = self._operation("archive"), said_in_short(scrub_text(reason), REASON_CHARS)
+        after = replace(memory, status="archived", updated_at=act.at)
+        return self._store.perform(act, lambda act: self._store.revise(act, memory, after, "archived", said))
 
     def _explain(self, memory: Memory, reason: str) -> Memory:
         """Another reason for what is in quarantine already; nothing where none is given."""
@@ -116,7 +129,8 @@ class Aside:
         """Why the gate would not let a text in today; '' where it would."""
         draft = Draft(memory.text, title=memory.title, tags=memory.tags, source=memory.source)
         try:
-            return pass_gate(draft, profile=self._settings.recall.profile, validate=True).quarantine
+            profile = profile_of(memory.extra, self._settings.recall.profile)
+            return pass_gate(draft, profile=profile, validate=True).quarantine
         except Rejected as refusal:
             return refusal.reason
 

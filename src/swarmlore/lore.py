@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 MOST_LISTED = 10_000_000
 COUNTER_S = 2.0  # for other writers, before a read goes on without having been counted
 MOST_DAYS = 36_500
+INDEXED_SOURCES = ("manual", "file_index", "session_summary", "task_completion")
 
 
 class Lore(Studies, Living, Errands):
@@ -360,35 +361,37 @@ class Lore(Studies, Living, Errands):
             self._keep_names()
             return brought
 
-    def export_lines(self, format: str = "knowledge") -> Iterator[bytes]:
-        """The shared memories of the project, or of the hive, as lines of a file, in a stable order; or its instincts
-        or its memory file as they are."""
+    def export_lines(self, format: str = "knowledge", *, private: bool = False) -> Iterator[bytes]:
+        """The shared memories of the project, or of the hive, as the lines of a text file, in a stable order; or its
+        instincts or its memory file as they are."""
         from swarmlore.giving import TEXTS, refuse_lines
 
         refuse_lines(format)
+        _check_private(format, private)
         if format in TEXTS:
             with self._guard:
                 yield from self._giving().text(format).encode("utf-8").splitlines(keepends=True)
             return
-        lines = self.exchange.lines(format)
-        while True:
-            with self._guard:  # not over the whole export: whoever reads the lines may take its time
-                line = next(lines, b"")
-            if not line:
-                return
-            yield line
+        yield from self.exchange.export(format, self._guard, private=private).lines()
 
-    def export_file(self, path: str, format: str = "knowledge", *, overwrite: bool = False) -> int:
-        """Write them to a file, whole or not at all; returns the number of lines. One that is there stays as it is,
+    def export_file(
+        self, path: str, format: str = "knowledge", *, overwrite: bool = False, private: bool = False
+    ) -> int:
+        """Write them to a file, whole or not at all; returns how many they are. One that is there stays as it is,
         unless it may be overwritten. With the format `notes`, they and all notes become files of a folder; with
-        `auto-memory`, what was taken over from clients."""
+        `auto-memory`, what was taken over from clients. `private` adds the caller's own private memories, for a program
+        that knows what private is."""
         from swarmlore.giving import FOLDERS, TEXTS
-        from swarmlore.sharing.importing import write_lines
 
+        _check_private(format, private)
         if format in FOLDERS:
             return self._export_folder(path, format, overwrite=overwrite)
-        lines = write_lines(path, lambda: self.export_lines(format), overwrite=overwrite)
-        return self._giving().count(format) if format in TEXTS else lines
+        if format in TEXTS:
+            from swarmlore.sharing.importing import write_lines
+
+            write_lines(path, lambda: self.export_lines(format), overwrite=overwrite)
+            return self._giving().count(format)
+        return self.exchange.export(format, self._guard, private=private).write(path, overwrite=overwrite)
 
     def migrate(self) -> Migrated:
         """Take over `.swarm/context.md` of this project and the old hive file of opencode-swarm, each once."""
@@ -413,6 +416,37 @@ class Lore(Studies, Living, Errands):
             if indexed.operation:
                 self._keep_names()
             return indexed
+
+    def index_text(
+        self,
+        text: str,
+        *,
+        title: str = "",
+        tier: str = "agent",
+        source: str = "manual",
+        path: str = "",
+        task: str = "",
+        tags: Sequence[str] = (),
+    ) -> tuple[Memory, ...]:
+        """Take in a text from elsewhere, in pieces where it is long. What comes from a file (`file_index` and its
+        `path`) takes the place of what that file said before."""
+        from swarmlore.indexing import pieces_of
+
+        choose("source", [source], INDEXED_SOURCES)
+        choose("tier", [tier], ("agent", "swarm"))
+        with self._changing():
+            if source == "file_index" and path:
+                return tuple(self.indexing.take(path, text, tier=tier, title=title, tags=tags))
+            parts = pieces_of(text)
+            ref = {name: value for name, value in (("task", task), ("path", path)) if value}
+            facts: dict[str, Any] = {"title": title, "tier": tier, "source": source, "tags": tuple(tags)}
+            many = {"chunks": len(parts)} if len(parts) > 1 else {}
+            numbered = [{**ref, **many, **({"chunk": number} if many else {})} for number in range(len(parts))]
+            with self.store.engine.writing():  # all of its pieces, or none
+                return tuple(
+                    self.remember(part, defer=True, source_ref=place, **facts).memory
+                    for part, place in zip(parts, numbered, strict=True)
+                )
 
     def index_changed(self) -> tuple[IndexedFile, ...]:
         """The same for all files of notes that are known or lie in a client's own folder and have changed."""
@@ -631,6 +665,13 @@ class Lore(Studies, Living, Errands):
         drop_reports(self.home)
         if self._shares:
             self.exchange.erase_retractions(memories)
+
+
+def _check_private(format: str, private: bool) -> None:
+    if private:
+        from swarmlore.sharing.exporting import check_private
+
+        check_private(format)
 
 
 def _checked(wanted: Filter) -> Filter:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
 LINE_BYTES = 1_000_000
+LONG_BYTES = 16_000_000  # of a line that holds many records
 HEAD_BYTES = 4_096  # of a line that is too long
 SKIP_BYTES = 65_536
 DEPTH = 32
@@ -85,7 +86,7 @@ def parse_object(raw: bytes) -> dict[str, Any]:
     if b"\0" in raw:
         raise BadLine("holds NUL bytes")
     try:
-        value = _DECODER.decode(raw.decode("utf-8"))
+        value = DECODER.decode(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise BadLine(f"not UTF-8 (byte {error.start + 1})") from None
     except RecursionError:
@@ -102,6 +103,12 @@ def parse_object(raw: bytes) -> dict[str, Any]:
     if b"\\u" in raw:
         _check_surrogates(value)
     return value
+
+
+def check_value(value: Any) -> None:
+    """Raise BadLine for a value that cannot be kept exactly, wherever it came from."""
+    _check_depth(value, DEPTH)
+    _check_surrogates(value)
 
 
 def dump(value: Any) -> bytes:
@@ -150,7 +157,7 @@ def _check_surrogates(value: Any) -> None:
         raise BadLine("holds half a character (a lone surrogate)") from None
 
 
-_DECODER = json.JSONDecoder(
+DECODER = json.JSONDecoder(
     object_pairs_hook=_unique, parse_int=_whole_number, parse_float=_number, parse_constant=_no_number
 )
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # Doors whose lessons may be longer than 280 characters.
 LONG_SOURCES = ("learned_comment", "inject")
 LONG_PROFILES = ("lane", "swarm")
+# What came from programs that know no such limit says so in its `extra`.
+LONG_ORIGINS = ("lane", "agent_swarm", "mcp_memory", "mem0")
 MAX_CHARS = 65_536
 SITUATION_CHARS = 400
 LONGEST_SECRET = 500  # of one word, under a name that says what it is
@@ -73,6 +75,11 @@ def is_lesson(draft: Draft) -> bool:
 def is_short_lesson(draft: Draft, profile: str) -> bool:
     """Whether the 15–280 characters of a lesson apply."""
     return is_lesson(draft) and draft.source not in LONG_SOURCES and profile not in LONG_PROFILES
+
+
+def profile_of(extra: Mapping[str, Any], profile: str) -> str:
+    """The rules for a memory that passes once more: what came in long from another program may stay so."""
+    return "lane" if any(name in extra for name in LONG_ORIGINS) else profile
 
 
 def _judge_safety(draft: Draft) -> tuple[tuple[str, ...], str]:

@@ -17,7 +17,7 @@ from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.identity import may_change
 from swarmlore.records import Caller, Citation, Confirmation, Draft, Memory, Situation
 from swarmlore.rules.birth import without_record
-from swarmlore.rules.gate import GateRejection, pass_gate, scrub_text
+from swarmlore.rules.gate import GateRejection, pass_gate, profile_of, scrub_text
 from swarmlore.rules.merge import QUARANTINE, Version, applied, merge, ordered, published, settled
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
@@ -32,6 +32,8 @@ NOT_YOURS = "only its author, a lead or a person can change this memory"
 FOREIGN_ID = "this id is not one of this project's shared memories"
 NOT_OF_THE_HIVE = "this id belongs to a memory that is not one of the hive"
 _BESIDE_THE_DRAFT = ("owner", "project", "superseded_by", "supersedes", "confirmed_by", "citations", "situations")
+NUL = "holds NUL characters"
+_UNCHECKED = ("owner", "project", "superseded_by", "supersedes", "key", "source_ref", "extra")  # by layer 2 of the gate
 _FROM_GATE = ("text", "title", "tags", "entities", "category", "key", "scope", "source_ref")
 
 
@@ -67,10 +69,13 @@ class Admission:
         project_name: str,
         *,
         strict: bool = False,
+        raw: bool = False,
     ) -> None:
         """Strict: what others wrote is not changed. A repository is written by all who may push to it, a file that
-        somebody imports by nobody known."""
+        somebody imports by nobody known. `raw` lets in raw material, too."""
         self._strict = strict
+        self._profile = settings.recall.profile
+        self._raw = raw
         self._store = store
         self._caller = caller
         self._settings = settings
@@ -98,8 +103,10 @@ class Admission:
         memory = version.memory
         if memory.tier != self._tier:
             raise Refused(f"a memory of tier {memory.tier} does not belong here")
-        if memory.raw:
+        if memory.raw and not self._raw:
             raise Refused("raw material does not belong here")
+        if any(_holds_nul(getattr(memory, name)) for name in _UNCHECKED):
+            raise Refused(NUL)
         version = _not_of_the_future(version, now)
         try:
             gathered = _scrubbed(version.memory)
@@ -112,7 +119,8 @@ class Admission:
 
     def _through_the_gate(self, memory: Memory) -> Admitted:
         knowledge = self._settings.knowledge
-        passed = pass_gate(_draft(memory), profile=self._settings.recall.profile, validate=knowledge.validation_enabled)
+        profile = profile_of(memory.extra, self._profile)
+        passed = pass_gate(_draft(memory), profile=profile, validate=knowledge.validation_enabled)
         clean = {name: getattr(passed.draft, name) for name in _FROM_GATE}
         clean["extra"] = without_record(_scrubbed_value(memory.extra))
         if any(getattr(memory, name) != value for name, value in clean.items()):
@@ -163,7 +171,7 @@ class Admission:
             except Conflict:
                 return ("refused", self._foreign)
             return ("added", "")
-        if local.raw:
+        if local.raw and not self._raw:
             return ("refused", self._foreign)
         return self._merge_into(operation, local, version, rows, strict)
 
@@ -255,6 +263,15 @@ def _scrubbed_citation(item: Citation) -> Citation:
     return Citation(path, item.first_line, item.last_line, span_hash, commit)
 
 
+def _holds_nul(value: Any) -> bool:
+    """Whether a text in there has a character that no database of a team can hold."""
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, Mapping):
+        return any("\0" in str(key) or _holds_nul(item) for key, item in value.items())
+    return isinstance(value, (list, tuple)) and any(map(_holds_nul, value))
+
+
 def _scrubbed_value(value: Any) -> Any:
     """JSON values with every text in them cleaned and redacted."""
     if isinstance(value, str):
@@ -278,4 +295,4 @@ def _scrubbed_word(text: str) -> str:
 
 def nothing() -> dict[str, Any]:
     names = ("added", "updated", "revived", "quarantined", "removed", "known", "forgotten", "refused", "redacted")
-    return dict.fromkeys(names, 0)
+    return dict.fromkeys((*names, "linked", "private"), 0)

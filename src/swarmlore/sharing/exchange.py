@@ -16,9 +16,13 @@ from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from typing import Any
+
     from swarmlore.doctor import Check
     from swarmlore.embedding import Progress
     from swarmlore.formats.retractions import Retraction
+    from swarmlore.sharing.exporting import Export
     from swarmlore.sharing.founding import Step
     from swarmlore.sharing.importing import Brought
     from swarmlore.sharing.ledger import Ledger
@@ -176,10 +180,10 @@ class Exchange:
         importing = Importing(self._store, self._caller, self._settings, self._name)
         return importing.run(path, format, self._operation(self._caller, "import"), progress)
 
-    def lines(self, format: str) -> Iterator[bytes]:
-        from swarmlore.sharing.importing import export_lines
+    def export(self, format: str, guard: AbstractContextManager[Any], *, private: bool = False) -> Export:
+        from swarmlore.sharing.exporting import Export
 
-        return export_lines(self._store, self._caller, self._name, format)
+        return Export(self._store, self._caller, self._name, format, guard, private=private)
 
     def checks(self) -> Iterator[Check]:
         """What `doctor` says about the files."""

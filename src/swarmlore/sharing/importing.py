@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container, Iterator, Mapping
-from contextlib import suppress
 from hashlib import blake2b
 
 from swarmlore.config import Settings
-from swarmlore.errors import InvalidInput, NotAllowed, NotFound
+from swarmlore.errors import NotAllowed
 from swarmlore.formats import jsonl
 from swarmlore.formats.jsonl import BadLine, Line
 from swarmlore.formats.knowledge import derived_id, from_object, to_line
@@ -18,6 +17,8 @@ from swarmlore.records import CATEGORIES, Caller, Memory, Rejection
 from swarmlore.rules.merge import Version, merge
 from swarmlore.sharing.admission import Admission, Refused, nothing
 from swarmlore.sharing.again import said_again
+from swarmlore.sharing.recognising import FOREIGN, HEAD_BYTES, check_format, recognised
+from swarmlore.sharing.whole_file import check_other, opened, whole
 from swarmlore.store.base import Operation
 from swarmlore.store.history import Past
 from swarmlore.store.ledgers import ImportState
@@ -28,14 +29,11 @@ if TYPE_CHECKING:
 
     from swarmlore.embedding import Progress
 
-IMPORTED = ("auto", "knowledge", "shared", "legacy-hive", "retractions")
 NOTES = ("notes", "instincts", "memory-md", "auto-memory")  # taken in elsewhere
-EXPORTED = ("knowledge", "shared")
 TIERS = {"knowledge": "swarm", "shared": "hive", "legacy-hive": "hive", "retractions": "swarm"}
 CHUNK = 100  # rows of one transaction: other writers wait for it
 REFUSALS_LISTED = 10_000
 LISTED_CHARS = 2_000
-HEAD_BYTES = 65_536
 LEGACY_TAG = "migration:legacy-hive"
 BY_PEOPLE = ("forget", "undo")  # what hides a memory because somebody wanted it; files hide memories too
 
@@ -43,7 +41,8 @@ BY_PEOPLE = ("forget", "undo")  # what hides a memory because somebody wanted it
 @frozen
 class Brought:
     """What an import did: lines read, what became of them, and by number what was refused and why. `revived` had gone
-    when an import was undone; `forgotten` stay so, and `hidden_by` has how many of them which operation hid."""
+    when an import was undone; `forgotten` stay so, and `hidden_by` has how many of them which operation hid. `linked`
+    are links between memories; `private` are those of the added that other agents alone can see, and undo."""
 
     read: int
     added: int
@@ -59,6 +58,9 @@ class Brought:
     quarantined: int = 0
     forgotten: int = 0
     hidden_by: tuple[tuple[str, int], ...] = ()
+    linked: int = 0
+    private: int = 0
+    format: str = ""
 
 
 class Importing:
@@ -72,20 +74,27 @@ class Importing:
 
     def run(self, path: str, format: str, operation: Operation, progress: Progress | None = None) -> Brought:
         """Take a file in, from where an interrupted import of it stopped."""
-        kind = format_of(path, format)
+        check_format(format, NOTES)
+        check_other(path, self._store.engine.path)
         operation = replace(operation, reason=f"from {os.path.basename(path)}")
-        with _opened(path) as file:
-            if format == "auto" and _tells_retractions(file):
-                kind = "retractions"
-            check_switches(self._settings, hive=TIERS[kind] == "hive")
+        with opened(path) as file:
+            kind = recognised(path, format, file)
+            check_switches(self._settings, hive=TIERS.get(kind, "swarm") == "hive")
             source = _source(file, kind, self._caller.project)
             state = self._store.import_state(self._caller, source) or ImportState(counts=nothing())
-            work = (_Retractions if kind == "retractions" else _Import)(self, kind, operation, source, state)
+            work = self._work(kind)(self, kind, operation, source, state)
             for position, size in work.run(file):
                 if progress:
                     progress(position // 1024, size // 1024)
         self._store.drop_import(self._caller, source)
         return work.told()
+
+    def _work(self, kind: str) -> type[Import]:
+        if kind in FOREIGN:
+            from swarmlore.sharing.elsewhere import ForeignImport
+
+            return ForeignImport
+        return _Retractions if kind == "retractions" else Import
 
 
 def check_switches(settings: Settings, *, hive: bool) -> None:
@@ -96,15 +105,17 @@ def check_switches(settings: Settings, *, hive: bool) -> None:
         raise NotAllowed("the hive is switched off here", "turn it on: swarmlore config knowledge.hive_enabled true")
 
 
-class _Import:
+class Import:
     """One run over one file."""
 
     def __init__(self, door: Importing, kind: str, operation: Operation, source: str, state: ImportState) -> None:
-        self._store, self._caller = door._store, door._caller
+        self._store, self._caller, self._settings = door._store, door._caller, door._settings
+        self._name = door._name
         self._operation = operation
+        self._kind = kind
         self._source = source
         self._legacy = kind == "legacy-hive"
-        self._tier = TIERS[kind]
+        self._tier = TIERS.get(kind, "swarm")
         self._door = Admission(door._store, door._caller, door._settings, self._tier, door._name, strict=True)
         self._position, self._line, self._resumed = state.position, state.line, state.line
         self._counts = {**nothing(), **state.counts}
@@ -159,6 +170,11 @@ class _Import:
             elif outcome == "updated" and version.memory.id in self._revived:
                 outcome = "revived"
             self._count(line, outcome, why)
+            if outcome in ("added", "quarantined"):
+                self._added(version)
+
+    def _added(self, version: Version) -> None:
+        """What a kind of import does with a memory that is new here."""
 
     def _count(self, line: Line, outcome: str, why: str) -> None:
         if outcome == "refused":
@@ -169,13 +185,13 @@ class _Import:
     def _admitted(self, chunk: list[tuple[Line, Version]]) -> list[tuple[Line, Version]]:
         """Those of a chunk that say something new, through the gate. What is known already needs no gate."""
         chunk, rows = self._met(chunk)
-        known = {line.number for line, version in chunk if self._is_known(rows.get(version.memory.id), version)}
-        pasts = self._pasts([version for line, version in chunk if line.number in known], rows)
+        known = [self._is_known(rows.get(version.memory.id), version) for _, version in chunk]
+        pasts = self._pasts([version for (_, version), is_known in zip(chunk, known, strict=True) if is_known], rows)
         self._revived = set()
         fresh = []
-        for line, version in chunk:
+        for (line, version), is_known in zip(chunk, known, strict=True):
             local, past = rows.get(version.memory.id), pasts.get(version.memory.id, Past())
-            if line.number in known and not past.taken_back:
+            if is_known and not past.taken_back:
                 self._count_known(version, local, past)
                 continue
             try:
@@ -185,7 +201,7 @@ class _Import:
                 self._list(refusal)
                 continue
             taken = admitted.version
-            if line.number in known and local is not None:
+            if is_known and local is not None:
                 again = self._again(taken, local, past)
                 if again is None:
                     self._count_known(version, local, past)
@@ -212,7 +228,7 @@ class _Import:
         return version
 
     def _is_known(self, local: Memory | None, version: Version) -> bool:
-        if local is None or local.raw:
+        if local is None or (local.raw and not version.memory.raw):
             return False
         told = self._door.told(local, situations=True)
         return merge(told, version) == told
@@ -262,11 +278,11 @@ class _Import:
     def told(self) -> Brought:
         facts: dict[str, Any] = {name: int(self._counts.get(name, 0)) for name in ("read", *nothing())}
         refusals = tuple(sorted(self._refusals))
-        facts |= {"resumed_at": self._resumed, "operation": self._operation.id}
+        facts |= {"resumed_at": self._resumed, "operation": self._operation.id, "format": self._kind}
         return Brought(**facts, refusals=refusals, hidden_by=tuple(self._hidden_by.items()))
 
 
-class _Retractions(_Import):
+class _Retractions(Import):
     """The same for a file of retractions."""
 
     def _record(self, obj: dict[str, Any]) -> Any:
@@ -287,41 +303,11 @@ class _Retractions(_Import):
 
 def export_lines(store: Store, caller: Caller, name: str, format: str) -> Iterator[bytes]:
     """Every shared memory of the project, or of the hive, as a line, in order; forgotten ones and raw material not."""
-    if format not in EXPORTED:
-        raise InvalidInput(f"unknown format: {format}", "one of: " + ", ".join((*EXPORTED, *NOTES)))
-    door = TIERS[format]
     from swarmlore.rules.merge import published
 
-    for memory in store.in_order(store.visible(caller, (door,))):
+    for memory in store.in_order(store.visible(caller, (TIERS[format],))):
         if not memory.raw and memory.forgotten_at is None:
             yield to_line(published(memory, name, situations=True)) + b"\n"
-
-
-def format_of(path: str, format: str) -> str:
-    """Which format a file has, by its name where nothing was said."""
-    if format not in IMPORTED:
-        raise InvalidInput(f"unknown format: {format}", "one of: " + ", ".join((*IMPORTED, *NOTES)))
-    if format != "auto":
-        return format
-    name = os.path.basename(path)
-    if name.startswith("hive-knowledge"):
-        return "legacy-hive"
-    if name.startswith("knowledge-retractions"):
-        return "retractions"
-    return "shared" if name.startswith("shared-learnings") else "knowledge"
-
-
-def _tells_retractions(file: BinaryIO) -> bool:
-    """Whether the first record of a file is a retraction, whatever the file is called."""
-    told = False
-    for line in jsonl.lines(file):
-        with suppress(BadLine):
-            told = is_retraction(jsonl.parse(line))
-            break
-        if line.end > HEAD_BYTES:
-            break
-    file.seek(0)
-    return told
 
 
 def from_legacy(obj: Mapping[str, Any]) -> dict[str, Any]:
@@ -353,51 +339,27 @@ def _source(file: BinaryIO, kind: str, project: str) -> str:
     head = file.read(HEAD_BYTES)
     file.seek(0)
     facts = f"{kind}\n{project}\n{found.st_dev}.{found.st_ino}.{found.st_size}.{found.st_mtime_ns}\n"
+    if kind in FOREIGN:
+        facts += _log_of(file.name)
     return blake2b(facts.encode("utf-8", "surrogateescape") + head, digest_size=16).hexdigest()
 
 
-def _opened(path: str) -> BinaryIO:
+def _log_of(path: str) -> str:
+    """The same for the log beside a database, which holds what was written last."""
     try:
-        file = open(path, "rb", buffering=1 << 20)  # noqa: SIM115 - the caller closes it
-    except FileNotFoundError:
-        raise NotFound(f"no file {path}", "check the path") from None
-    except IsADirectoryError:
-        raise InvalidInput(f"{path} is a folder", "name a file in it") from None
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "no name of a file"
-        raise InvalidInput(f"{path} cannot be read: {why}", "check the path and its permissions") from None
-    if not file.seekable():
-        file.close()
-        raise InvalidInput(f"{path} is not a regular file", "save it to a file first")
-    return file
+        found = os.stat(f"{os.path.realpath(path)}-wal")
+    except OSError:
+        return ""
+    return f"{found.st_ino}.{found.st_size}.{found.st_mtime_ns}\n"
 
 
 def write_lines(
     path: str, parts: Callable[[], Iterator[bytes]], *, overwrite: bool = False, private: bool = False
 ) -> int:
     """Write a file whole or not at all, for its owner alone where it is `private`; returns the number of lines."""
-    if os.path.lexists(path) and not (overwrite and os.path.isfile(path)):
-        if os.path.isdir(path):
-            raise InvalidInput(f"{path} is a folder", "name a file in it")
-        hint = "name another file, or overwrite it: --yes" if os.path.isfile(path) else "name a file"
-        raise InvalidInput(f"{path} is there already", hint)
-    part = f"{path}.part-{os.urandom(4).hex()}"
     count = 0
-    try:
-        with open(part, "xb", buffering=1 << 20, opener=_private if private else None) as file:
-            for line in parts():
-                file.write(line)
-                count += 1
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror}", "name another file") from error
-    finally:
-        if os.path.exists(part):
-            os.unlink(part)
+    with whole(path, overwrite=overwrite, private=private) as part, open(part, "wb", buffering=1 << 20) as file:
+        for line in parts():
+            file.write(line)
+            count += 1
     return count
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -307,7 +307,7 @@ def _same_memories(store: Store, memories: Sequence[Memory]) -> dict[str, str]:
         by_owner.setdefault((memory.project, memory.owner), []).append(memory.id)
     for (project, owner), ids in by_owner.items():
         _as(store, project, owner)
-        seqs = [int(row[0]) for row in store.ask("seqs_of_ids", ids=ids)]
+        seqs = [int(row[0]) for row in store.ask("rows_with_ids", ids=ids)]
         found.update({bundle.memory.id: bundle.canonical() for bundle in _pack(store, seqs)})
     return found
 

@@ -33,6 +33,9 @@ class Engine(Protocol):
     user: str
     """Who logged in, where one has to; agents of a team are named after it."""
 
+    path: str
+    """Where the rows are: a file, or the address of a server without its password."""
+
     def run(self, sql: str, params: Params = ...) -> list[Row]:
         """Run one statement and return all its rows; `:name` takes a value, `IN (:list:name)` a list."""
         ...
@@ -52,6 +55,11 @@ class Engine(Protocol):
 
     def writing(self, *, durable: bool = True) -> AbstractContextManager[None]:
         """One write transaction: committed and durable when it ends, undone when it fails; nested ones join."""
+        ...
+
+    def grouping(self) -> AbstractContextManager[None]:
+        """Several acts, one after the other, with one wait for the disk where that is what costs: each act inside is
+        undone alone if it fails, and none is certain before the group has ended."""
         ...
 
     def queueing(self, *, durable: bool = True) -> AbstractContextManager[None]:

@@ -77,6 +77,15 @@ def _open(path: str) -> apsw.Connection:
     except apsw.Error as error:
         raise StoreError(f"{path} cannot be opened: {type(error).__name__}", "it belongs to another program") from error
     db.set_busy_timeout(BUSY_MS)
+    confine(db)
+    db.limit(apsw.SQLITE_LIMIT_LENGTH, MOST_VALUE)
+    until = time.monotonic() + MOST_S
+    db.set_progress_handler(lambda: time.monotonic() > until, STEPS)
+    return db
+
+
+def confine(db: apsw.Connection) -> None:
+    """Let a connection read tables, and run nothing that lies in the file."""
     for option, value in (
         (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
         (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
@@ -85,7 +94,3 @@ def _open(path: str) -> apsw.Connection:
         (apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1),
     ):
         db.config(option, value)
-    db.limit(apsw.SQLITE_LIMIT_LENGTH, MOST_VALUE)
-    until = time.monotonic() + MOST_S
-    db.set_progress_handler(lambda: time.monotonic() > until, STEPS)
-    return db

@@ -42,8 +42,10 @@ class Journal(Search):
         """Keep the newest rejections of a partition; one that is known by its id is not listed twice."""
         with self.operation(Operation(rejection.id, rejection.at, caller, "reject")):
             partition = self._partition(place_of(tier, caller.project, caller.agent))
-            values = {name: getattr(rejection, name) for name in ("id", "text", "reason", "layer", "at")}
-            self.ask("put_rejection", partition=partition, **values)
+            values = {name: getattr(rejection, name) for name in ("id", "layer", "at")}
+            # What is listed was refused for its characters, too; one of them no server can hold.
+            words = {name: getattr(rejection, name).replace("\0", "\ufffd") for name in ("text", "reason")}
+            self.ask("put_rejection", partition=partition, **values, **words)
             self.ask("trim_rejections", partition=partition, keep=keep)
 
     def rejections(self, caller: Caller, limit: int = REJECTIONS_KEPT) -> list[Rejection]:

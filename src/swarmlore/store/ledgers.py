@@ -94,6 +94,11 @@ class Ledgers(Journal):
             found.update({memory.id: memory for memory in self.by_seqs(seqs).values()})
         return found
 
+    def ids_among(self, partitions: Sequence[int], ids: Sequence[str]) -> set[str]:
+        """Those of the ids that are memories of these partitions."""
+        asked = {"ids": list(ids), "partitions": list(partitions)}
+        return {str(row[1]) for row in self.ask("seqs_of_ids", **asked)} if ids else set()
+
     def in_order(self, partitions: Sequence[int]) -> Iterator[Memory]:
         """Every memory of these partitions by birth and id, a page at a time."""
         import heapq  # for exports only

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.page import Page, clean, hang, many
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from swarmlore.sharing.ledger_pass import Synced
 
 LISTED = 20
+DATABASES = ("lane-db", "agent-swarm")
+FOREIGN = (*DATABASES, "lane", "mcp-memory", "mem0")
 
 
 def document(told: Synced | None) -> dict[str, Any] | None:
@@ -82,7 +84,8 @@ def brought(told: Brought, page: Page, unit: str = "line") -> str:
     """What an import did; `unit` is what was read one by one."""
     names = ("added", "updated", "revived", "quarantined", "removed", "known", "forgotten", "refused")
     counts = [f"{getattr(told, name)} {name}" for name in names if getattr(told, name)]
-    lines = [f"{many(told.read, unit)} read: {', '.join(counts) or 'nothing to take in'}"]
+    kind = f" of {told.format}" if told.format in FOREIGN else ""
+    lines = [f"{many(told.read, unit)}{kind} read: {', '.join(counts) or 'nothing to take in'}"]
     if told.resumed_at:
         lines.append(page.paint("dim", f"  went on after line {told.resumed_at}"))
     if told.redacted:
@@ -92,12 +95,30 @@ def brought(told: Brought, page: Page, unit: str = "line") -> str:
         lines.append(
             page.paint("yellow", f"  {what} in quarantine, shown to nobody: swarmlore list --status quarantined")
         )
+    lines += [page.paint("dim", f"  {said}") for said in _beside(told)]
     for operation, count in told.hidden_by[:LISTED]:
         words = "is forgotten here; bring it back" if count == 1 else "are forgotten here; bring them back"
         lines.append(page.paint("yellow", f"  {count} {words}: swarmlore undo {operation}"))
-    return "\n".join(
-        lines + _some([(f"{unit} {number}".removesuffix(" 0"), why) for number, why in told.refusals], page)
-    )
+    return "\n".join(lines + _some([_refusal(number, why, unit) for number, why in told.refusals], page))
+
+
+def _refusal(number: int, why: str, unit: str) -> tuple[str, str]:
+    """Where something was refused, and why; links have numbers of their own."""
+    if not number and why.startswith("link "):
+        where, _, why = why.partition(": ")
+        return where, why
+    return f"{unit} {number}".removesuffix(" 0"), why
+
+
+def _beside(told: Brought) -> Iterator[str]:
+    """What an import from another program did beside adding memories."""
+    if told.linked:
+        yield f"{many(told.linked, 'link')} between memories drawn"
+    if told.private:
+        words = "of the added is private to another agent, which" if told.private == 1 else None
+        yield f"{told.private} {words or 'of the added are private to other agents, who'} alone can see and undo that"
+    if told.added and told.format in DATABASES:
+        yield "vectors of other programs are left out; ours are made when they are needed"
 
 
 def exported(path: str, count: int, page: Page, unit: str = "") -> str:

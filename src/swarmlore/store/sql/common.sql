@@ -636,7 +636,7 @@ INSERT INTO rejection (id, partition, text, reason, layer, at)
 SELECT :id, :partition, :text, :reason, :layer, :at
 WHERE NOT EXISTS (SELECT 1 FROM rejection WHERE id = :id AND partition = :partition)
 
--- name: seqs_of_ids
+-- name: rows_with_ids
 SELECT seq FROM memory WHERE id IN (:list:ids) ORDER BY seq
 
 -- name: known_ids
@@ -1115,3 +1115,33 @@ WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) AND state <
 -- name: get_approval
 SELECT id, project, agent, at, state, more FROM approval
 WHERE id = :id AND project IN (:list:projects) AND (agent = :agent OR :every = 1)
+
+-- name: add_token
+INSERT INTO token (id, mark, project, agent, role, folder, created_at, created_by, expires_at)
+VALUES (:id, :mark, :project, :agent, :role, :folder, :created_at, :created_by, :expires_at)
+
+-- name: find_token
+SELECT mark, id, project, agent, role, folder, created_at, created_by, expires_at, used_at, revoked_at
+FROM token WHERE id = :id
+
+-- name: list_tokens
+SELECT id, project, agent, role, folder, created_at, created_by, expires_at, used_at, revoked_at
+FROM token WHERE :every = 1 OR project IN (:list:projects) ORDER BY created_at DESC, id
+
+-- name: use_token
+UPDATE token SET used_at = :at WHERE id = :id
+
+-- name: revoke_token
+UPDATE token SET revoked_at = :at WHERE id = :id AND revoked_at IS NULL
+
+-- name: find_answer
+SELECT asked, answer FROM answered WHERE token = :token AND name = :name
+
+-- name: put_answer
+INSERT INTO answered (token, name, asked, answer, at) VALUES (:token, :name, :asked, :answer, :at)
+
+-- name: prune_answers
+DELETE FROM answered WHERE at < :before
+
+-- name: clear_answers
+DELETE FROM answered

@@ -11,13 +11,18 @@ from swarmlore.surfaces import render_files
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.documents import UNITS
 
-FORMATS = ("knowledge", "shared", "notes", "instincts", "memory-md", "auto-memory")
+FORMATS = (
+    *("knowledge", "shared", "notes", "instincts", "memory-md", "auto-memory"),
+    *("lane", "lane-db", "agent-swarm", "mcp-memory", "mem0"),
+)
 FOLDERS = ("notes", "auto-memory")
 EXAMPLES = (
     "swarmlore export lessons.jsonl",
     "swarmlore export --format shared > hive.jsonl",
     "swarmlore export --format notes ./notes",
     "swarmlore export --format instincts instincts.yaml",
+    "swarmlore export --format lane .hive/memories.jsonl",
+    "swarmlore export --format agent-swarm memory.sqlite --private",
 )
 
 
@@ -29,8 +34,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         choices=FORMATS,
         default="knowledge",
         metavar="FORMAT",
-        help="knowledge (this project, default), shared (the hive), notes, instincts, memory-md or auto-memory",
+        help="knowledge (this project, default), shared (the hive), notes, instincts, memory-md or auto-memory; for "
+        "other programs lane, lane-db, agent-swarm, mcp-memory or mem0",
     )
+    parser.add_argument("--private", action="store_true", help="with your own private memories (agent-swarm only)")
     parser.add_argument("--yes", action="store_true", help="overwrite without asking")
 
 
@@ -38,12 +45,12 @@ def run(desk: Desk) -> int:
     path, format = desk.args.file, desk.args.format
     with desk.open() as lore:
         if path in ("", "-"):
-            return _print(desk, lore.export_lines(format))
+            return _print(desk, lore.export_lines(format, private=desk.args.private))
         overwrite = desk.args.yes
         if not overwrite and desk.can_ask and _is_taken(path, format):
             desk.confirm(f"{path} is there already. Overwrite it?")
             overwrite = True
-        count = lore.export_file(path, format, overwrite=overwrite)
+        count = lore.export_file(path, format, overwrite=overwrite, private=desk.args.private)
     return desk.show(
         lambda: {"file": path, "count": count},
         lambda page: render_files.exported(path, count, page, UNITS.get(format, "")),

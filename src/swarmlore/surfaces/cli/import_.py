@@ -1,4 +1,4 @@
-"""import: take in a file of lessons, from where an interrupted import of it stopped."""
+"""import: take in a file of lessons or of another program's memories, from where an interrupted import stopped."""
 
 from __future__ import annotations
 
@@ -14,16 +14,24 @@ FORMATS = (
     "shared",
     "legacy-hive",
     "retractions",
+    "lane",
+    "lane-db",
+    "agent-swarm",
+    "mcp-memory",
+    "mem0",
     "notes",
     "instincts",
     "memory-md",
     "auto-memory",
 )
+FOREIGN_UNITS = {"lane-db": "row", "agent-swarm": "row", "mem0": "record"}
 EXAMPLES = (
     "swarmlore import .swarm/knowledge.jsonl",
     "swarmlore import ~/.local/share/opencode-swarm/shared-learnings.jsonl",
     "swarmlore import old.jsonl --format legacy-hive",
     "swarmlore import ../other/docs/solutions",
+    "swarmlore import ~/.config/swarm-tools/swarm.db",
+    "swarmlore import agent-swarm.sqlite --format agent-swarm",
 )
 
 
@@ -31,7 +39,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="lines of JSON, one record each; or notes, instincts, a memory file, a folder of them",
+        help="lines of JSON, one record each; or notes, instincts, a memory file, a folder of them; or the memories of "
+        "another program: lines, a JSON document or an SQLite file",
     )
     parser.add_argument(
         "--format", choices=FORMATS, default="auto", metavar="FORMAT", help="one of: " + ", ".join(FORMATS)
@@ -52,5 +61,6 @@ def run(desk: Desk) -> int:
         "refusals": [{"line": line, "reason": why} for line, why in brought.refusals],
         "hidden_by": [{"operation": operation, "count": count} for operation, count in brought.hidden_by],
     }
-    unit = UNITS.get(kind_of(desk.args.file, desk.args.format), "line")
+    kind = brought.format or kind_of(desk.args.file, desk.args.format)
+    unit = {**UNITS, **FOREIGN_UNITS}.get(kind, "line")
     return desk.show(lambda: document, lambda page: render_files.brought(brought, page, unit))

@@ -1,0 +1,187 @@
+"""Export: our own lines, or the memories of a project as another memory program keeps them.
+
+What others are given is what they may be shown: no forgotten memory, none in quarantine, and private ones only if they
+are the caller's own, asked for, and the other program knows what private is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+from itertools import islice
+
+from swarmlore.codec import iso
+from swarmlore.errors import InvalidInput
+from swarmlore.formats.jsonl import dump
+from swarmlore.frozen import TYPE_CHECKING, replace
+from swarmlore.records import Caller, Memory
+from swarmlore.sharing.importing import NOTES, export_lines, write_lines
+from swarmlore.sharing.recognising import DATABASES, FOREIGN
+from swarmlore.sharing.whole_file import check_other, whole
+from swarmlore.store.store import Store
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from typing import Any, TypeVar
+
+    from swarmlore.store.elsewhere import NewFile
+
+    T = TypeVar("T")
+
+OWN = ("knowledge", "shared")
+EXPORTED = (*OWN, *FOREIGN)
+KNOWS_PRIVATE = ("agent-swarm",)
+RAW = {"agent-swarm": ("task_completion", "session_summary", "file_index")}
+PAGE = 500
+
+
+class Export:
+    """One export; `count` is how many memories it has given. The guard is taken for each of them, not for all: whoever
+    reads them may take its time, and others ask meanwhile."""
+
+    def __init__(
+        self,
+        store: Store,
+        caller: Caller,
+        name: str,
+        format: str,
+        guard: AbstractContextManager[Any],
+        *,
+        private: bool = False,
+    ) -> None:
+        if format not in EXPORTED:
+            raise InvalidInput(f"unknown format: {format}", "one of: " + ", ".join((*EXPORTED, *NOTES)))
+        self._store, self._caller, self._name = store, caller, name
+        self._format, self._private = format, private
+        self._guard = guard
+        self.count = 0
+
+    def lines(self) -> Iterator[bytes]:
+        """The parts of a text file."""
+        if self._format in DATABASES:
+            raise InvalidInput(
+                f"{self._format} is a database", f"name a file: swarmlore export --format {self._format} FILE"
+            )
+        if self._format in OWN:
+            for line in self._in_turn(export_lines(self._store, self._caller, self._name, self._format)):
+                self.count += 1
+                yield line
+            return
+        yield from {"lane": self._lane, "mcp-memory": self._graph, "mem0": self._mem0}[self._format]()
+
+    def write(self, path: str, *, overwrite: bool = False) -> int:
+        """Write a file, whole or not at all; returns how many memories it has."""
+        check_other(path, self._store.engine.path)
+        if self._format not in DATABASES:
+            write_lines(path, self.lines, overwrite=overwrite)
+            return self.count
+        from swarmlore.store.elsewhere import NewFile
+
+        with whole(path, overwrite=overwrite, private=self._private) as part:
+            made = NewFile(part, self._format)
+            try:
+                self._fill(made)
+                made.finish()
+            finally:
+                made.close()
+        return self.count
+
+    # What goes out
+
+    def _in_turn(self, items: Iterator[T]) -> Iterator[T]:
+        while True:
+            with self._guard:
+                item = next(items, None)
+            if item is None:
+                return
+            yield item
+
+    def _memories(self) -> Iterator[Memory]:
+        for memory in self._in_turn(self._chosen()):
+            self.count += 1
+            yield memory
+
+    def _chosen(self) -> Iterator[Memory]:
+        tiers = ("swarm", "agent") if self._private else ("swarm",)
+        names = self._store.names_of(self._caller.project)
+        prefix = f"{self._store.engine.user}/"
+        for memory in self._store.in_order(self._store.visible(self._caller, tiers)):
+            if self._goes_out(memory) and (memory.tier != "agent" or memory.project in names):
+                yield replace(memory, owner=memory.owner.removeprefix(prefix)) if prefix != "/" else memory
+
+    def _goes_out(self, memory: Memory) -> bool:
+        if memory.forgotten_at is not None or memory.status == "quarantined" or memory.strategy:
+            return False
+        if memory.raw and memory.source not in RAW.get(self._format, ()):
+            return False
+        if self._format == "lane-db":
+            return True  # its table has a place for the status
+        return memory.live or (self._format == "lane" and memory.status == "superseded")
+
+    # As texts
+
+    def _lane(self) -> Iterator[bytes]:
+        from swarmlore.formats.elsewhere.lane import to_line
+
+        yield from (dump(to_line(memory)) + b"\n" for memory in self._memories())
+
+    def _graph(self) -> Iterator[bytes]:
+        from swarmlore.formats.elsewhere.mcp_memory import to_objects
+
+        yield from (dump(obj) + b"\n" for obj in to_objects(self._memories(), self._name))
+
+    def _mem0(self) -> Iterator[bytes]:
+        from swarmlore.formats.elsewhere.mem0 import relation_of, to_object
+
+        relations, sign = [], b'{"results":[\n'
+        for memory in self._memories():
+            if relation := relation_of(memory):
+                relations.append(relation)
+                continue
+            yield sign + dump(to_object(memory))
+            sign = b",\n"
+        related = b',\n"relations":' + dump(relations) if relations else b""
+        yield (b'{"results":[' if sign != b",\n" else b"\n") + b"]" + related + b"}\n"
+
+    # As tables
+
+    def _fill(self, made: NewFile) -> None:
+        if self._format == "agent-swarm":
+            from swarmlore.formats.elsewhere.agent_swarm import TABLE, to_row
+
+            for memory in self._memories():
+                made.add(TABLE, to_row(memory))
+            return
+        self._fill_lane(made)
+
+    def _fill_lane(self, made: NewFile) -> None:
+        from swarmlore.formats.elsewhere.lane import TABLE, to_row
+        from swarmlore.formats.elsewhere.lane_graph import EntityRows
+
+        entities, written = EntityRows(), []
+        for memory in self._memories():
+            made.add(TABLE, to_row(memory))
+            for table, row in entities.of(memory):
+                made.add(table, row, once=True)
+            written.append(memory.id)
+        self._fill_links(made, written)
+
+    def _fill_links(self, made: NewFile, written: list[str]) -> None:
+        there, ids = set(written), iter(written)
+        while page := list(islice(ids, PAGE)):
+            with self._guard:
+                links = self._store.links_of(self._caller, page)
+            for link in links:
+                if {link.source, link.target} <= there:
+                    key = f"{link.source}\n{link.target}\n{link.kind}".encode("utf-8", "replace")
+                    ends = {"source_id": link.source, "target_id": link.target, "link_type": link.kind}
+                    id = f"link_{blake2b(key, digest_size=8).hexdigest()}"
+                    more = {"strength": link.strength, "created_at": iso(link.at)}
+                    made.add("memory_links", {"id": id, **ends, **more}, once=True)
+
+
+def check_private(format: str) -> None:
+    """Raise where a format has no place for what is private."""
+    if format not in KNOWS_PRIVATE:
+        hint = "leave --private out, or write --format " + " or ".join(KNOWS_PRIVATE)
+        raise InvalidInput(f"{format} has no place for private memories", hint)
