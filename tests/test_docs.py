@@ -316,6 +316,7 @@ def test_the_documents_of_the_commands_have_the_keys_that_are_listed(tmp_path: P
         "merge-driver": "merge-driver lessons.jsonl lessons.jsonl lessons.jsonl",
         "stats": "stats",
         "prime --task": "prime --task text",
+        "inject": "inject --agent worker-1 --category best-practice 'Run make e2e-seed first'",
         "mail register": "mail register",
         "mail agents": "mail agents",
         "mail send": "mail send --to bob --subject hello text",

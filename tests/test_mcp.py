@@ -24,8 +24,9 @@ from swarmlore.records import KINDS, Caller, Draft, Hit, Memory
 from swarmlore.rules.block import HEADER, quote, strip_blocks
 from swarmlore.surfaces.mcp import answers
 from swarmlore.surfaces.mcp.calls import HANDLERS, answer
+from swarmlore.surfaces.mcp.schema import checked
 from swarmlore.surfaces.mcp.session import Context, context_of, hello, passed_on
-from swarmlore.surfaces.mcp.tools import BY_NAME, TOOLS, checked, listing
+from swarmlore.surfaces.mcp.tools import BY_NAME, TOOLS, listing
 
 EIGHT = ["remember", "recall", "get", "forget", "rate", "outcome", "reflect", "prime"]
 ALICE = Caller("git.example/alpha", "alice", "worker", 2)

@@ -276,3 +276,19 @@ def test_when_many_texts_wait_for_their_vector_the_answer_says_so(tmp_path: Path
         assert hits.notes == ("many texts wait for their vector and are found by words only: swarmlore reindex",)
         assert lore.recall("which seed does the 7th login test need?", mode="keyword").notes == ()
         lore.embedding._embedder = None  # closing has nothing to catch up with
+
+
+@pytest.mark.parametrize(("profile", "part", "value"), [("knowledge", "tags", 0.25), ("learnings", "tags", 1.1)])
+@pytest.mark.parametrize("tag", ["deploy", "memory", "testing", "retries"])
+def test_a_tag_that_a_question_names_is_matched_as_it_is_written(
+    lore: Lore, profile: str, part: str, value: float, tag: str
+) -> None:
+    lore.remember("The docs are shipped by make ship-docs", tags=[tag])
+    [hit] = lore.recall(f"docs {tag}", profile=profile, mode="keyword")
+    assert {item.name: item.value for item in hit.explanation}[part] == pytest.approx(value)
+
+
+def test_without_vectors_profile_swarm_gives_the_newest_of_what_was_asked_for(lore: Lore) -> None:
+    mine = lore.remember("The green vault is opened by the green key", tier="agent").memory.id
+    lore.remember("The mirror of the docs is filled by make mirror")
+    assert [hit.memory.id for hit in lore.recall("anything", 1, "swarm", tiers=("agent",))] == [mine]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 
@@ -55,6 +56,9 @@ class Embedding:
         self._exact_rows = exact_rows
         self._embedder: Embedder | None = None
         self._opened = False
+        self._opening = threading.Lock()
+        self._lender: Embedding | None = None
+        self._leaves_rest = False
         self._index: Vectors | None = None
         self._everyday: NDArray[np.float32] | None = None
         self.problem = ""
@@ -65,13 +69,30 @@ class Embedding:
 
     def embedder(self) -> Embedder | None:
         """The configured embedder, or None where there is none or it cannot be had (`problem` says why)."""
-        if not self._opened:
-            self._opened = True
-            self._open()
+        return self._embedder if self._opened else self.awaited()
+
+    def awaited(self) -> Embedder | None:
+        """The same, after whoever is loading it: for questions that words cannot answer."""
+        with self._opening:
+            if not self._opened:
+                self._opened = True
+                self._open()
         return self._embedder
+
+    def borrow(self, lender: Embedding) -> None:
+        """Use the embedder that another one has loaded or will load: a model takes room."""
+        self._lender = lender
+
+    def leave_to_worker(self) -> None:
+        """Make no vectors on the way of a question: a worker does."""
+        self._leaves_rest = True
 
     def _open(self) -> None:
         from swarmlore.providers.registry import open_embedder
+
+        if self._lender is not None:
+            self._embedder, self.problem = self._lender.embedder(), self._lender.problem
+            return
 
         names = ("model", "base_url", "api_key_env", "dimension", "timeout_s", "batch", "threads")
         options = {name: value for name in names if (value := getattr(self._settings, name))}
@@ -189,7 +210,7 @@ class Embedding:
         waiting = [row for row in self._store.pending("embed", FEW + 1) if not row[2]]  # what failed once can wait
         if not waiting or self.problem or self.embedder() is None:
             return False
-        if len(waiting) > FEW or self._store.engine.readonly:
+        if len(waiting) > FEW or self._store.engine.readonly or self._leaves_rest:
             return True
         try:
             with self._store.engine.hurried(WRITER_S):

@@ -26,6 +26,7 @@ MAX_NAME = 200  # of a task, a strategy, a path
 MAX_ITEMS = 100
 MOST = 10**15  # of milliseconds, errors or retries
 JUDGED = 2_000  # newest tasks that the weights of criteria are made of
+ACKNOWLEDGED = ("applied", "ignored", "violated", "contradicted")
 _TEXTS = ("summary", "evaluation", "failure_details")
 _NAMES = ("session", "task", "strategy", "agent", "task_type")
 _LISTS = ("files", "criteria", "cited", "applied", "tags")
@@ -95,6 +96,19 @@ class Learning:
         after = rated(memory, helpful, (act := self._operation("rate")).at)
         after = replace(after, access_count=after.access_count + 1, last_accessed_at=act.at)
         return self._store.perform(act, lambda act: self._store.revise(act, memory, after, RATED[helpful]))
+
+    def acknowledge(self, memory: Memory, how: str) -> Memory:
+        """Count what an agent did with a memory that it was shown. A counter: no new version, and no history."""
+        choose("way to take a memory", [how], ACKNOWLEDGED)
+
+        def work() -> Memory:
+            with self._store.engine.writing():
+                now = self._store.get(self._caller, memory.id) or memory
+                counted = replace(now.outcomes, **{how: getattr(now.outcomes, how) + 1})
+                self._store.count_outcomes(after := replace(now, outcomes=counted))
+                return after
+
+        return self._store.look(work)
 
     def record(
         self,

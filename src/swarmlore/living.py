@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
-from swarmlore.errors import Conflict, InvalidInput, StoreError, SwarmloreError
+from swarmlore.errors import Conflict, InvalidInput, NotAllowed, StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.identity import may_change
 from swarmlore.parts import Parts
 from swarmlore.records import Draft
 from swarmlore.typed import choose, make
@@ -66,6 +68,52 @@ class Living(Parts):
             told = self._promoting.promote(make(Draft, {**facts, "text": text}, "promote"))
             self._life.trim()
             return told
+
+    def inject(self, agent: str, text: str, category: str, *, tags: Sequence[str] = ()) -> Remembered:
+        """Teach an agent, and with it the whole swarm, what it has to know; for a lead or a person."""
+        from swarmlore.rules.teaching import ONLY_LEADS, check_category, taught, taught_draft
+
+        check_category(category)
+        if not self.caller.leads:
+            raise NotAllowed(ONLY_LEADS, "ask the lead of the swarm, or use remember: the swarm sees that too")
+        draft: Draft = make(Draft, taught_draft(text, category, tags), "inject")
+        with self._changing():
+            self._follow_phases()
+            owner = self.mail.address(agent)
+            told = self.writing.remember(draft, form=lambda memory: taught(memory, owner))
+            self._let_live(told, "")
+            self._keep_names()
+            return told
+
+    def edit(self, ref: str, text: str, *, version: int | None = None, reason: str = "") -> Memory:
+        """Put another text in the place of a memory's; refused where it is not of the version that was seen."""
+        with self._changing():
+            memory = self._resolve(ref)
+            if not may_change(self.caller, memory):
+                who = memory.owner or "somebody else"
+                raise NotAllowed(f"memory {memory.handle} was shared by {who}", "only its author or a lead can edit it")
+            self._check_editable(memory, version)
+            return self.writing.rewrite(memory, text, reason)
+
+    @staticmethod
+    def _check_editable(memory: Memory, version: int | None) -> None:
+        look = f"swarmlore get {memory.handle}"
+        if version is not None and version != memory.version:
+            raise Conflict(f"memory {memory.handle} is at version {memory.version}, not {version}", f"see it: {look}")
+        if not memory.live:
+            raise Conflict(f"memory {memory.handle} is not in use any more", f"see it: {look}")
+        if memory.source in ("note", "file_index"):
+            raise NotAllowed(f"memory {memory.handle} follows a file", "change the file: the memory follows")
+
+    def acknowledge(self, ref: str, how: str) -> Memory:
+        """Count what an agent did with a memory that it was shown: applied, ignored, violated or contradicted."""
+        with self._changing():
+            return self.learning.acknowledge(self._resolve(ref), how)
+
+    def archive(self, ref: str, reason: str = "") -> Memory:
+        """Take a memory out of use, with the reason; `restore` brings it back."""
+        with self._changing():
+            return self._aside.archive(self._resolve(ref), reason)
 
     def promotions(self) -> tuple[Promotion, ...]:
         """Lessons of this project that have a route to the hive and are not there, each with what it waits for."""

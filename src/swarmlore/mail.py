@@ -98,7 +98,7 @@ class Mail:
         return Message(
             self._new_id(),
             self._own_name(),
-            tuple(dict.fromkeys(self._address(name) for name in names)),
+            tuple(dict.fromkeys(self.address(name) for name in names)),
             _line("subject", subject) or "(no subject)",
             scrub_text(text),
             _line("thread", facts.get("thread", "")),
@@ -107,7 +107,7 @@ class Mail:
             self.now(),
         )
 
-    def _address(self, name: str) -> str:
+    def address(self, name: str) -> str:
         """The full name of a recipient: in a team an agent of the same login may be called without that."""
         given = _line("name of an agent", name, MOST_NAME)
         if not given:

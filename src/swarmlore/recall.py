@@ -27,7 +27,7 @@ from swarmlore.store.store import Store
 from swarmlore.text.entities import entities_from_path, entities_from_text, resolve_entities, resolve_entity
 from swarmlore.text.names import project_name
 from swarmlore.text.similarity import content_words, jaccard_bigram
-from swarmlore.text.words import query_terms
+from swarmlore.text.words import query_terms, query_words
 from swarmlore.typed import choose
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ class Recaller:
     def _swarm(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
         found = self._gatherer.by_vector(query, partitions)
         if not found:
-            recent = self._scan(partitions, query.limit)
+            recent = self._scan(partitions, SCAN_ROWS)
             return [Hit(memory, 0.0, (Part("recent", 0.0, "no vectors: newest first"),)) for memory in recent]
         return self._ranked_swarm(found, now)
 
@@ -215,14 +215,14 @@ class Recaller:
         return _ordered(Hit(memory, item.score, item.parts) for memory, item in scored)
 
     def _knowledge(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
-        terms = frozenset(query_terms(query.text))
+        terms = query_words(query.text)
         project = self._caller.project
         scored = [
             (memory, ranking.knowledge_score(memory, query.phase, terms, project))
             for memory in self._scan(partitions, SCAN_ROWS)
         ]
         hits = ranking.rank_knowledge(Hit(memory, item.score, item.parts) for memory, item in scored)
-        return sorted(_hive_wins(hits), key=lambda hit: hits.index(hit))
+        return _hive_wins(hits)
 
     def _learnings(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
         gathered = self._gatherer.gather(query, partitions)
@@ -232,7 +232,7 @@ class Recaller:
         linked = list({memory.id: memory for memory in named}.values())
         memories = {id: item.memory for id, item in found.items()} | {memory.id: memory for memory in linked}
         fused = ranking.fuse(hybrid, [memory.id for memory in linked])
-        tags = frozenset((*query.tags, *query_terms(query.text)))
+        tags = frozenset(query.tags) | query_words(query.text)
         scored = [
             (memories[id], ranking.learnings_score(memories[id], score, tags, now)) for id, score in fused.items()
         ]

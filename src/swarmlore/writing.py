@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 from swarmlore.config import Settings
@@ -13,7 +14,8 @@ from swarmlore.meanwhile import Meanwhile
 from swarmlore.records import LESSON_SOURCES, MAX_CITATIONS, Caller, Draft, Memory, Rejection, Remembered
 from swarmlore.remember import Stored, Terms, as_neighbour, neighbours_of, settle, store_new
 from swarmlore.rules.birth import birth, in_force
-from swarmlore.rules.gate import GateRejection, Passed, pass_gate
+from swarmlore.rules.gate import GateRejection, Passed, pass_gate, scrub_text
+from swarmlore.rules.life import REASON_CHARS
 from swarmlore.store.base import Operation
 from swarmlore.store.search import embedded_text
 from swarmlore.store.store import Store
@@ -109,12 +111,15 @@ class Writing:
             "file_index": life.file_index_days,
         }
 
-    def remember(self, draft: Draft, *, defer: bool = False, session: str = "") -> Remembered:
-        """Store one draft. The reply means that it is durable."""
+    def remember(
+        self, draft: Draft, *, defer: bool = False, session: str = "", form: Callable[[Memory], Memory] | None = None
+    ) -> Remembered:
+        """Store one draft. The reply means that it is durable. `form` is what its door makes of a text that passed."""
         operation = self._operation("remember")
         self._phase = self._store.look(self._find_phase)
         passed = self._pass(draft, operation)
         memory = self._born(passed.draft, operation)
+        memory = form(memory) if form else memory
         vectors = None if defer or passed.quarantine else Meanwhile(lambda: self._vectors(memory))
         terms = self._store.look(lambda: self._terms(memory, session))
         try:
@@ -128,6 +133,21 @@ class Writing:
         except StoreError as error:  # the text is stored; its vector is on the list of those to make
             return replace(told, warnings=(*told.warnings, f"its vector is not stored yet: {error.message}"))
         return told
+
+    def rewrite(self, memory: Memory, text: str, reason: str = "") -> Memory:
+        """Put another text in the place of a memory's, past the same gate; the former one stays in its history."""
+        operation = self._operation("edit")
+        names = ("title", "kind", "category", "tags", "entities", "tier", "scope", "source")
+        passed = self._pass(Draft(text, **{name: getattr(memory, name) for name in names}), operation)
+        if passed.quarantine:
+            raise Rejected(passed.quarantine, 2, "say it without that")
+        trust = min(memory.trust, self._caller.trust)
+        after = replace(memory, text=passed.draft.text, trust=trust, updated_at=operation.at)
+        said = scrub_text(reason)[:REASON_CHARS]
+        after = self._store.perform(operation, lambda act: self._store.revise(act, memory, after, "edited", said))
+        with suppress(StoreError):  # the text is stored; its vector is on the list of those to make
+            self._keep_vectors(after, self._vectors(after))
+        return after
 
     def prepare(self, draft: Draft, operation: Operation) -> Memory:
         """The memory that a draft would become: past the gate, quarantined where that wants it so, and not stored."""

@@ -59,18 +59,18 @@ class Siblings:
         """For the client that reported a session, in the project in which it did."""
         return self._lore.acting_as(Caller(session.project, session.agent), session.cwd)
 
-    def of_folder(self, folder: str, client: str, env: Mapping[str, str]) -> Lore:
-        return self._of(find_project(folder), client, env)
+    def of_folder(self, folder: str, client: str, env: Mapping[str, str], profile: str = "") -> Lore:
+        return self._of(find_project(folder), client, env, profile)
 
-    def _of(self, project: Project, client: str, env: Mapping[str, str]) -> Lore:
+    def _of(self, project: Project, client: str, env: Mapping[str, str], profile: str = "") -> Lore:
         who = {name: str(env[name]) for name in TOLD if env.get(name)}
         settings = (os.path.join(self._lore.home, USER_FILE), os.path.join(project.root, PROJECT_FILE))
-        key = (project.id, project.root, client, *who.items(), *map(_stamp, settings))
+        key = (project.id, project.root, client, profile, *who.items(), *map(_stamp, settings))
         with self._lock:
             if key not in self._made:
                 if len(self._made) >= MOST:
                     self._made.pop(next(iter(self._made)))
-                self._made[key] = self._lore.beside(project, client, who)
+                self._made[key] = self._lore.beside(project, client, who, profile)
             return self._made[key]
 
 

@@ -28,6 +28,7 @@ class Target:
     home: str = ""
     socket: str = ""
     spool: str = ""
+    tools: tuple[str, ...] = ()  # the sets of tools that a server offers; none means the usual one
 
 
 @frozen
@@ -48,10 +49,11 @@ def hook_line(client: str, event: str, target: Target) -> str:
 
 def server(client: str, target: Target) -> dict[str, Any]:
     """Program and arguments of the MCP server."""
+    tools = ["--tools", ",".join(target.tools)] if target.tools else []
     if not target.program:
-        start = f"if {_IF_THERE}; then exec {PROGRAM} mcp --client {client}; fi"
+        start = f"if {_IF_THERE}; then exec {' '.join([PROGRAM, 'mcp', '--client', client, *tools])}; fi"
         return {"command": "sh", "args": ["-c", start]}
-    return {"command": target.program, "args": ["mcp", "--client", client, "--home", target.home]}
+    return {"command": target.program, "args": ["mcp", "--client", client, "--home", target.home, *tools]}
 
 
 def lines_command(client: str, target: Target) -> list[str]:

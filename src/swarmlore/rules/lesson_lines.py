@@ -21,6 +21,9 @@ def lesson_line(memory: Memory, limit: int = LESSON_CHARS) -> str:
     text = memory.text.strip()
     if len(text) <= limit:
         return text
+    if memory.source == "inject":  # its title holds the beginning only, and its first line says who taught it
+        head, _, said = text[:READ_CHARS].partition("\n\n")
+        return shorten(f"{head} {_first_sentence(said)}", limit - 1)
     title, sentence = memory.title.strip(), _first_sentence(text[:READ_CHARS])
     if title and len(title.split()) == 1:  # a file name alone tells nothing
         return shorten(f"{title}: {sentence}", limit - 1)

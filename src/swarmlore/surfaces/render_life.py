@@ -111,6 +111,17 @@ def promoted(told: Remembered, page: Page) -> str:
     return "\n".join(lines if told.outcome == "confirmed" else [*lines, page.paint("dim", _UNDO)])
 
 
+def injected(told: Remembered, page: Page) -> str:
+    memory = told.memory
+    said = {"confirmed": "Known already as {}.", "quarantined": "Kept {} in quarantine, where nobody is shown it."}
+    usual = "Taught " + clean(memory.owner) + ", and every agent of this project sees it: {}."
+    lines = [said.get(told.outcome, usual).format(_handle(memory, page)), hang("    ", memory.text, page, 4)]
+    if told.redacted:
+        lines.append(page.paint("yellow", "secrets were taken out: ") + clean(", ".join(told.redacted)))
+    lines += [page.paint("yellow", "warning: ") + clean(warning) for warning in told.warnings]
+    return "\n".join(lines if told.outcome == "confirmed" else [*lines, page.paint("dim", _UNDO)])
+
+
 def put_aside(memory: Memory, page: Page) -> str:
     reason = clean(str(memory.extra.get("quarantine_reason", "")))
     lines = [f"{_handle(memory, page)} is in quarantine, where nobody is shown it: {reason}."]

@@ -21,6 +21,12 @@ template templates test testing tests tool tools type types typings util utiliti
 GENERIC_DIRS = frozenset(_ARRANGEMENT.split())
 
 
+def is_slug(name: str) -> bool:
+    """Whether a name is written as an entity: its kind, a colon, and letters, digits and hyphens."""
+    kind, _, slug = name.partition(":")
+    return kind in ENTITY_KINDS and re.fullmatch(r"[a-z0-9-]+", slug) is not None
+
+
 def entities_from_path(path: str) -> tuple[str, ...]:
     """Say what a file is about by the folders it lies in; every rule may add one entity."""
     lowered = path.replace("\\", "/").lower()

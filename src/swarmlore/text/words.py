@@ -90,6 +90,11 @@ def query_terms(text: str, most: int = MAX_QUERY_TERMS) -> list[str]:
     return (telling or list(stems))[:most]
 
 
+def query_words(text: str) -> frozenset[str]:
+    """What a question asks for, in its own words and as stems: tags are words that nobody has stemmed."""
+    return frozenset((*query_terms(text), *(word for word in split_words(text) if word not in STOP_WORDS)))
+
+
 def index_text(text: str) -> str:
     """What the full-text index is given: the stems of all words, separated by spaces."""
     return " ".join(map(stem, split_words(text)))

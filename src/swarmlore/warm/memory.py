@@ -38,21 +38,23 @@ CATCH_UP = 8
 class SharedMemory:
     """The memory of a home, opened once. Threads may ask at the same time; the store lets one in at a time."""
 
-    def __init__(self, home: str, cwd: str, client: str, env: Mapping[str, str]) -> None:
+    def __init__(self, home: str, cwd: str, client: str, env: Mapping[str, str], served: Lore | None = None) -> None:
+        """`served` is the memory of a server that has opened it already, and has a worker of its own."""
         self.home = home
         self._spool = spool_dir(home)
-        self._lore = Lore.open(home, cwd=cwd, client=client, env={**os.environ, **env})
+        self._served = served is not None
+        self._lore = served or Lore.open(home, cwd=cwd, client=client, env={**os.environ, **env})
         self._siblings = Siblings(self._lore)
         self._digester = Digester(self._lore, self._siblings)
         self._wake = threading.Event()
         self._closed = False
-        self._chores = Chores(self._lore, self._note)
+        self._chores = None if self._served else Chores(self._lore, self._note)
         self._worker = threading.Thread(target=self._work, name="swarmlore-digest", daemon=True)
         self._worker.start()
 
-    def lore_for(self, cwd: str, client: str, env: Mapping[str, str]) -> Lore:
-        """The memory as a client in a folder sees it."""
-        return self._siblings.of_folder(cwd, client, env)
+    def lore_for(self, cwd: str, client: str, env: Mapping[str, str], profile: str = "") -> Lore:
+        """The memory as a client in a folder sees it, by the rules of a profile where its door has some."""
+        return self._siblings.of_folder(cwd, client, env, profile)
 
     def take(self, record: Any, quiet: bool = False) -> dict[str, Any]:
         """Keep an event, on disk before anybody is told so; answer it where its moment wants that, unless `quiet`:
@@ -124,7 +126,8 @@ class SharedMemory:
         with self._lore.store.engine.hurried(WRITER_S):
             self._try(self._drain)
             self._try(self._catch_up)
-        self._chores.wake()  # what was digested may have left something to do
+        if self._chores is not None:
+            self._chores.wake()  # what was digested may have left something to do
 
     def _drain(self) -> None:
         while any(self._digester.drain(LAST_DRAIN_S).counts) and not self._closed:
@@ -132,7 +135,7 @@ class SharedMemory:
 
     def _catch_up(self) -> None:
         """In small steps: whoever asks meanwhile waits for one of them at most."""
-        while self.has_model and self._lore.catch_up(CATCH_UP) and not self._wake.is_set():
+        while not self._served and self.has_model and self._lore.catch_up(CATCH_UP) and not self._wake.is_set():
             pass
 
     def _try(self, work: Callable[[], object]) -> None:
@@ -158,7 +161,9 @@ class SharedMemory:
         self._closed = True
         self._wake.set()
         self._worker.join(LAST_DRAIN_S)
-        self._chores.close(LAST_DRAIN_S)
+        if self._chores is not None:
+            self._chores.close(LAST_DRAIN_S)
         with contextlib.suppress(SwarmloreError, OSError):  # it goes on waiting
             self._digester.drain(LAST_DRAIN_S)
-        self._lore.close()
+        if not self._served:
+            self._lore.close()

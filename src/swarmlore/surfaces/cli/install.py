@@ -12,6 +12,8 @@ from swarmlore.errors import InvalidInput, NotFound
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.surfaces import render_clients
 from swarmlore.surfaces.cli.desk import Desk
+from swarmlore.surfaces.cli.parsing import chosen as known
+from swarmlore.surfaces.mcp.sets import NAMES as SETS
 from swarmlore.text.choices import choices_hint
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ def offered() -> tuple[str, ...]:
 def arguments(parser: argparse.ArgumentParser) -> None:
     which = f"{', '.join(offered())}; else those that are found here"
     parser.add_argument("clients", nargs="*", metavar="CLIENT", help=which)
+    sets = f"which tools the server offers, instead of our own: {', '.join(SETS)}; may be repeated"
+    parser.add_argument("--tools", action="append", metavar="SET", help=sets)
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
     parser.add_argument("--yes", action="store_true", help="go on without asking")
 
@@ -54,6 +58,7 @@ def run(desk: Desk) -> int:
 
     clients = chosen(desk)
     where = place(desk, find_program(sys.argv[0], sys.executable, os.environ.get("PATH")))
+    where = replace(where, target=replace(where.target, tools=known("--tools", desk.args.tools, SETS)))
     if not clients:
         clients = clients_here(os.environ)
         if not clients:

@@ -8,16 +8,20 @@ import time
 
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.cli.desk import Desk
+from swarmlore.surfaces.cli.parsing import chosen
+from swarmlore.surfaces.mcp.sets import DEFAULT, NAMES
 
 if TYPE_CHECKING:
     from swarmlore.surfaces.mcp.proxy import Handover, Proxy
     from swarmlore.warm.election import Elected
 
 PAUSE_S, PATIENCE_S = 0.05, 1.0  # with a process that has the place of the warm one and does not listen yet
-EXAMPLES = ("swarmlore mcp", "swarmlore mcp --client claude")
+EXAMPLES = ("swarmlore mcp", "swarmlore mcp --client claude", "swarmlore mcp --tools lane,swarm-mail")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    which = "tools under the names of other systems, instead of our own: " + ", ".join(NAMES)
+    parser.add_argument("--tools", action="append", metavar="SET", help=f"{which}; may be repeated")
     parser.add_argument("--client", default="mcp", metavar="NAME", help="which client starts it, as claude or codex")
 
 
@@ -28,7 +32,8 @@ def run(desk: Desk) -> int:
     from swarmlore.surfaces.mcp.session import Context, hello, passed_on
 
     home = os.path.abspath(desk.home) if desk.home else usual_home(desk.args.client, os.environ)
-    context = Context(desk.folder, desk.args.client, passed_on(os.environ))
+    tools = chosen("--tools", desk.args.tools, NAMES)
+    context = Context(desk.folder, desk.args.client, passed_on(os.environ), () if tools == (DEFAULT,) else tools)
     handover, place = _turn(Proxy(socket_path(home), hello(context)), home)
     if handover is None:
         return 0

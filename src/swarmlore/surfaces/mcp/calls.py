@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
@@ -11,12 +11,14 @@ from swarmlore.records import Hit
 from swarmlore.surfaces.cli.documents import code_of
 from swarmlore.surfaces.mcp import answers
 from swarmlore.surfaces.mcp.answers import Answer
-from swarmlore.surfaces.mcp.tools import checked, tool_named
+from swarmlore.surfaces.mcp.schema import checked
+from swarmlore.surfaces.mcp.tools import tool_named
 
 if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.lore import Lore
+    from swarmlore.surfaces.mcp.sets.saying import Talk
 
     Handler = Callable[[Lore, dict[str, Any], str], Answer]
 
@@ -24,10 +26,37 @@ DEBUG = "SWARMLORE_DEBUG"
 
 
 def answer(open_lore: Callable[[], Lore], name: str, arguments: Mapping[str, Any] | None, session: str) -> Answer:
-    """Do what a tool call asks; whatever goes wrong becomes an answer in words."""
-    try:
+    """Do what a call of one of the eight tools asks; whatever goes wrong becomes an answer in words."""
+
+    def work() -> Answer:
         given = checked(tool_named(name), arguments)
         return HANDLERS[name](open_lore(), given, session)
+
+    return _in_words(work)
+
+
+def answer_in(
+    sets: Sequence[str], lend: Callable[[str], Lore], name: str, arguments: Mapping[str, Any] | None, talk: Talk
+) -> Answer:
+    """The same where a connection asked for sets of tools; `lend` gives the memory by the rules of a profile."""
+    from swarmlore.surfaces.mcp.sets import DEFAULT, PROFILES, handler_of, set_of
+    from swarmlore.surfaces.mcp.sets.saying import suited
+
+    def work() -> Answer:
+        tool, chosen = tool_named(name, sets), set_of(name, sets)
+        if chosen == DEFAULT:
+            return answer(lambda: lend(""), name, arguments, talk.session)
+        given = checked(tool, suited(tool, arguments))
+        lore = lend(PROFILES[chosen])
+        talk.find_session(lore)
+        return handler_of(chosen, name)(lore, given, talk)
+
+    return _in_words(work)
+
+
+def _in_words(work: Callable[[], Answer]) -> Answer:
+    try:
+        return work()
     except SwarmloreError as error:
         return answers.failed(error, code_of(error))
     except Exception as error:  # noqa: BLE001 - the door to an agent: words, never a traceback, which can hold a memory

@@ -21,6 +21,7 @@ CONNECT_S = 0.25
 GREET_S = 3.0
 FINISH_S = 2.0  # for answers that are under way when the client leaves
 MOST_TRIES = 5  # connections in a row that bring no answer
+NAMES_ITSELF = "swarmmail_init"  # what this tool says holds for the connection, and has to be said to the next server
 _CHUNK = 65_536
 
 
@@ -44,6 +45,7 @@ class Proxy:
         self._rest = b""  # of a line from the client
         self._initialize: tuple[Any, bytes] | None = None
         self._initialized = b""
+        self._named: tuple[Any, bytes] | None = None  # by which name the connection writes mail
         self._waiting: dict[Any, bytes] = {}  # requests without an answer, oldest first
         self._swallow: set[Any] = set()
         self._tries = 0
@@ -89,8 +91,12 @@ class Proxy:
         id, line = self._initialize
         if id in self._waiting:
             return lines
+        again = [line, *([self._initialized] if self._initialized else [])]
         self._swallow = {id}
-        return [line, *([self._initialized] if self._initialized else []), *lines]
+        if self._named is not None and self._named[0] not in self._waiting:
+            again.append(self._named[1])
+            self._swallow.add(self._named[0])
+        return [*again, *lines]
 
     def _pump(self, sock: Any) -> bool:
         """Carry bytes until one side ends; tells whether it was the client."""
@@ -131,6 +137,8 @@ class Proxy:
             self._initialize = (id, line)
         if method == "notifications/initialized":
             self._initialized = line
+        if method == "tools/call" and _key(id) is not None and _called(said) == NAMES_ITSELF:
+            self._named = (id, line)
         if method == "notifications/cancelled" and isinstance(said.get("params"), dict):
             self._waiting.pop(_key(said["params"].get("requestId")), None)
         elif method and _key(id) is not None:
@@ -160,6 +168,11 @@ def answered_id(line: bytes) -> Any:
 def write_all(fd: int, data: bytes) -> None:
     while data:
         data = data[os.write(fd, data) :]
+
+
+def _called(said: dict[str, Any]) -> Any:
+    params = said.get("params")
+    return params.get("name") if isinstance(params, dict) else None
 
 
 def _key(id: Any) -> Any:

@@ -18,9 +18,9 @@ from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 
 import swarmlore
-from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.surfaces.mcp.session import Context
-from swarmlore.surfaces.mcp.tools import INSTRUCTIONS, listing
+from swarmlore.surfaces.mcp.tools import instructions, listing
 
 if TYPE_CHECKING:
     from typing import Any
@@ -28,13 +28,16 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.server.context import ServerRequestContext
 
+    from swarmlore.lore import Lore
     from swarmlore.surfaces.mcp.answers import Answer
     from swarmlore.surfaces.mcp.session import Lend
+    from swarmlore.surfaces.mcp.sets.saying import Talk
 
     Write = Callable[[bytes], Awaitable[None]]
 
 FINISH_S = 2.0  # for answers that are under way when a client leaves
 MOST_CALLS = 16  # of one session at the same time; the others wait
+IN_TURN = "swarmmail_"  # each of these tools counts on what the one before said
 OPEN_AFTER_S = 0.05  # after the list of tools was sent
 
 
@@ -44,7 +47,9 @@ class Session:
     def __init__(self, context: Context, lend: Lend) -> None:
         self._context = context
         self._lend = lend
+        self._talk: Talk | None = None  # where other sets of tools are asked for
         self._room = asyncio.Semaphore(MOST_CALLS)
+        self._turn = asyncio.Lock()
         self._opened = False
         self.waiting: set[str | int] = set()
         self.idle = asyncio.Event()
@@ -55,7 +60,7 @@ class Session:
         return Server(
             "swarmlore",
             version=swarmlore.__version__,
-            instructions=INSTRUCTIONS,
+            instructions=instructions(self._context.tools),
             on_list_tools=self._list,
             on_call_tool=self._call,
         )
@@ -64,9 +69,15 @@ class Session:
         if not self._opened:
             self._opened = True
             asyncio.get_running_loop().call_later(OPEN_AFTER_S, _begin, lambda: self._lend(self._context))
-        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listing()])
+        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listing(self._context.tools)])
 
     async def _call(self, _: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
+        if params.name.startswith(IN_TURN):
+            async with self._turn:
+                return await self._do(params)
+        return await self._do(params)
+
+    async def _do(self, params: types.CallToolRequestParams) -> types.CallToolResult:
         await self._room.acquire()
         done = in_thread(lambda: self._answer(params.name, params.arguments))
         done.add_done_callback(lambda _: self._room.release())
@@ -75,9 +86,22 @@ class Session:
         return types.CallToolResult(content=[content], structured_content=told.values, is_error=told.failed)
 
     def _answer(self, name: str, arguments: dict[str, Any] | None) -> Answer:
-        from swarmlore.surfaces.mcp.calls import answer
+        from swarmlore.surfaces.mcp.calls import answer, answer_in
 
-        return answer(lambda: self._lend(self._context), name, arguments, self._context.session)
+        if not self._context.tools:
+            return answer(lambda: self._lend(self._context), name, arguments, self._context.session)
+        return answer_in(self._context.tools, self._lend_by, name, arguments, self._talking())
+
+    def _lend_by(self, profile: str) -> Lore:
+        return self._lend(replace(self._context, profile=profile))
+
+    def _talking(self) -> Talk:
+        """What this connection keeps in mind between its calls."""
+        from swarmlore.surfaces.mcp.sets.saying import Talk
+
+        if self._talk is None:
+            self._talk = Talk(self._context.session)
+        return self._talk
 
     def asked(self, id: str | int) -> None:
         self.waiting.add(id)

@@ -23,6 +23,7 @@ PROJECT_DIR = "CLAUDE_PROJECT_DIR"
 SESSION_IDS = ("SWARMLORE_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "COPILOT_AGENT_SESSION_ID")
 _PASSED_ON = ("SWARMLORE_", "MEMORY_")
 _MOST_CHARS = 4_096
+_MOST_SETS = 16
 
 
 @frozen
@@ -32,6 +33,8 @@ class Context:
     cwd: str
     client: str = "mcp"
     env: Mapping[str, str] = field(default_factory=dict)
+    tools: tuple[str, ...] = ()  # the sets of tools that it asked for; none means the usual one
+    profile: str = ""  # whose rules a call means, by the set that its tool is from
 
     @property
     def folder(self) -> str:
@@ -47,7 +50,8 @@ class Context:
 
 def hello(context: Context) -> dict[str, Any]:
     """What a proxy says first."""
-    return {"op": "mcp", "cwd": context.cwd, "client": context.client, "env": dict(context.env)}
+    said = {"op": "mcp", "cwd": context.cwd, "client": context.client, "env": dict(context.env)}
+    return {**said, "tools": list(context.tools)} if context.tools else said
 
 
 def context_of(said: Mapping[str, Any]) -> Context:
@@ -59,7 +63,9 @@ def context_of(said: Mapping[str, Any]) -> Context:
         if _is_passed_on(name) and isinstance(value, str) and len(value) <= _MOST_CHARS
     }
     folder = cwd if isinstance(cwd, str) and "\0" not in cwd and os.path.isabs(cwd) else os.path.expanduser("~")
-    return Context(folder, client[:80] if isinstance(client, str) and client else "mcp", known)
+    sets = said.get("tools")
+    tools = tuple(name for name in sets if isinstance(name, str))[:_MOST_SETS] if isinstance(sets, list) else ()
+    return Context(folder, client[:80] if isinstance(client, str) and client else "mcp", known, tools)
 
 
 def passed_on(env: Mapping[str, str]) -> dict[str, str]:

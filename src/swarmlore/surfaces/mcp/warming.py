@@ -45,7 +45,7 @@ class Memory:
 
     def lend(self, context: Context) -> Lore:
         """The memory as a connection sees it."""
-        return self.shared().lore_for(context.folder, context.client, context.env)
+        return self.shared().lore_for(context.folder, context.client, context.env, context.profile)
 
     def close(self) -> None:
         with self._lock:
@@ -60,14 +60,22 @@ class Warm:
     def __init__(self, place: Elected | None, memory: Memory) -> None:
         self._ready = threading.Event()
         self._handle: Handle | None = None
+        self._dismiss: Callable[[], None] | None = None
         self._server: Any = None
         if place is not None:
             from swarmlore.warm.server import WarmServer
 
-            self._server = WarmServer(place, memory.shared, self._sessions)
+            self._server = WarmServer(place, memory.shared, self._sessions, self._make_room)
             self._server.start()
 
-    def open_to(self, handle: Handle) -> None:
+    def _make_room(self) -> None:
+        """A server that stays takes over; this process goes on for its own client. Proxies find the other one."""
+        self._server.close()
+        if self._dismiss is not None:
+            self._dismiss()
+
+    def open_to(self, handle: Handle, dismiss: Callable[[], None] | None = None) -> None:
+        self._dismiss = dismiss
         self._handle = handle
         self._ready.set()
 
