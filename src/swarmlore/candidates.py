@@ -26,6 +26,7 @@ LEAST = 50  # candidates of each engine, however few hits are asked for
 BEHIND = "many texts wait for their vector and are found by words only: swarmlore reindex"
 FILTERED = 4  # times as many where a filter will throw most of them away
 AN_ANSWER = 0.5  # the relevance of an answer, where there is no hit to go by
+MOST_MATCHES = 20_000  # rows that full text ranks for one question: about ten milliseconds
 WOKEN = 30  # memories that connections may add to the candidates
 UNNAMED = "the question names nothing that the memories are connected by: looked by meaning alone"
 
@@ -98,6 +99,19 @@ class Near:
 
     vector: QueryVector | None
     seqs: frozenset[int] = frozenset()
+
+
+def telling(terms: Sequence[str], frequencies: Mapping[str, int], most: int = MOST_MATCHES) -> list[str]:
+    """The terms to look for: the rarest, as long as together they lead to no more rows than can be ranked quickly. A
+    word that every fifth memory has tells little, and costs most; what others find is judged by it too."""
+    chosen: list[str] = []
+    total = 0
+    for term in sorted(terms, key=lambda term: (frequencies.get(term, 0), term)):
+        total += frequencies.get(term, 0)
+        if chosen and total > most:
+            break
+        chosen.append(term)
+    return chosen
 
 
 class Gatherer:
@@ -224,7 +238,7 @@ class Gatherer:
     def _gathered(self, query: Query, partitions: Sequence[int], wanted: int, by_meaning: Meanwhile | None) -> Found:
         terms = tuple(query_terms(query.text))
         frequencies, size = self._store.document_frequencies(terms, partitions)
-        seqs = set() if query.mode == "naive" else self._by_words(terms, partitions, wanted)
+        seqs = set() if query.mode == "naive" else self._by_words(telling(terms, frequencies), partitions, wanted)
         near = by_meaning.result() if by_meaning else Near(None)
         weights = relevance.term_weights(frequencies, size)
         question = Question(weights, size, code_share(query.text), near.vector)
