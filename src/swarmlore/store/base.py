@@ -47,6 +47,7 @@ class StoreBase:
         self._data_version = -1
         self._told = ""
         self._acting: tuple[Caller, bool] | None = None
+        self._afterwards: dict[object, Callable[[], object]] | None = None  # what waits for a group to end
         self._job = ""  # the job for which something is done at the moment
         self._joining: dict[str, tuple[tuple[str, ...], float]] = {}  # new names of projects, not written yet
         self.hive = True  # false: the hive is neither read nor written
@@ -180,6 +181,32 @@ class StoreBase:
             raise
         finally:
             self.act_for(before[0], wide=before[1])
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Several acts with one wait for the disk; what was kept in mind of them goes if that fails."""
+        told, joining = self._told, dict(self._joining)
+        self._afterwards, later = {}, self._afterwards
+        try:
+            with self.engine.grouping():
+                yield
+            due = list(self._afterwards.values())
+        except BaseException:
+            self._told, self._joining = told, joining
+            self._partitions.clear()
+            raise
+        finally:
+            self._afterwards = later
+        for work in due:
+            work()
+
+    def afterwards(self, key: object, work: Callable[[], object]) -> None:
+        """Do something that must not be seen before the act is certain: now or, in a group, when that has ended; what
+        has the same key is done once."""
+        if self._afterwards is None:
+            work()
+        else:
+            self._afterwards[key] = work
 
     def perform(self, operation: Operation, work: Callable[[Operation], T], *, durable: bool = True) -> T:
         """Do one act in one transaction; where the connection broke before anything was changed, do it once more."""

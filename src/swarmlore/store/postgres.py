@@ -212,6 +212,11 @@ class PostgresEngine:
             if not self._owner:
                 db.execute("UPDATE clock SET writes = writes + 1")
 
+    @contextmanager
+    def grouping(self) -> Iterator[None]:
+        """Each act is a transaction of its own: the server itself waits for the disk once for several of them."""
+        yield
+
     def _begin_writing(self, db: psycopg.Connection[Any], durable: bool) -> None:
         """Wait for our turn."""
         self._set_waits(db, durable)

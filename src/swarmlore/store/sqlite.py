@@ -59,6 +59,7 @@ class SqliteEngine:
         )
         self._lock = FairLock(path + ".lock", lock_timeout_s)
         self._depth = 0
+        self._grouped = False  # a transaction is open that holds several acts
         self._seen = (-1, -1)
         self._wal = False
         with _ours(path):
@@ -119,17 +120,52 @@ class SqliteEngine:
             return
         if self.readonly:
             raise self._refused
-        with _ours(self.path), self._lock:
+        with _ours(self.path), self._part() if self._grouped else self._whole(durable), self._joined():
+            yield
+
+    @contextmanager
+    def _whole(self, durable: bool) -> Iterator[None]:
+        """A transaction: committed when it ends."""
+        with self._lock:
             self._prepare()
             self._db.execute("PRAGMA synchronous = FULL" if durable else "PRAGMA synchronous = NORMAL")
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                with self._joined():
-                    yield
+                yield
                 self._db.execute("COMMIT")
             except BaseException:
                 self._finish("ROLLBACK")
                 raise
+
+    @contextmanager
+    def _part(self) -> Iterator[None]:
+        """One act of a group: undone alone where it fails."""
+        if not self._db.in_transaction:  # SQLite gave the whole group up: a full disk, a broken one
+            raise errors.StoreFull("the group of writes was given up; nothing was changed", "try again")
+        self._db.execute("SAVEPOINT act")
+        try:
+            yield
+            self._db.execute("RELEASE act")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK TO act")
+                self._db.execute("RELEASE act")
+            raise
+
+    @contextmanager
+    def grouping(self) -> Iterator[None]:
+        if self._grouped or self._depth:
+            raise AssertionError("groups of acts do not nest")
+        if self.readonly:
+            raise self._refused
+        with _ours(self.path), self._whole(durable=True):
+            self._grouped = True
+            try:
+                yield
+            finally:
+                self._grouped = False
+            if not self._db.in_transaction:
+                raise errors.StoreFull("the group of writes was given up; nothing was changed", "try again")
 
     @contextmanager
     def reading(self) -> Iterator[None]:
