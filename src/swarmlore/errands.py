@@ -12,7 +12,7 @@ from swarmlore.parts import Parts
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
-    from swarmlore.records import Agent, Job, Message, Sent
+    from swarmlore.records import Agent, Job, Message, Sent, Token
 
     T = TypeVar("T")
 
@@ -160,6 +160,27 @@ class Errands(Parts):
                 self.spending.leave(self.caller.project, left=True)  # once a day, whatever becomes of it
             if left or read:
                 self.mail.enqueue("connect", {}, CONNECT_KEY, again=True)
+
+    # Tokens
+
+    def create_token(
+        self, agent: str, *, role: str = "worker", folder: str = "", days: float = 0.0
+    ) -> tuple[Token, str]:
+        """A token with which an agent of this project asks a server, and what has to be shown: that is kept nowhere.
+        For a lead or a person. `folder` is where the project lies on the server's machine, `days` how long it holds."""
+        with self._guard:
+            self._keep_names()
+            return self._access.create(agent, role, folder, days)
+
+    def tokens(self, *, all_projects: bool = False) -> tuple[Token, ...]:
+        """The tokens of this project, newest first, those that hold no more too; all projects are for a person."""
+        with self._guard:
+            return tuple(self._access.tokens(all_projects=all_projects))
+
+    def revoke_token(self, ref: str) -> Token:
+        """Let nobody in with a token any more, from now on."""
+        with self._guard:
+            return self._access.revoke(ref)
 
     def embed_later(self) -> None:
         """Leave the vectors to the worker, unless this process has the model and makes them itself before it ends."""

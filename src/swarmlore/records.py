@@ -73,6 +73,26 @@ class Caller:
 
 
 @frozen
+class Token:
+    """Who somebody is that shows a token to a server; the token itself is known to its holder alone."""
+
+    id: str
+    project: str
+    agent: str
+    role: str = "worker"
+    folder: str = ""
+    created_at: float = 0.0
+    created_by: str = ""
+    expires_at: float | None = None
+    used_at: float | None = None
+    revoked_at: float | None = None
+
+    def holds(self, now: float) -> bool:
+        """Whether it still lets somebody in."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@frozen
 class Confirmation:
     """One independent sighting of a memory: a phase (swarm) or a project (hive)."""
 

@@ -82,6 +82,7 @@ class History(Memories):
             "delete_memory",
         ):
             self.ask(name, id=memory.id)
+        self.ask("clear_answers")
         self.audit(operation, replace(memory, text="", title=""), "erased", None)
 
     def superseded_by(self, caller: Caller, id: str) -> list[Memory]:

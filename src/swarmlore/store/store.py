@@ -4,7 +4,7 @@ Its parts, each on top of the one before: `base` (statements, sight, operations)
 how), `memories` (rows and their indexes), `history` (undo, forget, erase), `search` (candidates and
 vectors), `journal` (sessions, receipts, rejections), `ledgers` (files in repositories, imports), `lives` (phases, and
 what they mean for memories), `jobs` (work that waits, under leases), `mail` (messages between agents),
-`reflections` (what is proposed and approved).
+`reflections` (what is proposed and approved), `tokens` (who may ask a server).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from swarmlore.errors import StoreCorrupt, StoreFull, StoreReadOnly, Unavailable
 from swarmlore.store.files import create, damaged, refusal, wal_bytes
 from swarmlore.store.memories import Words
 from swarmlore.store.migrate import migrate, newest
-from swarmlore.store.reflections import Proposals
 from swarmlore.store.sqlite import SqliteEngine
+from swarmlore.store.tokens import Tokens
 
 FILE = "lore.db"
 MARKER = "store.json"
@@ -26,7 +26,7 @@ REINDEX_META = "reindex"  # why the indexes should be built anew, where a migrat
 INSTALL_DRIVER = 'pip install "swarmlore[postgres]"'
 
 
-class Store(Proposals):
+class Store(Tokens):
     """Everything that is remembered, for callers that may see it."""
 
     @classmethod

@@ -29,6 +29,7 @@ ALPHABETS = {
 # (rule, prefixes, shape of the rest). A prefix here belongs to one provider alone and its format is documented, so a
 # value that starts with it and has another shape is a cut or invented example, and the generic rules leave it too.
 PREFIXED: tuple[tuple[str, str, str], ...] = (
+    ("swarmlore-token", "swl_", "<a10>_<u43>"),  # our own
     # clouds and hosting
     ("aws-access-key", "AKIA ASIA ABIA ACCA", "<B16>"),
     ("aws-bedrock-key", "ABSK", "<b109,269>={0,2}"),
