@@ -20,7 +20,8 @@ from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
 from swarmlore.text.ids import uuid7
 
-pytest_plugins = ("homes", "command_line", "reflecting", "noting")  # fixtures of stores to break, of commands, of files
+# Fixtures of stores to break, of commands, of files, of servers.
+pytest_plugins = ("homes", "command_line", "reflecting", "noting", "serving")
 SHARED = Path(__file__).parents[1].parent / "shared"
 NOW = 1_800_000_000.0
 ALICE = Caller("git.example/alpha", "alice", "worker", 2)

@@ -87,6 +87,21 @@ class Indexing:
         with _known(self._home, self._caller.project) as known:
             return next(iter(self._try(path, known)), unwatched)
 
+    def take(self, path: str, text: str, *, tier: str, title: str, tags: Sequence[str] = ()) -> list[Memory]:
+        """Bring the memories of a file that lies elsewhere in step with its text; they are of whoever sends it."""
+        spot = Watched(path, tier)
+        operation = self._operation(VERB)
+        wanted, _ = self._prepared(spot, pieces_of(text), operation, title, tags)
+        if not wanted:
+            raise InvalidInput("nothing of this text can be kept", "swarmlore list --rejected shows why")
+
+        def step(act: Operation) -> list[Memory]:
+            self._step(spot, wanted, act)
+            rows = [row for row in self._rows(path) if row.tier == tier and row.live]
+            return sorted(rows, key=lambda row: int(row.source_ref.get("chunk", 0)))
+
+        return self._store.perform(operation, step)
+
     def changed(self) -> tuple[IndexedFile, ...]:
         """The same for every file that is not as it was: those seen before, and those in the clients' own folders."""
         if not self._settings.knowledge.enabled or self._store.engine.readonly:
@@ -142,7 +157,7 @@ class Indexing:
 
     def _index(self, spot: Watched, known: dict[str, _Seen]) -> IndexedFile:
         stamp = memory_files.stamp_of(spot.path)
-        texts = _pieces(memory_files.read_note(spot.path)) if stamp else ()
+        texts = pieces_of(memory_files.read_note(spot.path)) if stamp else ()
         operation = self._operation(VERB)
         wanted, rejected = self._prepared(spot, texts, operation)
         told = self._store.perform(operation, lambda act: self._step(spot, wanted, act))
@@ -152,14 +167,22 @@ class Indexing:
     def _seen(self, spot: Watched, stamp: str) -> _Seen:
         return _Seen(stamp, spot.tier, self._caller.agent if spot.tier == memory_files.PRIVATE else "")
 
-    def _prepared(self, spot: Watched, texts: Sequence[str], operation: Operation) -> tuple[list[Memory], int]:
+    def _prepared(
+        self,
+        spot: Watched,
+        texts: Sequence[str],
+        operation: Operation,
+        title: str = "",
+        tags: Sequence[str] = (),
+    ) -> tuple[list[Memory], int]:
         """The memories that the pieces would be, past the gate; and how many it refused."""
-        title = os.path.splitext(os.path.basename(spot.path))[0]
+        title = title or os.path.splitext(os.path.basename(spot.path))[0]
         wanted: list[Memory] = []
         for number, text in enumerate(texts):
             draft = Draft(
                 text,
                 title=title,
+                tags=tuple(tags),
                 tier=spot.tier,
                 source="file_index",
                 source_ref={"path": spot.path, "chunk": number},
@@ -281,7 +304,7 @@ class Step:
         self.changed = True
 
 
-def _pieces(text: str) -> tuple[str, ...]:
+def pieces_of(text: str) -> tuple[str, ...]:
     """The pieces of a file. Secrets go first: the cut between two pieces could hide one from the gate."""
     from swarmlore.rules.block import strip_blocks
     from swarmlore.rules.gate import scrub_text

@@ -21,6 +21,7 @@ from swarmlore.text.ids import uuid7
 if TYPE_CHECKING:
     from typing import Any, Self
 
+    from swarmlore.access import Access
     from swarmlore.aside import Aside
     from swarmlore.belonging import Belonging
     from swarmlore.config import Settings
@@ -139,14 +140,15 @@ class Parts:
             lore._settle()
         return lore
 
-    def beside(self, project: Project, client: str, env: Mapping[str, str]) -> Self:
-        """The same memory for another folder or client, whose identity and folders `env` tells: one store, one model,
-        one thread at a time."""
+    def beside(self, project: Project, client: str, env: Mapping[str, str], profile: str = "") -> Self:
+        """The same memory for another folder or client, whose identity and folders `env` tells, or by the rules of a
+        profile: one store, one model, one thread at a time."""
         with self._guard:
             who = find_caller(env, env.get("SWARMLORE_PROJECT") or project.id, interactive=False, client=client)
             if self.store.engine.remote:
                 who = replace(who, agent=_team_name(self.settings.store.url, who.agent))
-            settings = config.load(self.home, project.root, self._env)
+            flags = {"recall.profile": profile} if profile else None
+            settings = config.load(self.home, project.root, self._env, flags)
             other = type(self)(self.home, self.store, who, settings, project, self._clock)
             other._env = {**self._env, **env}
             other._guard.join(self._guard)
@@ -156,11 +158,13 @@ class Parts:
                 other._settle()
             return other
 
-    def acting_as(self, caller: Caller, folder: str) -> Self:
-        """The same memory for another caller, who is known already: one store, one model, one thread at a time."""
+    def acting_as(self, caller: Caller, folder: str, profile: str = "") -> Self:
+        """The same memory for another caller, who is known already, or by the rules of a profile: one store, one model,
+        one thread at a time."""
         with self._guard:
             project = find_project(folder)
-            settings = config.load(self.home, project.root, self._env)
+            flags = {"recall.profile": profile} if profile else None
+            settings = config.load(self.home, project.root, self._env, flags)
             other = type(self)(self.home, self.store, caller, settings, project, self._clock)
             other._env = self._env
             other._guard.join(self._guard)
@@ -231,7 +235,7 @@ class Parts:
             finally:
                 self._changes -= 1
             if self._shares and not self._changes:
-                self.exchange.publish()
+                self.store.afterwards(self.exchange, self.exchange.publish)
 
     @property
     def _shares(self) -> bool:
@@ -411,6 +415,12 @@ class Parts:
 
         clock = self.store.engine.now if self._clock is time.time else self._clock
         return Mail(self.store, self.caller, self.settings.worker, clock, self.new_id, self.project.root)
+
+    @property
+    def _access(self) -> Access:
+        from swarmlore.access import Access
+
+        return Access(self.store, self.caller, self.now)
 
     @cached_property
     def _doctor(self) -> Doctor:

@@ -27,12 +27,20 @@ PAUSE_S = 0.05
 
 
 class WarmServer:
-    """Answers at the socket of a home until closed. `sessions` serves whole MCP sessions of proxies."""
+    """Answers at the socket of a home until closed. `sessions` serves whole MCP sessions of proxies; `leave` is called
+    when a server that stays, which others can count on, asks for the place."""
 
-    def __init__(self, place: Elected, memory: Callable[[], SharedMemory], sessions: Sessions | None = None) -> None:
+    def __init__(
+        self,
+        place: Elected,
+        memory: Callable[[], SharedMemory],
+        sessions: Sessions | None = None,
+        leave: Callable[[], None] | None = None,
+    ) -> None:
         self._place = place
         self._memory = memory
         self._sessions = sessions
+        self._leave = leave
         self._room = threading.BoundedSemaphore(MOST_THREADS)
         self._closed = False
         self._opened: SharedMemory | None = None
@@ -84,6 +92,10 @@ class WarmServer:
                     self._sessions(sock, request)
                 finally:
                     self._room.acquire()
+            elif request.get("op") == "leave":
+                self._send(sock, {"ok": self._leave is not None})
+                if self._leave is not None:
+                    self._leave()
             else:
                 self._send(sock, self._answer(request))
         except (OSError, SwarmloreError):

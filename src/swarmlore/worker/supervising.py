@@ -107,6 +107,7 @@ class Worker:
         self._settings = settings
         self._report = report  # a job that has ended, and what went wrong
         self._stop_at: float | None = None
+        self._parent = 0
         self._drain_s = DRAIN_S
         self._worked = False
         self.tally = Tally()
@@ -114,6 +115,10 @@ class Worker:
     def stop(self, *_: object) -> None:
         """Let the job at hand come to its end, for a moment; take no other."""
         self._stop_at = self._stop_at or time.monotonic()
+
+    def stay_with(self, parent: int) -> None:
+        """End when the process is gone that started this one, however it went."""
+        self._parent = parent
 
     def listen_to_signals(self) -> None:
         for name in ("SIGTERM", "SIGINT", "SIGHUP"):
@@ -158,7 +163,7 @@ class Worker:
             if why:
                 child.end()
                 return self._failed(child, why)
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or (self._parent and os.getppid() != self._parent):
                 self.stop()
             self._leave(child)
             if child.left_at and time.monotonic() - child.left_at > LEAVE_S:

@@ -19,6 +19,7 @@ COMMANDS = {
     "reflect": "propose what to learn from a session; you decide",
     "rate": "say that a memory helped or did harm",
     "outcome": "record how a task ended, for the memories that were shown",
+    "inject": "teach an agent something that the whole swarm should know; for leads and people",
     "confirm": "say that a memory was seen to hold",
     "phase": "show, begin or complete a phase of the project",
     "sweep": "let memories rise and leave as their phases say",
@@ -52,6 +53,8 @@ COMMANDS = {
     "status": "show which clients use the memory, and what they were given",
     "hook": "take in what a client reports, and answer with what is known; clients call it",
     "mail": "write to other agents, read what they wrote, and see which jobs were given up",
+    "serve": "let many agents use one memory, over HTTP",
+    "token": "say which agents may ask a server, and take that back",
     "worker": "do what was left for later: extraction, summaries, vectors, sweeps",
     "mcp": "serve the tools to an agent over standard input and output",
     "doctor": "check that everything is healthy",
@@ -70,7 +73,7 @@ GROUPS = (
     ("What happened", ("why", "history", "undo", "stale", "report", "receipts", "stats", "visualize")),
     ("Sharing", ("init", "trust", "sync", "import", "export", "migrate", "swarm", "merge-driver")),
     ("Clients", ("install", "uninstall", "status", "mcp", "hook")),
-    ("Working together", ("mail", "worker")),
+    ("Working together", ("serve", "token", "inject", "mail", "worker")),
     ("Care", ("doctor", "project", "config", "reindex", "backup", "restore-backup", "migrate-store", "completion")),
 )
 

@@ -14,6 +14,7 @@ from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import chosen
 from swarmlore.surfaces.page import clean
 
+WITH_PARENT = "SWARMLORE_SERVER_PID"  # set by a server: its process, with which its worker ends
 EXAMPLES = ("swarmlore worker", "swarmlore worker --until-empty", "swarmlore worker --kind extract --kind summarise")
 
 
@@ -40,6 +41,8 @@ def run(desk: Desk) -> int:
     orders = Orders(home, new_owner(), kinds, team=desk.args.team, until_empty=not stays, digests=not desk.args.kind)
     worker = Worker(orders, HANDLERS, settings, lambda job, error: _report(desk, job, error))
     worker.listen_to_signals()
+    if (parent := os.environ.get(WITH_PARENT, "")).isdigit():
+        worker.stay_with(int(parent))
     if stays and sys.stderr.isatty():
         desk.note("waiting for jobs; Ctrl-C ends")
     tally = worker.work()

@@ -52,6 +52,10 @@ class Bridge:
         finally:
             writer.close()
 
+    def dismiss(self) -> None:
+        """Let the proxies go, from any thread: another server is there for them."""
+        asyncio.run_coroutine_threadsafe(self.close(), self._loop)
+
     async def close(self) -> None:
         """End the sessions that are left; their proxies find another server, and ask it what has no answer yet."""
         self._closing = True

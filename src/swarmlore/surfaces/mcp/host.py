@@ -42,7 +42,7 @@ async def _serve(
         bridge = Bridge(loop, memory.lend)
         stack.push_async_callback(bridge.close)
         stack.callback(warm.close)
-        warm.open_to(bridge.handle)
+        warm.open_to(bridge.handle, bridge.dismiss)
         lines = _lines(handover.replay, handover.rest, incoming)
         own = asyncio.ensure_future(serve_session(lines, _writer(outgoing, handover.swallow), context, memory.lend))
         _stop_on_signals(loop, own)

@@ -1,0 +1,103 @@
+"""Who may come in: the checks that every request passes before anything else sees it.
+
+Outermost first: the name it was sent to (a web page can point its own name at this machine), where it comes from, the
+token, how often. Nothing of a refused request is read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from swarmlore.frozen import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+FROM_OURSELVES = ("same-origin", "none")
+MOST_FAILURES = 30  # of one address in a minute
+MINUTE_S = 60.0
+MOST_BUCKETS = 10_000
+
+Headers = Sequence[tuple[bytes, bytes]]
+Refusal = tuple[int, str, str]  # status, what happened, what to do
+
+
+class Door:
+    """Looks at the head of a request."""
+
+    def __init__(self, hosts: Sequence[str], clock: Callable[[], float] = time.monotonic) -> None:
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._failures = Buckets(MOST_FAILURES / MINUTE_S, MOST_FAILURES, clock)
+
+    def refusal(self, headers: Headers) -> Refusal | None:
+        """Why a request is turned away by where it was sent to and where it comes from; None lets it on."""
+        hosts = [value for name, value in headers if name == b"host"]
+        if len(hosts) != 1 or host_of(hosts[0].decode("latin-1")) not in self._hosts:
+            return 403, "this server does not answer to that name", "name it with: swarmlore serve --host-name NAME"
+        if any(name == b"origin" for name, _ in headers):
+            return 403, "this server does not answer web pages", "call it from a program"
+        sites = [value.decode("latin-1") for name, value in headers if name == b"sec-fetch-site"]
+        if any(site not in FROM_OURSELVES for site in sites):
+            return 403, "this server does not answer web pages", "call it from a program"
+        return None
+
+    def too_many_failures(self, address: str) -> bool:
+        """Whether somebody shows wrong tokens again and again."""
+        return not self._failures.has(address)
+
+    def failed(self, address: str) -> None:
+        self._failures.take(address)
+
+
+def host_of(header: str) -> str:
+    """The name in a Host header, without its port; '' for what no program of good will sends."""
+    name, bracket, rest = header.partition("]")
+    if bracket:  # [::1]:8787
+        return name.removeprefix("[").lower() if name.startswith("[") and _is_port(rest) else ""
+    name, colon, port = header.partition(":")
+    return name.lower() if _is_port(colon + port) and name and not set(name) & set("@/\\?# ,") else ""
+
+
+def _is_port(text: str) -> bool:
+    return not text or (text.startswith(":") and text[1:].isascii() and text[1:].isdigit())
+
+
+def token_of(headers: Headers) -> str:
+    """What was shown as a token; '' where nothing was, or more than one thing."""
+    shown = [value.decode("latin-1") for name, value in headers if name == b"authorization"]
+    if len(shown) != 1:
+        return ""
+    word, _, token = shown[0].partition(" ")
+    return token.strip() if word.lower() == "bearer" else ""
+
+
+class Buckets:
+    """How often each of many may do something: `rate` a second, `burst` at once."""
+
+    def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._clock = clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def has(self, key: str) -> bool:
+        return self._now(key)[0] >= 1.0
+
+    def take(self, key: str) -> float:
+        """Take one; the seconds to wait where there is none, else 0."""
+        left, now = self._now(key)
+        if left < 1.0:
+            return (1.0 - left) / self._rate
+        self._left[key] = (left - 1.0, now)
+        self._left.move_to_end(key)
+        if len(self._left) > MOST_BUCKETS:
+            self._left.popitem(last=False)
+        return 0.0
+
+    def _now(self, key: str) -> tuple[float, float]:
+        now = self._clock()
+        left, since = self._left.get(key, (self._burst, now))
+        return min(self._burst, left + (now - since) * self._rate), now

@@ -1,0 +1,121 @@
+"""What a server does for its own machine: it is the warm process of its home, and has a worker beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+import time
+
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.hooks.places import socket_path
+from swarmlore.hooks.wire import ask
+from swarmlore.surfaces.cli.worker import WITH_PARENT
+from swarmlore.surfaces.mcp.bridge import Bridge
+from swarmlore.warm.election import elect
+from swarmlore.warm.memory import SharedMemory
+from swarmlore.warm.server import WarmServer
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Mapping
+    from typing import Any
+
+    from swarmlore.lore import Lore
+    from swarmlore.surfaces.http.telling import Telling
+    from swarmlore.surfaces.mcp.session import Context
+    from swarmlore.warm.election import Elected
+
+TAKE_OVER_S = 5.0
+PAUSE_S = 0.05
+AGAIN_S = 1.0  # before the next worker, where one ended by itself
+END_S = 6.0  # for the worker's job at hand
+
+
+class Household:
+    """Answers hooks and proxies of this machine from the server's own memory."""
+
+    def __init__(self, home: str, lore: Lore, telling: Telling, loop: asyncio.AbstractEventLoop) -> None:
+        self._home = home
+        self._lore = lore
+        self._telling = telling
+        self._bridge = Bridge(loop, self._lend)
+        self._memory: SharedMemory | None = None
+        self._server: WarmServer | None = None
+
+    def open(self) -> None:
+        """Become the warm process; whoever was it so far makes room."""
+        place = _take_over(self._home)
+        if place is None:
+            self._telling.say("warning", message="another process answers the hooks of this home")
+            return
+        self._memory = SharedMemory(self._home, self._home, "serve", {}, self._lore)
+        self._server = WarmServer(place, lambda: self._opened, self._sessions)
+        self._server.start()
+
+    @property
+    def _opened(self) -> SharedMemory:
+        assert self._memory is not None
+        return self._memory
+
+    def _lend(self, context: Context) -> Lore:
+        return self._opened.lore_for(context.folder, context.client, context.env, context.profile)
+
+    def _sessions(self, sock: Any, hello: Mapping[str, Any]) -> None:
+        self._bridge.handle(sock, hello)
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        await self._bridge.close()
+        if self._memory is not None:
+            self._memory.close()
+
+
+def _take_over(home: str) -> Elected | None:
+    """The place of the warm process, once whoever has it has made room; None where it does not."""
+    deadline = time.monotonic() + TAKE_OVER_S
+    while (place := elect(home)) is None and time.monotonic() < deadline:
+        ask(socket_path(home), {"op": "leave"}, 1.0)
+        time.sleep(PAUSE_S)
+    return place
+
+
+class Beside:
+    """A worker in a process of its own, started again whenever it ends, until closed."""
+
+    def __init__(self, home: str, *, team: bool = False) -> None:
+        self._words = [sys.executable, "-m", "swarmlore", "worker", "--home", home, *(["--team"] if team else [])]
+        self._home = home
+        self._closed = threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._thread = threading.Thread(target=self._keep, name="swarmlore-worker", daemon=True)
+        self._thread.start()
+
+    def _keep(self) -> None:
+        nothing = subprocess.DEVNULL
+        while not self._closed.is_set():
+            self._process = subprocess.Popen(
+                self._words,
+                stdin=nothing,
+                stdout=nothing,
+                stderr=nothing,
+                cwd=self._home,
+                start_new_session=True,
+                env={**os.environ, WITH_PARENT: str(os.getpid())},
+            )
+            self._process.wait()
+            self._closed.wait(AGAIN_S)
+
+    def close(self) -> None:
+        """End it; the job at hand is brought to its end, or left to the next."""
+        self._closed.set()
+        if self._process is not None:
+            self._process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(END_S)
+            if self._process.poll() is None:
+                self._process.kill()
+                self._process.wait()

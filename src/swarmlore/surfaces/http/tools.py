@@ -1,0 +1,139 @@
+"""The tools over HTTP: the same ones that `swarmlore mcp` offers, for whoever shows a token.
+
+Each request stands for itself, so that it does not matter which of several servers answers it, or whether one was
+restarted meanwhile. `/mcp?tools=lane,swarm-mail` offers the tools that agents of other systems know.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from urllib.parse import parse_qs
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+from swarmlore.errors import InvalidInput
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.surfaces.http.asking import FIXED, JSON, MOST_BYTES, Turned, check_type
+from swarmlore.surfaces.mcp.server import Session
+from swarmlore.surfaces.mcp.session import Context
+from swarmlore.surfaces.mcp.sets import NAMES
+from swarmlore.surfaces.mcp.tools import tool_named
+from swarmlore.text.choices import choices_hint
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from swarmlore.records import Token
+    from swarmlore.serving.hall import Hall
+    from swarmlore.surfaces.http.app import Request
+    from swarmlore.surfaces.mcp.answers import Answer
+    from swarmlore.surfaces.mcp.sets.saying import Talk
+
+MOST_KEPT = 256
+WAIT_S = 30.0
+
+
+class TokenSession(Session):
+    """The tools for one token: what changes something takes its turn, what reads does not wait for that."""
+
+    def __init__(self, hall: Hall, token: Token, tools: tuple[str, ...]) -> None:
+        context = Context(token.folder or hall.home, "http", {}, tools)
+        super().__init__(context, lambda _: _nobody())
+        self._hall = hall
+        self._token = token
+        self._opened = True  # there is nothing to open ahead of time
+
+    def _talking(self) -> Talk:
+        talk = super()._talking()
+        talk.bound = True
+        return talk
+
+    def _answer(self, name: str, arguments: dict[str, Any] | None) -> Answer:
+        from swarmlore.surfaces.mcp.calls import answer, answer_in
+
+        def work(lend: Any) -> Answer:
+            if not self._context.tools:
+                return answer(lambda: lend(""), name, arguments, "")
+            return answer_in(self._context.tools, lend, name, arguments, self._talking())
+
+        asked = self._hall.read_by if self._reads(name) else self._hall.write_by
+        return asked(self._token, work).result(WAIT_S)
+
+    def _reads(self, name: str) -> bool:
+        try:
+            return tool_named(name, self._context.tools).reads
+        except Exception:  # noqa: BLE001 - an unknown tool is answered where it is called
+            return True
+
+
+def _nobody() -> Any:
+    raise AssertionError("the hall lends")
+
+
+class Tools:
+    """Answers at /mcp until closed."""
+
+    def __init__(self, hall: Hall) -> None:
+        self._hall = hall
+        self._made: dict[tuple[str, tuple[str, ...]], asyncio.Future[StreamableHTTPSessionManager]] = {}
+        self._asked: asyncio.Queue[tuple[StreamableHTTPSessionManager, asyncio.Future[Any]]] = asyncio.Queue()
+        self._keeper: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Tools:
+        self._keeper = asyncio.create_task(self._keep())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._keeper is not None:
+            self._keeper.cancel()
+            await asyncio.gather(self._keeper, return_exceptions=True)
+
+    async def _keep(self) -> None:
+        """Begin and end all that is made here in one task: whoever asks first may be gone long before."""
+        async with AsyncExitStack() as stack:
+            while True:
+                made, begun = await self._asked.get()
+                await stack.enter_async_context(made.run())
+                begun.set_result(made)
+
+    async def handle(self, request: Request) -> None:
+        if request.scope["method"] != "POST" or request.scope["path"] != "/mcp":
+            raise Turned(405, "this path takes POST", "send POST /mcp", (b"allow", b"POST"))
+        check_type(request.scope, JSON)
+        manager = await self._manager(request.token, _tools(request.scope["query_string"]))
+        await manager.handle_request(request.scope, request.receive, _with_fixed(request.send))
+
+    async def _manager(self, token: Token, tools: tuple[str, ...]) -> StreamableHTTPSessionManager:
+        key = (token.id, tools)
+        if key not in self._made:
+            if len(self._made) >= MOST_KEPT:
+                raise Turned(503, "too many agents use the tools", "try again later", (b"retry-after", b"60"))
+            session = TokenSession(self._hall, token, tools)
+            made = StreamableHTTPSessionManager(
+                session.server(), json_response=True, stateless=True, max_request_body_size=MOST_BYTES
+            )
+            self._made[key] = asyncio.get_running_loop().create_future()
+            self._asked.put_nowait((made, self._made[key]))
+        return await asyncio.shield(self._made[key])
+
+
+def _tools(query: bytes) -> tuple[str, ...]:
+    """The sets of tools that the address asks for."""
+    asked = parse_qs(query.decode("latin-1")).get("tools", [])
+    names = tuple(dict.fromkeys(name for part in asked for name in part.split(",") if name))
+    for name in names:
+        if name not in NAMES:
+            raise InvalidInput(f"unknown set of tools: {name[:80]!r}", choices_hint(name[:80], NAMES))
+    return names
+
+
+def _with_fixed(send: Any) -> Any:
+    """The same `send`, with the headers that every answer has."""
+
+    async def sending(message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message["headers"], *FIXED]}
+        await send(message)
+
+    return sending

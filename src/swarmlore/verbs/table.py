@@ -1,0 +1,227 @@
+"""What can be asked of a server: the methods of `Lore` by name, with what each takes, and whether it only reads.
+
+The parameters come from the methods themselves; what is left out here is what a token must not decide (who somebody
+is, when something was said, how far it is trusted) and what lives on one machine only. Nothing else is a list by hand.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from functools import cache
+
+from swarmlore.errors import InvalidInput, NotFound
+from swarmlore.frozen import TYPE_CHECKING, field, fields, frozen
+from swarmlore.records import IMPORTANCES, JOB_KINDS, KINDS, MODES, PROFILES, TIERS
+from swarmlore.text.choices import choices_hint
+from swarmlore.verbs.schema import check, schema_of
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from swarmlore.lore import Lore
+    from swarmlore.verbs.schema import Schema
+
+READS = (
+    *("recall", "list", "count", "stale", "outcomes", "patterns", "criteria", "why", "history", "sessions"),
+    *("receipts", "report", "phase", "phases", "promotions", "agents", "inbox", "count_inbox", "sent", "jobs"),
+    *("dead_letters", "rejected", "stats"),
+)
+WRITES = (
+    *("remember", "get", "block", "before_task", "rate", "outcome", "curate", "apply", "forget", "forget_origin"),
+    *("undo", "start_session", "end_session", "confirm", "start_phase", "complete_phase", "sweep", "promote"),
+    *("quarantine", "restore", "retract", "register", "send", "read", "ack", "delete_mail", "enqueue", "retry"),
+    *("discard", "prime", "inject", "edit", "archive", "acknowledge", "index_text"),
+)
+# Of one machine: files, folders, processes; or of the program itself.
+LOCAL = {
+    "init": "writes files of a repository",
+    "trust": "is a person's agreement about files of this machine",
+    "sync": "exchanges files of a repository",
+    "import_file": "reads a file of the server; send its lines to /v1/import",
+    "export_file": "writes a file of the server; take its lines from /v1/export",
+    "export_lines": "is /v1/export",
+    "remember_many": "is /v1/import",
+    "migrate": "reads files of opencode-swarm on this machine",
+    "migrate_store": "copies the whole store",
+    "index_file": "reads a file of this machine",
+    "index_changed": "reads files of this machine",
+    "backup": "writes a file of the server",
+    "restore_backup": "puts another file in place of the store",
+    "backups_holding": "looks at files of the server",
+    "commits_holding": "looks at a repository of the server",
+    "cited": "takes a record; /v1/recall and /v1/get answer with what it tells",
+    "quote": "takes records; /v1/block answers with lines",
+    "follow": "looks at a working tree",
+    "doctor": "looks at the server's machine; /readyz says whether it works",
+    "clients": "counts over all projects",
+    "waiting_jobs": "counts over all projects",
+    "identity": "tells folders of this machine",
+    "join": "names a project; a token has one",
+    "part": "names a project; a token has one",
+    "research": "reads a working tree",
+    "reflect": "proposes changes of files",
+    "reindex": "builds the indexes of the whole store anew; swarmlore reindex",
+    "create_token": "is for whoever runs the server: swarmlore token",
+    "tokens": "is for whoever runs the server: swarmlore token",
+    "revoke_token": "is for whoever runs the server: swarmlore token",
+    "once": "is the worker's",
+    "catch_up": "is the worker's",
+    "embed_later": "is the worker's",
+    "connect_later": "is the worker's",
+    "queue_full": "is the worker's",
+    "mail_notice": "is a line for hooks",
+    "proposals_notice": "is a line for hooks",
+    "scopes": "is a setting",
+    "open": "is how a program begins",
+    "close": "is how a program ends",
+    "acting": "is for programs",
+    "acting_as": "is for programs",
+    "beside": "is for programs",
+    "capped_writer": "is for programs",
+    "new_id": "is for programs",
+    "now": "is for programs",
+}
+
+
+# What a caller may say beside the named parameters, by the record that checks it.
+_SAID = (
+    "title",
+    "kind",
+    "category",
+    "tags",
+    "entities",
+    "tier",
+    "scope",
+    "confidence",
+    "ttl_s",
+    "situation",
+    "citations",
+)
+_FACTS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "remember": ("swarmlore.records", "Draft", (*_SAID, "situation_via", "source_ref", "extra")),
+    "promote": ("swarmlore.records", "Draft", ("category", "tags", "scope", "kind", "title")),
+    "recall": (
+        "swarmlore.records",
+        "Query",
+        ("kinds", "categories", "tags", "entities", "tiers", "sources", "scopes", "phase", "episodes"),
+    ),
+    "list": ("swarmlore.store.memories", "Filter", ()),
+    "count": ("swarmlore.store.memories", "Filter", ()),
+    "outcome": ("swarmlore.learning", "Report", ()),
+    "block": (
+        "swarmlore.inject",
+        "BlockRequest",
+        ("trigger", "session", "headroom", "chars_left", "profile", "files", "standing", "mode"),
+    ),
+}
+_NARROWER: dict[str, Schema] = {
+    "kind": {"enum": list(KINDS)},
+    "tier": {"enum": list(TIERS)},
+    "mode": {"enum": list(MODES)},
+    "profile": {"enum": list(PROFILES)},
+    "limit": {"minimum": 0, "maximum": 1_000},
+    "offset": {"minimum": 0, "maximum": 10_000_000},
+    "enqueue.kind": {"enum": list(JOB_KINDS)},
+    "importance": {"enum": list(IMPORTANCES)},
+    "citations": {"type": "array", "items": {"type": "string", "maxLength": 4_096}, "maxItems": 8},
+}
+_LEFT_OUT = ("self", "progress", "all_projects")
+
+
+@frozen
+class Verb:
+    """One thing that can be asked: its name, what it takes and what it is for."""
+
+    name: str
+    about: str
+    reads: bool
+    takes: Mapping[str, Schema] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    example: Mapping[str, Any] = field(default_factory=dict)
+
+    def checked(self, body: Any) -> dict[str, Any]:
+        """The arguments for the method, if they fit."""
+        if not isinstance(body, Mapping):
+            raise InvalidInput(f"{self.name} takes an object", "send JSON such as {}")
+        for name, value in body.items():
+            if name not in self.takes:
+                raise InvalidInput(
+                    f"{self.name} takes no {str(name)[:80]!r}", choices_hint(str(name), tuple(self.takes))
+                )
+            check(name, value, self.takes[name])
+        if missing := [name for name in self.required if name not in body]:
+            raise InvalidInput(f"{self.name} needs {missing[0]}", f"it takes: {', '.join(self.takes)}")
+        return dict(body)
+
+
+@cache
+def verbs() -> Mapping[str, Verb]:
+    """All of them, by name."""
+    from swarmlore.lore import Lore
+
+    return {name: _verb(Lore, name) for name in (*READS, *WRITES)}
+
+
+def verb_named(name: str) -> Verb:
+    known = verbs()
+    if name not in known:
+        raise NotFound(f"there is no {name[:80]!r} here", choices_hint(name[:80], tuple(known)))
+    return known[name]
+
+
+def _verb(kind: type[Lore], name: str) -> Verb:
+    method = getattr(kind, name)
+    takes: dict[str, Schema] = {}
+    required = []
+    for parameter in inspect.signature(method).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            takes |= _facts(name)
+        elif parameter.name not in _LEFT_OUT:
+            takes[parameter.name] = _schema(parameter.name, str(parameter.annotation), name)
+            if parameter.default is parameter.empty:
+                required.append(parameter.name)
+    about = " ".join((method.__doc__ or "").split())
+    return Verb(name, about, name in READS, takes, tuple(required), EXAMPLES.get(name, {}))
+
+
+def _facts(name: str) -> dict[str, Schema]:
+    if name not in _FACTS:
+        return {}
+    from importlib import import_module
+
+    module, record, allowed = _FACTS[name]
+    specs = fields(getattr(import_module(module), record))
+    return {spec.name: _schema(spec.name, spec.type) for spec in specs if not allowed or spec.name in allowed}
+
+
+def _schema(name: str, kind: str, verb: str = "") -> Schema:
+    narrower = _NARROWER.get(f"{verb}.{name}", _NARROWER.get(name, {}))
+    found = dict(narrower) if "type" in narrower else {**schema_of(kind), **narrower}
+    if "enum" in found and isinstance(found.get("type"), list):
+        found["enum"] = [*found["enum"], None]
+    elif "enum" in found:
+        found["enum"] = ["", *found["enum"]]
+    return found
+
+
+_LESSON = "Snapshot tests are recorded with make snap-record, never by hand"
+EXAMPLES: dict[str, Mapping[str, Any]] = {
+    "remember": {"text": _LESSON, "category": "testing", "tags": ["snapshots"]},
+    "recall": {"query": "update the reference images", "limit": 3},
+    "get": {"ref": "3f9c1e"},
+    "block": {"cue": "update the reference images"},
+    "rate": {"ref": "3f9c1e", "helpful": True},
+    "outcome": {"success": True, "task": "T-12", "duration_ms": 90_000, "applied": ["3f9c1e"]},
+    "forget": {"ref": "3f9c1e"},
+    "send": {"to": ["bob"], "subject": "New schema", "body": "Run make schema first"},
+    "promote": {"text": _LESSON},
+    "apply": {"numbers": [1, 3]},
+    "before_task": {"task": "update the reference images"},
+    "history": {"ref": "3f9c1e"},
+    "why": {"ref": "3f9c1e"},
+    "start_phase": {"name": "Phase 2: importer"},
+    "start_session": {"id": "s-1", "client": "claude"},
+    "end_session": {"id": "s-1"},
+    "enqueue": {"kind": "sweep"},
+}
