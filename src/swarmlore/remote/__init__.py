@@ -1,0 +1,1 @@
+"""The memory of another machine: the verbs of `Lore`, asked of a server."""

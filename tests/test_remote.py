@@ -1,0 +1,193 @@
+"""The memory of another machine: the same records as here, errors as they would be here, nothing done twice."""
+
+from __future__ import annotations
+
+import inspect
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import LEAD
+from serving import LESSON, Server
+from swarmlore import Lore
+from swarmlore.errors import ConfigError, InvalidInput, NotAllowed, NotFound, Rejected, SwarmloreError, Unavailable
+from swarmlore.records import Caller, Memory
+from swarmlore.remote import line as remote_line
+from swarmlore.remote.lore import RemoteLore
+from swarmlore.verbs.table import READS, WRITES
+
+ALICE = Caller(LEAD.project, "alice", "worker", 2)
+
+
+@pytest.fixture
+def far(server: Server) -> Iterator[RemoteLore]:
+    with RemoteLore(f"http://127.0.0.1:{server.port}", server.token()) as lore:
+        yield lore
+
+
+@pytest.fixture
+def near(server: Server, tmp_path: Path) -> Iterator[Lore]:
+    """The same caller, at the store itself."""
+    with Lore.open(server.home, cwd=tmp_path, caller=ALICE, env=server.env) as lore:
+        yield lore
+
+
+def test_what_a_server_tells_is_what_the_store_tells(far: RemoteLore, near: Lore) -> None:
+    told = far.remember(LESSON, tags=("snapshots",), situation="the login page looks different", category="testing")
+    assert told.memory == near.list()[0]
+    assert far.list() == near.list()
+    assert far.count() == near.count() == 1
+    assert far.history(told.memory.handle)[0].after == near.history(told.memory.handle)[0].after
+    assert tuple(far.recall("snapshot tests")) == tuple(near.recall("snapshot tests"))
+    assert far.why(told.memory.id).memory == near.why(told.memory.id).memory
+    assert far.phase().place == near.phase().place
+    assert far.rate(told.memory.handle, True).feedback_score == pytest.approx(1.1)
+    assert far.outcome(True, task="T-1", applied=[told.memory.handle]) == near.outcomes()[0]
+    assert far.receipts() == near.receipts()
+
+
+def test_every_verb_can_be_asked_and_answers_with_the_record_that_it_says(far: RemoteLore, near: Lore) -> None:
+    """Those that need nothing to begin with, each by name."""
+    far.remember(LESSON)
+    for name in (*READS, *WRITES):
+        parameters = inspect.signature(getattr(Lore, name)).parameters.values()
+        if any(p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD and p.name != "self" for p in parameters):
+            continue
+        if name in ("undo", "forget_origin", "complete_phase"):  # done twice, they are another thing
+            continue
+        try:
+            here = getattr(near, name)()
+        except SwarmloreError as error:
+            with pytest.raises(type(error)):
+                getattr(far, name)()
+            continue
+        there = getattr(far, name)()
+        assert type(there) is type(here) or isinstance(there, tuple), name
+
+
+def test_errors_are_those_that_they_would_be_here(far: RemoteLore) -> None:
+    with pytest.raises(Rejected, match="too short") as refusal:
+        far.remember("short")
+    assert refusal.value.layer == 1
+    with pytest.raises(NotFound):
+        far.get("nothing")
+    with pytest.raises(InvalidInput):
+        far.recall("x", limit=-1)
+    with pytest.raises(Unavailable, match="backup"):
+        far.backup()
+    with pytest.raises(AttributeError):
+        _ = far.no_such_verb
+
+
+def test_a_token_that_does_not_hold_is_said(server: Server) -> None:
+    with (
+        RemoteLore(f"http://127.0.0.1:{server.port}", "swl_0000000000_" + "x" * 43) as far,
+        pytest.raises(NotAllowed, match="token"),
+    ):
+        far.count()
+
+
+@pytest.mark.parametrize(
+    ("url", "plain", "good"),
+    [
+        ("http://127.0.0.1:1", False, True),
+        ("http://localhost", False, True),
+        ("https://lore.example", False, True),
+        ("https://lore.example:8787/", False, True),
+        ("http://lore.example", False, False),
+        ("http://lore.example", True, True),
+        ("ftp://lore.example", True, False),
+        ("lore.example:8787", True, False),
+        ("https://user:pw@lore.example", False, False),
+        ("https://lore.example/path", False, False),
+        ("https://lore.example:99999", False, False),
+        ("", False, False),
+    ],
+)
+def test_a_token_goes_over_a_network_in_clear_text_only_where_that_is_asked_for(
+    url: str, plain: bool, good: bool
+) -> None:
+    if good:
+        RemoteLore(url, "t", plain=plain)
+        return
+    with pytest.raises(ConfigError) as error:
+        RemoteLore(url, "t", plain=plain)
+    assert error.value.hint
+
+
+def test_a_server_without_a_token_says_what_is_missing() -> None:
+    with pytest.raises(ConfigError, match="SWARMLORE_TOKEN"):
+        RemoteLore.open({"SWARMLORE_URL": "https://lore.example"})
+
+
+def test_nobody_there_is_an_error_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_line, "PAUSES_S", (0.0, 0.0))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(Unavailable, match="does not answer") as error:
+        RemoteLore(f"http://127.0.0.1:{port}", "t").count()
+    assert error.value.hint
+
+
+class Lossy:
+    """Between a client and a server: lets whole requests through, and loses the first answers."""
+
+    def __init__(self, port: int, lost: int) -> None:
+        self._to = port
+        self._lost = lost
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            try:
+                near, _ = self._listener.accept()
+            except OSError:
+                return
+            with near, socket.create_connection(("127.0.0.1", self._to), timeout=30) as far:
+                far.sendall(_request(near))
+                answer = b"".join(iter(lambda: far.recv(65_536), b""))
+                self._lost -= 1
+                if self._lost < 0:
+                    near.sendall(answer)
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+def _request(sock: socket.socket) -> bytes:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += sock.recv(65_536)
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = next(int(row.split(b":")[1]) for row in head.split(b"\r\n") if row.lower().startswith(b"content-length"))
+    while len(body) < length:
+        body += sock.recv(65_536)
+    return head + b"\r\nConnection: close\r\n\r\n" + body
+
+
+def test_an_answer_that_got_lost_is_asked_for_again_and_nothing_is_done_twice(
+    server: Server, near: Lore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_line, "PAUSES_S", (0.0, 0.05, 0.1, 0.2))
+    between = Lossy(server.port, lost=2)
+    try:
+        with RemoteLore(f"http://127.0.0.1:{between.port}", server.token()) as far:
+            sent = far.send(["bob"], "New schema", "Run make schema first")
+            assert [item.message.id for item in near.sent()] == [sent.id]
+    finally:
+        between.close()
+
+
+def test_a_restarted_server_is_found_again(server: Server) -> None:
+    with RemoteLore(f"http://127.0.0.1:{server.port}", server.token()) as far:
+        first = far.remember(LESSON)
+        server.stop()
+        server.start()
+        found: Memory = far.get(first.memory.id)
+        assert found.text == LESSON
