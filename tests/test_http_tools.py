@@ -45,8 +45,17 @@ def test_the_tools_store_and_find(server: Server) -> None:
         return names, await session.call_tool("recall", {"query": "snapshot tests"})
 
     names, found = with_tools(server, server.token(), work)
-    assert names == ["remember", "recall", "get", "forget", "rate", "outcome", "reflect", "prime"]
+    assert names == ["remember", "recall", "get", "forget", "rate", "outcome", "prime"]
     assert LESSON in found.content[0].text
+
+
+def test_nobody_elsewhere_proposes_changes_of_files_that_are_not_theirs(server: Server) -> None:
+    async def work(session: ClientSession) -> Any:
+        return await session.call_tool("reflect", {"text": "User: never push to main"})
+
+    told = with_tools(server, server.token(), work)
+    assert told.is_error
+    assert "--folder" in told.content[0].text
 
 
 def test_agents_of_other_systems_find_their_tools(server: Server) -> None:

@@ -10,11 +10,14 @@ import asyncio
 from contextlib import AsyncExitStack
 from urllib.parse import parse_qs
 
+import mcp_types as types
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from swarmlore.errors import InvalidInput
+from swarmlore.errors import InvalidInput, NotFound
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.surfaces.cli.documents import code_of
 from swarmlore.surfaces.http.asking import FIXED, JSON, MOST_BYTES, Turned, check_type
+from swarmlore.surfaces.mcp.answers import failed
 from swarmlore.surfaces.mcp.server import Session
 from swarmlore.surfaces.mcp.session import Context
 from swarmlore.surfaces.mcp.sets import NAMES
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from swarmlore.surfaces.mcp.sets.saying import Talk
 
 MOST_KEPT = 256
+OF_A_FOLDER = ("reflect",)  # tools that read and write files of the project
 WAIT_S = 30.0
 
 
@@ -43,6 +47,11 @@ class TokenSession(Session):
         self._hall = hall
         self._token = token
         self._opened = True  # there is nothing to open ahead of time
+        self._withheld = () if token.folder else OF_A_FOLDER
+
+    async def _list(self, asked: Any, params: Any) -> types.ListToolsResult:
+        found = await super()._list(asked, params)
+        return types.ListToolsResult(tools=[tool for tool in found.tools if tool.name not in self._withheld])
 
     def _talking(self) -> Talk:
         talk = super()._talking()
@@ -51,6 +60,10 @@ class TokenSession(Session):
 
     def _answer(self, name: str, arguments: dict[str, Any] | None) -> Answer:
         from swarmlore.surfaces.mcp.calls import answer, answer_in
+
+        if name in self._withheld:
+            said = NotFound(f"no tool {name!r} here", "it proposes changes of files: make a token with --folder")
+            return failed(said, code_of(said))
 
         def work(lend: Any) -> Answer:
             if not self._context.tools:
@@ -63,7 +76,7 @@ class TokenSession(Session):
     def _reads(self, name: str) -> bool:
         try:
             return tool_named(name, self._context.tools).reads
-        except Exception:  # noqa: BLE001 - an unknown tool is answered where it is called
+        except NotFound:  # answered where it is called
             return True
 
 
