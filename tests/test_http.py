@@ -222,6 +222,8 @@ def test_there_is_one_server_for_a_home(server: Server) -> None:
         (["--host", "0.0.0.0"], "--public"),
         (["--host", "0.0.0.0", "--public"], "--tls-cert"),
         (["--tls-cert", "x.pem"], "--tls-key"),
+        (["--rate", "0"], "requests a second"),
+        (["--rate", "nan"], "requests a second"),
     ],
 )
 def test_an_open_address_has_to_be_meant(server: Server, words: list[str], hint: str) -> None:
@@ -255,10 +257,10 @@ def test_what_was_acknowledged_survives_a_kill(server: Server) -> None:
         server.stop(signal.SIGKILL)
         for future in futures:
             future.result()
+    server._words = ("--rate", "100000")
     server.start()
     assert len(kept) >= 60
-    for id in kept:
-        assert server.ask("/v1/history", {"ref": id}, token)[0] in (200, 429)
+    assert {server.ask("/v1/history", {"ref": id}, token)[0] for id in kept} == {200}
 
 
 @pytest.mark.parametrize(

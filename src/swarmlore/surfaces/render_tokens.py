@@ -19,8 +19,8 @@ def created(token: Token, secret: str, page: Page) -> str:
             "",
             page.paint("bold", secret),
             "",
-            "It is shown this once and kept nowhere. Its holder sets:",
-            "  export SWARMLORE_URL=https://HOST:PORT SWARMLORE_TOKEN=…",
+            "It is shown this once and kept nowhere. Its holder sends it with each request:",
+            "  Authorization: Bearer swl_…",
         )
     )
 

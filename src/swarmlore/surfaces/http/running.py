@@ -19,11 +19,14 @@ from swarmlore.surfaces.http.telling import Telling
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import uvicorn
+
     from swarmlore.serving.hall import Hall
 
 LOCK = "serve.lock"
 DRAIN_S = 5
 BACKLOG = 512
+MOST_RATE = 1_000_000.0
 
 
 @frozen
@@ -47,6 +50,8 @@ class Place:
 
     def check(self) -> None:
         """Refuse an address that others can reach, unless both is said: that it is meant, and how it is kept safe."""
+        if not 1 <= self.rate <= MOST_RATE:  # NaN fails here too
+            raise InvalidInput(f"--rate {self.rate:g} is out of range", f"from 1 to {MOST_RATE:g} requests a second")
         if bool(self.cert) != bool(self.key):
             raise InvalidInput("a certificate needs its key", "give both: --tls-cert FILE --tls-key FILE")
         if self.is_local:
@@ -126,13 +131,9 @@ def make_app(hall: Hall, place: Place, telling: Telling) -> App:
     return app
 
 
-async def _serve(
-    app: App, hall: Hall, telling: Telling, sock: socket.socket, place: Place, ready: Callable[[], None]
-) -> None:
+def _configured(app: App, place: Place) -> uvicorn.Config:
+    """How the requests are read: plainly, and nothing is told about the program that reads them."""
     import uvicorn
-
-    from swarmlore.surfaces.http.household import Beside, Household
-    from swarmlore.surfaces.http.tools import Tools
 
     config = uvicorn.Config(
         app,
@@ -150,11 +151,22 @@ async def _serve(
         ssl_certfile=place.cert or None,
         ssl_keyfile=place.key or None,
     )
-    server = uvicorn.Server(config)
     try:
         config.load()
     except (OSError, ssl.SSLError) as error:
         raise InvalidInput("the certificate cannot be read", "check --tls-cert and --tls-key") from error
+    return config
+
+
+async def _serve(
+    app: App, hall: Hall, telling: Telling, sock: socket.socket, place: Place, ready: Callable[[], None]
+) -> None:
+    import uvicorn
+
+    from swarmlore.surfaces.http.household import Beside, Household
+    from swarmlore.surfaces.http.tools import Tools
+
+    server = uvicorn.Server(_configured(app, place))
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, lambda: setattr(server, "should_exit", True))
