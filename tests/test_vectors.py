@@ -165,9 +165,7 @@ def test_similar_texts_of_one_partition_are_found_by_their_cosine(store: Store) 
 
 
 @pytest.mark.parametrize("engine_name", ["postgres"], indirect=True)
-def test_the_index_of_the_database_finds_nearly_what_an_exact_search_finds(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_index_of_the_database_finds_nearly_what_an_exact_search_finds(store: Store) -> None:
     rng = np.random.default_rng(7)
     rows = rng.standard_normal((600, DIMENSION)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
@@ -175,13 +173,11 @@ def test_the_index_of_the_database_finds_nearly_what_an_exact_search_finds(
         for number, row in enumerate(rows):
             put(store, f"Lesson number {number} of many", row, tier="agent" if number % 3 else "swarm")
     store.ask("index_vectors", size=DIMENSION)
-    index = open_index(store)
+    index, by_index = open_index(store), RemoteVectors(store, "p", DIMENSION, 10)
     for caller in (ALICE, BOB):
         visible = store.visible(caller)
         exact = [{seq for seq, _ in index.nearest(row, visible, 5)[0]} for row in rows[:40]]
-        monkeypatch.setattr("swarmlore.vectors.remote.EXACT_ROWS", 10)
-        quick = [{seq for seq, _ in index.nearest(row, visible, 5)[0]} for row in rows[:40]]
-        monkeypatch.undo()
+        quick = [{seq for seq, _ in by_index.nearest(row, visible, 5)[0]} for row in rows[:40]]
         assert np.mean([len(one & other) / 5 for one, other in zip(exact, quick, strict=True)]) > 0.95
 
 

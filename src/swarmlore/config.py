@@ -59,7 +59,8 @@ class RecallSettings:
     candidate_multiplier: int = _setting(
         3, "candidates fetched per asked hit", low=1, high=100, project=True, env="MEMORY_CANDIDATE_MULTIPLIER"
     )
-    exact_rows: int = _setting(150_000, "vectors searched exactly up to this many", low=0, high=10_000_000)
+    exact_rows: int = _setting(50_000, "vectors searched exactly up to this many", low=0, high=10_000_000)
+    approximate: bool = _setting(True, "false: all vectors are searched exactly, however many there are")
     bar: float = _setting(0.0, "raise or lower the bar of relevance for injection", low=-10.0, high=10.0, project=True)
 
 

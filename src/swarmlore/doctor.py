@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 WAL_ALARM_BYTES = 64 * 1024 * 1024
 LOW_DISK_BYTES = 200 * 1024 * 1024
+MEASURE_S = 2.0  # of comparing searches by an index with exact ones
 WRITER_WAIT_S = 5.0  # a person waits for the answer
 _NETWORK_FILESYSTEMS = ("nfs", "cifs", "smb", "sshfs", "9p", "afs", "fuse.sshfs")
 
@@ -65,6 +66,7 @@ class Doctor:
             self._clock(),
             self._embedder(),
             *self._vectors(),
+            *self._nearest(),
             *self._writer(),
             *self._config(),
             self._backups(),
@@ -143,6 +145,27 @@ class Doctor:
             yield Check("vectors", "ok", "every text has one")
         if why := self._store.meta(REINDEX_META):
             yield Check("indexes", "warn", why, "swarmlore reindex")
+
+    def _nearest(self) -> Iterator[Check]:
+        """How vectors are searched and, where by an index, how much of the exact answer that finds."""
+        index = self._embedding.index()
+        if index is None:
+            return
+        mine, why = self._store.visible(self._caller), self._embedding.file_problem
+        if why:
+            yield Check("vector index", "warn", f"{why}; a worker makes a new one", "swarmlore reindex")
+        if index.is_exact(mine):
+            yield Check("vector search", "ok", "exact")
+            return
+        from swarmlore.vectors.measuring import TOP, measure
+
+        found = measure(index, mine, MEASURE_S)
+        if found is not None:
+            told = f"by {index.way}: recall@{TOP} is {found.recall:.3f} over {found.questions} vectors"
+            enough = found.is_enough
+            yield Check("vector search", "ok" if enough else "warn", told, "" if enough else "swarmlore reindex")
+        if not why and (advice := self._embedding.advice()):
+            yield Check("vector index", *advice)
 
     def _writer(self) -> Iterator[Check]:
         """Where a language model is configured, whether it answers; without it nothing stops, so it only warns. The

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import os
+import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
-from swarmlore.config import EmbedderSettings
+from swarmlore.config import EmbedderSettings, RecallSettings
 from swarmlore.errors import StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.meanwhile import Meanwhile
 from swarmlore.rules.generic_requests import GENERIC_REQUESTS
 from swarmlore.store.search import EMBEDDER_META
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
     from typing import Any, TypeAlias
 
     import numpy as np
@@ -31,7 +36,9 @@ if TYPE_CHECKING:
 
     Vectors: TypeAlias = VectorIndex | RemoteVectors
 
+COMING_S = 0.05  # that a question waits for a new file of vectors; the next one finds it
 BATCH = 64
+AT_ONCE = 16  # vectors that are stored before others may write
 FEW = 48  # texts that are embedded before an answer: about half a second
 WRITER_S = 1.0  # for other writers, before an answer goes on without what is stored on the way
 MAX_ATTEMPTS = 5
@@ -50,22 +57,32 @@ class QueryVector:
 class Embedding:
     """The store's embedder and vector index, both loaded on first use."""
 
-    def __init__(self, store: Store, settings: EmbedderSettings, exact_rows: int) -> None:
+    def __init__(self, store: Store, settings: EmbedderSettings, recall: RecallSettings, home: str) -> None:
         self._store = store
         self._settings = settings
-        self._exact_rows = exact_rows
+        self._recall = recall
+        self._home = home
         self._embedder: Embedder | None = None
         self._opened = False
         self._opening = threading.Lock()
         self._lender: Embedding | None = None
         self._leaves_rest = False
         self._index: Vectors | None = None
+        self._file = ""  # the file of vectors that was looked for last
+        self.file_problem = ""
+        self._coming: tuple[str, Meanwhile] | None = None  # a new file that is being looked through
         self._everyday: NDArray[np.float32] | None = None
+        self._aside: ThreadPoolExecutor | None = None
         self.problem = ""
 
     @property
     def loaded(self) -> bool:
         return self._embedder is not None
+
+    @property
+    def makes_the_rest(self) -> bool:
+        """Whether texts that wait get their vector from this process, before it ends at the latest."""
+        return self.loaded and not self._leaves_rest
 
     def embedder(self) -> Embedder | None:
         """The configured embedder, or None where there is none or it cannot be had (`problem` says why)."""
@@ -151,37 +168,111 @@ class Embedding:
             return None
         return [_row(embedder, text, item) for text, item in zip(texts, found, strict=True)]
 
-    def _embed(self, embedder: Embedder, texts: Sequence[str]) -> list[Any]:
-        from swarmlore.providers.base import TokenEmbedder
+    def step_back(self, nice: int) -> None:
+        """Compute in a thread that leaves the processors to others; only there, as whoever holds the store's lock must
+        not be slow."""
+        from concurrent.futures import ThreadPoolExecutor
 
-        if isinstance(embedder, TokenEmbedder):
-            return list(embedder.embed_tokens(texts))
-        return list(embedder.embed(texts))
+        self._aside = ThreadPoolExecutor(1, "swarmlore-embed", _be_nice, (nice,))
+
+    def _embed(self, embedder: Embedder, texts: Sequence[str]) -> list[Any]:
+        return self._aside.submit(_computed, embedder, texts).result() if self._aside else _computed(embedder, texts)
 
     def index(self) -> Vectors | None:
         """All vectors of the current embedder, caught up with every process's writes."""
         embedder = self.embedder()
         if embedder is None or not embedder.dimension:
             return None
-        if self._index is None:
-            self._index = self._open_index(embedder)
+        if self._store.engine.remote:
+            self._index = self._index or self._remote(embedder)
+        else:
+            self._index = self._local(embedder)
         self._index.refresh(self._store)
         return self._index
 
-    def _open_index(self, embedder: Embedder) -> Vectors:
-        if self._store.engine.remote:
-            from swarmlore.vectors.remote import RemoteVectors
+    def _remote(self, embedder: Embedder) -> Vectors:
+        from swarmlore.vectors.remote import RemoteVectors
 
-            return RemoteVectors(self._store, embedder.name, embedder.dimension)
+        return RemoteVectors(self._store, embedder.name, embedder.dimension, self._exact_remotely)
+
+    def _local(self, embedder: Embedder) -> Vectors:
+        """The index at hand, or a new one where the store has another file now, or the file was cut."""
+        from swarmlore.vectors.building import find
+        from swarmlore.vectors.due import known
         from swarmlore.vectors.local import VectorIndex
 
-        return VectorIndex(embedder.name, embedder.dimension, self._exact_rows)
+        sound = self._index is not None and self._index.is_sound
+        has = known(self._store)
+        if self._index is not None and sound and self._file == has.token:
+            return self._index
+        if self._index is not None and sound and has.provider == embedder.name and self._is_coming(has.token):
+            return self._index
+        kept, self._coming = self._come(has.token), None
+        if kept is None and self._recall.approximate and has.token:
+            has, kept, self.file_problem = find(self._store, self._home, embedder.name)
+        self._file = has.token
+        if self._index is not None and sound and kept is None:
+            return self._index  # what was erased is gone from it, and the next file is being made
+        return VectorIndex(embedder.name, embedder.dimension, self._exact_rows, kept)
 
-    def build_index(self) -> None:
-        """Where the database searches: make sure that it has an index for vectors of this size."""
-        embedder = self.embedder()
-        if self._store.engine.remote and embedder is not None and embedder.dimension:
-            self._store.ask("index_vectors", size=embedder.dimension)
+    def _is_coming(self, token: str) -> bool:
+        """Whether a new file is still being looked through: that takes up to a second, and what is at hand will do."""
+        if not token or not self._recall.approximate:
+            return False
+        if self._coming is None or self._coming[0] != token:
+            from swarmlore.vectors.building import look_at
+
+            self._coming = token, Meanwhile(partial(look_at, self._home, token))
+        return not self._coming[1].is_done(COMING_S)
+
+    def _come(self, token: str) -> Any:
+        """The file that was looked through meanwhile, if it is this one and whole."""
+        return self._coming[1].result() if self._coming is not None and self._coming[0] == token else None
+
+    @property
+    def _exact_rows(self) -> int:
+        return self._recall.exact_rows if self._recall.approximate else sys.maxsize
+
+    @property
+    def _exact_remotely(self) -> int | None:
+        """A server compares more slowly, so that its own bound holds where nobody asked for exactness."""
+        from swarmlore.vectors.remote import EXACT_ROWS
+
+        return min(self._exact_rows, EXACT_ROWS) if self._recall.approximate else self._exact_rows
+
+    def is_index_due(self) -> bool:
+        """Whether a file of vectors would help, and is missing or far behind."""
+        from swarmlore.vectors.due import is_due
+
+        return is_due(self._store, self._home, self._recall)
+
+    def advice(self) -> tuple[str, str, str] | None:
+        """Whether it matters, what would make searching quicker, and what to type; None where nothing would."""
+        if self._store.engine.remote:
+            size = self._index.dimension if self._index is not None else 0
+            known = self._store.ask("has_vector_index", name=f"embedding_near_{size}")
+            return None if known else ("warn", f"none for vectors of {size} dimensions", "swarmlore reindex")
+        from swarmlore.vectors.approximate import INSTALL, library
+
+        if library() is None:
+            return "ok", f"none; so many vectors are searched faster after: {INSTALL}", ""
+        behind = "there is none yet, or it is far behind: a worker makes a new one"
+        return ("warn", behind, "swarmlore reindex") if self.is_index_due() else None
+
+    def build_index(self, *, anew: bool = False, progress: Progress | None = None) -> int:
+        """Make what large stores are searched by, where it is due; returns how many vectors it holds. A server keeps
+        its index in step itself: here it is made sure that it has one for vectors of this size."""
+        if self._store.engine.remote:
+            if (embedder := self.embedder()) is not None and embedder.dimension:
+                self._store.ask("index_vectors", size=embedder.dimension)
+            return 0
+        from swarmlore.vectors.due import can_build
+
+        if not (can_build(self._store, self._recall) if anew else self.is_index_due()):
+            return 0
+        from swarmlore.vectors.building import build
+
+        return build(self._store, self._home, progress)
 
     def note_provider(self) -> int:
         """Remember whose vectors are stored; after a change queue all others. Returns how many texts wait."""
@@ -190,7 +281,10 @@ class Embedding:
             return 0
         with self._store.engine.writing():
             self._store.ask("put_meta", name=EMBEDDER_META, value=embedder.name)
-            return self._store.embed_again(embedder.name)
+            waiting = self._store.embed_again(embedder.name)
+        if self._store.engine.remote:
+            self.build_index()  # while there are no vectors of this size, that takes a moment and stops nobody
+        return waiting
 
     def catch_up(self, limit: int, progress: Progress | None = None) -> int:
         """Embed up to `limit` waiting texts; returns how many got their vector."""
@@ -210,8 +304,10 @@ class Embedding:
         waiting = [row for row in self._store.pending("embed", FEW + 1) if not row[2]]  # what failed once can wait
         if not waiting or self.problem or self.embedder() is None:
             return False
-        if len(waiting) > FEW or self._store.engine.readonly or self._leaves_rest:
+        if len(waiting) > FEW or self._store.engine.readonly:
             return True
+        if self._leaves_rest:
+            return False  # a matter of seconds
         try:
             with self._store.engine.hurried(WRITER_S):
                 self.catch_up(FEW)
@@ -246,17 +342,37 @@ class Embedding:
 
     def keep(self, batch: Sequence[Waiting], vectors: list[dict[str, Any]] | None) -> int:
         """Store the vectors of texts that waited, or that they could not be had; returns how many got one."""
-        with self._store.engine.writing():
-            if vectors is None:
+        if vectors is None:
+            with self._store.engine.writing():
                 for memory, cue, _ in batch:
                     self._store.fail_embedding(memory, cue, self.problem)
-                return 0
-            stored = 0
-            for (memory, cue, _), vector in zip(batch, vectors, strict=True):
+            return 0
+        found = list(zip(batch, vectors, strict=True))
+        return sum(self._keep(found[start : start + AT_ONCE]) for start in range(0, len(found), AT_ONCE))
+
+    def _keep(self, found: Sequence[tuple[Waiting, dict[str, Any]]]) -> int:
+        """A few, so that others may write in between."""
+        stored = 0
+        with self._store.engine.writing():
+            for (memory, cue, _), vector in found:
                 stored += self._store.put_vector(memory, cue, vector)
                 if cue == 0:
                     self._store.settle_later(memory)
-            return stored
+        return stored
+
+
+def _computed(embedder: Embedder, texts: Sequence[str]) -> list[Any]:
+    from swarmlore.providers.base import TokenEmbedder
+
+    if isinstance(embedder, TokenEmbedder):
+        return list(embedder.embed_tokens(texts))
+    return list(embedder.embed(texts))
+
+
+def _be_nice(by: int) -> None:
+    """This thread, and those that it starts; elsewhere than on Linux a thread cannot be so alone."""
+    if sys.platform.startswith("linux"):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), by)
 
 
 def _row(embedder: Embedder, text: str, item: Any) -> dict[str, Any]:

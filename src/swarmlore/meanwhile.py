@@ -29,6 +29,11 @@ class Meanwhile:
         except BaseException as error:  # noqa: BLE001  # raised again where the result is asked for
             self._error = error
 
+    def is_done(self, wait_s: float) -> bool:
+        """Whether the result is there, or is within a moment."""
+        self._thread.join(wait_s)
+        return not self._thread.is_alive()
+
     def result(self) -> Any:
         self._thread.join()
         if self._error is not None:

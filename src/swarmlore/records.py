@@ -45,7 +45,7 @@ PROFILES = ("default", "knowledge", "lane", "swarm", "learnings", "beads")
 MODES = ("hybrid", "keyword", "naive", "local", "global")
 MAX_CITATIONS = 8  # of one memory
 HANDLE_CHARS = 6
-JOB_KINDS = ("extract", "summarise", "embed", "sweep", "reflect", "connect")
+JOB_KINDS = ("extract", "summarise", "embed", "sweep", "reflect", "connect", "index")
 PROPOSAL_ROUTES = {
     "behavioral": "b",
     "knowledge": "k",

@@ -190,6 +190,7 @@ def _open_session(weights: bytes, threads: int) -> tuple[Any, tuple[type[Excepti
     settings.log_severity_level = 3
     settings.intra_op_num_threads = threads
     settings.inter_op_num_threads = 1
+    settings.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting costs others nothing
     try:
         return ort.InferenceSession(weights, settings, providers=["CPUExecutionProvider"]), failures
     except failures as error:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import Caller, Link
+from swarmlore.store.gone import gone, last_change, make_room
 from swarmlore.store.history import History
 from swarmlore.store.rows import place_word
 
@@ -15,13 +17,15 @@ if TYPE_CHECKING:
     from swarmlore.store.engine import Engine
 
 EMBEDDER_META = "embedder"  # whose vectors are stored
+MANY_ROWS = 20_000  # so many are not counted anew after every write
+COUNTED_S = 5.0
 COUNTED_ROWS = 5_000  # up to here words are counted among the visible memories only
 
 
 class Search(History):
     """Candidates for recall, and the vectors behind them."""
 
-    _counts: dict[int, int]
+    _counts: dict[int, tuple[int, float]]
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
@@ -56,7 +60,7 @@ class Search(History):
     def document_frequencies(self, terms: Sequence[str], partitions: Sequence[int]) -> tuple[dict[str, int], int]:
         """In how many memories each stem occurs, and of how many: the visible ones where that is cheap, else all."""
         if self.engine.changed():
-            self._counts.clear()
+            self._forget_counts()
         live = self._counted(0)
         mine = sum(self._counted(partition) for partition in partitions)
         if self.engine.remote or mine >= live or mine > COUNTED_ROWS:
@@ -66,12 +70,19 @@ class Search(History):
         return {term: int(self.ask("count_matches", **one)[0][0]) for term, one in asked if one}, mine
 
     def _counted(self, partition: int) -> int:
-        """How many live memories a partition has, or all (0); kept until somebody writes."""
+        """How many live memories a partition has, or all (0); kept until somebody writes, where they are many a little
+        longer."""
         if partition not in self._counts:
             place = {"partition": partition, "match": f'place : "{place_word(partition)}"'}
             rows = self.ask("count_place", **place) if partition else self.ask("count_live")
-            self._counts[partition] = int(rows[0][0])
-        return self._counts[partition]
+            self._counts[partition] = int(rows[0][0]), time.monotonic()
+        return self._counts[partition][0]
+
+    def _forget_counts(self) -> None:
+        """Somebody has written. Among many, a few more or less change no ranking, and a swarm writes all the time."""
+        since = time.monotonic() - COUNTED_S
+        kept = {place: found for place, found in self._counts.items() if found[0] > MANY_ROWS and found[1] > since}
+        self._counts = kept if 0 in kept else {}  # the parts are compared with all
 
     def stems_of(self, seqs: Sequence[int]) -> dict[int, str]:
         """The words of memories as the full-text index was given them."""
@@ -81,8 +92,36 @@ class Search(History):
         """(memory, situation, partition, live, change, data, piece ids) of the next vectors after `change`."""
         return self.ask("vectors_since", change=change, provider=provider, limit=limit)
 
-    def count_vectors(self, provider: str) -> int:
-        return int(self.ask("count_vectors", provider=provider)[0][0])
+    def count_vectors(self, provider: str = "") -> int:
+        """How many vectors there are; of one provider only, that takes a look at each of them."""
+        found = self.ask("count_vectors", provider=provider) if provider else self.ask("count_all_vectors")
+        return int(found[0][0])
+
+    def vectors_in_order(self, kind: tuple[str, int], memory: int, cue: int, limit: int) -> list[tuple[Any, ...]]:
+        """(memory, situation, partition, live, data, piece ids) of the next vectors of a provider and size, by row."""
+        asked = {"provider": kind[0], "dimension": kind[1], "memory": memory, "cue": cue}
+        return self.ask("vectors_in_order", **asked, limit=limit)
+
+    def vector_keys(self, provider: str) -> list[tuple[int, int]]:
+        """(memory, situation) of all vectors of a provider."""
+        return [(int(memory), int(cue)) for memory, cue in self.ask("vector_keys", provider=provider)]
+
+    def vectors_gone(self) -> tuple[int, list[tuple[int, int, int]]]:
+        """(change, [(change, memory, situation)]): all deletions of vectors after the first number."""
+        return gone(self)
+
+    def last_change(self) -> int:
+        """The highest change number of a vector or of a deletion."""
+        return last_change(self)
+
+    def count_changed(self, change: int, most: int) -> int:
+        """How many vectors changed after `change`; counted up to `most`."""
+        return int(self.ask("count_changed", change=change, most=most)[0][0])
+
+    def newest_vector(self) -> tuple[str, int] | None:
+        """Provider and size of the vector that was made last."""
+        found = self.ask("newest_vector")
+        return (str(found[0][0]), int(found[0][1])) if found else None
 
     def ask_sized(self, name: str, size: int, **params: Any) -> list[tuple[Any, ...]]:
         """Run a statement that an index of vectors of one size answers; the size is part of the statement."""
@@ -143,7 +182,7 @@ class Search(History):
             self.ask("add_pending", memory_seq=memory_seq, situation_seq=situation_seq, work="embed")
             return False
         place = {"memory_seq": memory_seq, "situation_seq": situation_seq}
-        self.ask("delete_embedding", **place)
+        make_room(self, memory_seq, situation_seq)
         values = {
             "provider": vector["provider"],
             "dimension": vector["dimension"],

@@ -1,93 +1,198 @@
-"""Vectors in memory: exact search for small stores, a coarse pass over sign bits before it for large ones.
+"""Vectors in memory: exact search for small stores, for large ones an index of short codes, or else a coarse pass over
+sign bits, before it.
 
-The table is the truth. The index catches up by the table's change numbers, so writes of other processes are seen.
+The table is the truth. The index catches up by the table's change numbers, so writes of other processes are seen. Of
+large stores most vectors are in a file that all processes map (`kept`): a slot below its size is a row of the file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swarmlore.store.store import Store
+from swarmlore.vectors.kept import Kept
 
-COARSE_KEEP = 200  # candidates per asked row that the coarse pass hands on; recall is measured in bench/vectors.py
+COARSE_KEEP = 200  # candidates per asked row that the coarse pass hands on, at least
+COARSE_SHARE = 0.01  # and of all; recall is measured in bench/approximate.py
 GROW = 1.25
 MOST_SIMILAR = 6
 READ_AT_ONCE = 2_000
 SAMPLE = 5_000  # memories from whose pieces it is learnt which are common
+HIDDEN = -1  # the partition of a vector whose memory is not live
+GONE = -2  # of one that is no more
+SPARE = 1_024  # slots that are added at once, at least
+BITS_AT_ONCE = 50_000
+MOST_SIGHTS = 8  # callers whose sight is kept
 
 
 class VectorIndex:
     """All vectors of one provider, with the row, situation and partition each belongs to."""
 
-    def __init__(self, provider: str, dimension: int, exact_rows: int) -> None:
+    def __init__(self, provider: str, dimension: int, exact_rows: int, kept: Kept | None = None) -> None:
         self.provider = provider
         self.dimension = dimension
+        self.kept = kept
         self._exact_rows = exact_rows
-        self._change = 0
-        self._size = 0
+        self._first = len(kept) if kept else 0  # slots below are rows of the file
+        self._change = kept.head.change if kept else 0
+        self._gone: int | None = kept.head.change if kept else None
+        self._size = self._first
         self._slot: dict[tuple[int, int], int] = {}
         self._matrix: NDArray[np.float32] = np.zeros((0, dimension), np.float32)
-        self._memory: NDArray[np.int64] = np.zeros(0, np.int64)
-        self._cue: NDArray[np.int64] = np.zeros(0, np.int64)
-        self._partition: NDArray[np.int64] = np.zeros(0, np.int64)  # -1: not live
-        self._bits: NDArray[np.uint64] | None = None
+        self._memory = _copied(kept.memory if kept else ())
+        self._cue = _copied(kept.cue if kept else ())
+        self._partition = _copied(kept.partition if kept else ())
+        self._changed = np.full(self._first, self._change, np.int64)
+        self._bits: NDArray[np.uint64] | None = None  # of the slots that were there when it was last needed
         self._pieces: list[bytes] = []
         self._cues: dict[int, list[int]] = {}
         self._frequencies: tuple[tuple[tuple[int, ...], int], NDArray[np.int64], int] | None = None
+        self._sights: dict[tuple[int, ...], tuple[NDArray[np.bool_], NDArray[np.bool_]]] = {}
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it can be searched: the file under it was not cut."""
+        return self.kept is None or self.kept.is_sound
 
     def __len__(self) -> int:
-        return self._size
+        return int(np.count_nonzero(self._partition[: self._size] != GONE))
 
     def refresh(self, store: Store) -> None:
         """Take in what changed since the last time."""
-        if self._size == 0:
-            self._reserve(store.count_vectors(self.provider))
+        if self._gone is None:
+            self._gone = store.last_change()
+            self._reserve(store.count_vectors())
+        self._forget(store)
         while rows := store.vectors_since(self._change, self.provider, READ_AT_ONCE):
             self._take(rows)
+
+    def _forget(self, store: Store) -> None:
+        """Let go of vectors that are no more; whoever missed some of the deletions looks at what is left."""
+        since, told = store.vectors_gone()
+        assert self._gone is not None
+        if self._gone < since:
+            last, left = store.last_change(), set(store.vector_keys(self.provider))
+            keys = zip(self._memory[: self._size].tolist(), self._cue[: self._size].tolist(), strict=True)
+            lost = [slot for slot, key in enumerate(keys) if key not in left]
+            self._partition[lost] = GONE
+            self._gone = last
+            self._sights.clear()
+            return
+        for change, memory, cue in told:
+            slot = self._find(memory, cue) if change > self._gone else None
+            if slot is not None and self._changed[slot] < change:
+                self._partition[slot] = GONE
+                self._sights.clear()
+        self._gone = max(self._gone, told[-1][0] if told else 0)
 
     def _take(self, rows: Sequence[tuple[Any, ...]]) -> None:
         self._reserve(self._size + len(rows))
         for memory, cue, partition, live, change, data, piece_ids in rows:
-            slot = self._slot.setdefault((memory, cue), self._size)
-            if slot == self._size:
-                self._size += 1
-                self._pieces.append(b"")
-                if cue:
-                    self._cues.setdefault(memory, []).append(slot)
-            self._pieces[slot] = b"" if cue else bytes(piece_ids)
-            self._matrix[slot] = np.frombuffer(data, np.float32)
+            vector, self._change = np.frombuffer(data, np.float32), change
+            if len(vector) != self.dimension:
+                continue  # of a model that gave another size under the same name
+            slot = self._place(memory, cue, vector)
+            if slot >= self._first:
+                self._pieces[slot - self._first] = b"" if cue else bytes(piece_ids)
+                self._matrix[slot - self._first] = vector
+                if self._bits is not None and slot < self._bits.shape[1]:
+                    self._bits[:, slot] = _sign_bits(vector[None])[:, 0]
             self._memory[slot], self._cue[slot] = memory, cue
-            self._partition[slot] = partition if live else -1
-            self._change = change
-        self._bits = None
+            self._partition[slot] = partition if live else HIDDEN
+            self._changed[slot] = change
+        self._sights.clear()
+
+    def _place(self, memory: int, cue: int, vector: NDArray[np.float32]) -> int:
+        """The slot of a vector: the row of the file that holds the same one, the one it has, or a new one."""
+        known = self._slot.get((memory, cue))
+        if known is None and self.kept is not None and (slot := self.kept.slot_of(memory, cue)) is not None:
+            if np.array_equal(self.kept.matrix[slot], vector):
+                return slot
+            self._partition[slot] = GONE
+        if known is not None:
+            return known
+        slot = self._slot[memory, cue] = self._size
+        self._size += 1
+        self._pieces.append(b"")
+        if cue:
+            self._cues.setdefault(memory, []).append(slot)
+        return slot
+
+    def _find(self, memory: int, cue: int) -> int | None:
+        """The slot of a vector that is there."""
+        slot = self._slot.get((memory, cue))
+        if slot is None and self.kept is not None:
+            slot = self.kept.slot_of(memory, cue)
+        return None if slot is None or self._partition[slot] == GONE else slot
 
     def nearest(
         self, query: NDArray[np.float32], partitions: Sequence[int], limit: int
     ) -> tuple[list[tuple[int, float]], list[tuple[int, float]]]:
         """((row, cosine) by text, (row, cosine) by situation), each best first."""
-        slots = self._visible(partitions)
-        if slots is not None and len(slots) == 0:
-            return [], []
-        slots, scores = self._score(query, slots, limit)
-        cues = self._cue[slots] > 0
-        return self._best(slots[~cues], scores[~cues], limit), self._best(slots[cues], scores[cues], limit)
+        texts, cues = self._sight(partitions)
+        return self._nearest(query, texts, limit), self._nearest(query, cues, limit)
+
+    def nearest_exactly(self, query: NDArray[np.float32], partitions: Sequence[int], limit: int) -> list[int]:
+        """The rows of the nearest texts without any short cut: what the others are held against."""
+        texts, _ = self._sight(partitions)
+        slots = np.flatnonzero(texts)
+        return [row for row, _ in self._best(slots, self._scores(query, slots), limit)]
+
+    @property
+    def way(self) -> str:
+        """By what large partitions are searched."""
+        return "sign bits" if self.kept is None or self.kept.near is None else "the index beside the store"
+
+    def is_exact(self, partitions: Sequence[int]) -> bool:
+        """Whether what these partitions hold is searched without a short cut."""
+        return bool(np.count_nonzero(self._sight(partitions)[0]) <= self._exact_rows)
+
+    def _sight(self, partitions: Sequence[int]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which slots are visible texts, and which are visible situations."""
+        asked = tuple(partitions)
+        if asked not in self._sights:
+            if len(self._sights) >= MOST_SIGHTS:
+                self._sights.clear()
+            mine = np.isin(self._partition[: self._size], np.asarray(partitions, np.int64))
+            situations = self._cue[: self._size] > 0
+            self._sights[asked] = mine & ~situations, mine & situations
+        return self._sights[asked]
+
+    def _nearest(self, query: NDArray[np.float32], mine: NDArray[np.bool_], limit: int) -> list[tuple[int, float]]:
+        slots = self._candidates(query, mine, limit)
+        return self._best(slots, self._scores(query, slots), limit)
+
+    def _candidates(self, query: NDArray[np.float32], mine: NDArray[np.bool_], limit: int) -> NDArray[np.int64]:
+        """The slots that are compared exactly: all where they are few, else those that a short cut finds."""
+        many = int(np.count_nonzero(mine))
+        if many <= self._exact_rows:
+            return np.flatnonzero(mine)
+        if self.kept is None or self.kept.near is None:
+            keep = max(limit * COARSE_KEEP, int(many * COARSE_SHARE))
+            return self._coarse(query, np.flatnonzero(mine), keep)
+        found = self.kept.near.search(query, mine[: self._first], limit)
+        slots = np.concatenate([found, self._first + np.flatnonzero(mine[self._first :])])
+        return slots if len(slots) >= min(limit, many) else np.flatnonzero(mine)
 
     def cosines(self, query: NDArray[np.float32], rows: Sequence[int]) -> dict[int, float]:
         """The cosine of the query to the texts of given rows; rows without a vector are left out."""
-        slots = [(row, self._slot[(row, 0)]) for row in rows if (row, 0) in self._slot]
-        if not slots:
-            return {}
-        scores = self._matrix[[slot for _, slot in slots]] @ query
-        return {row: float(score) for (row, _), score in zip(slots, scores, strict=True)}
+        known = [(row, slot) for row in rows if (slot := self._find(row, 0)) is not None]
+        scores = self._scores(query, np.asarray([slot for _, slot in known], np.int64))
+        return {row: float(score) for (row, _), score in zip(known, scores, strict=True)}
 
     def cue_cosines(self, query: NDArray[np.float32], rows: Sequence[int]) -> dict[int, float]:
         """The best cosine of the query to any situation of given rows."""
-        known = [(row, self._cues[row]) for row in rows if row in self._cues]
-        return {row: float((self._matrix[slots] @ query).max()) for row, slots in known}
+        known = [(row, slots) for row in rows if (slots := self._situations(row))]
+        return {row: float(self._scores(query, np.asarray(slots, np.int64)).max()) for row, slots in known}
+
+    def _situations(self, row: int) -> list[int]:
+        kept: Iterable[int] = self.kept.slots_of(row) if self.kept else ()
+        slots = [*(slot for slot in kept if self._cue[slot]), *self._cues.get(row, ())]
+        return [slot for slot in slots if self._partition[slot] != GONE]
 
     def piece_frequencies(
         self, partitions: Sequence[int], ids: NDArray[np.integer[Any]] | Sequence[int]
@@ -98,54 +203,91 @@ class VectorIndex:
 
         asked = (tuple(partitions), self._change)
         if self._frequencies is None or self._frequencies[0] != asked:
-            mine = np.isin(self._partition[: self._size], partitions) & (self._cue[: self._size] == 0)
-            sample = np.flatnonzero(mine)[-SAMPLE:].tolist()
-            self._frequencies = (asked, piece_frequencies(self._pieces[slot] for slot in sample), len(sample))
+            sample = np.flatnonzero(self._sight(partitions)[0])[-SAMPLE:].tolist()
+            self._frequencies = (asked, piece_frequencies(map(self._pieces_at, sample)), len(sample))
         return self._frequencies[1], self._frequencies[2]
+
+    def _pieces_at(self, slot: int) -> bytes:
+        if self.kept is not None and slot < self._first:
+            return self.kept.pieces(slot)
+        return self._pieces[slot - self._first]
 
     def similar(self, queries: NDArray[np.float32], partition: int, floor: float) -> list[list[tuple[int, float]]]:
         """For each query the texts of one partition whose cosine reaches the floor, best first."""
-        slots = np.flatnonzero((self._partition[: self._size] == partition) & (self._cue[: self._size] == 0))
-        if len(slots) == 0:
-            return [[] for _ in queries]
-        whole = len(slots) == self._size
-        scores = queries @ (self._matrix[: self._size] if whole else self._matrix[slots]).T
+        mine, _ = self._sight([partition])
+        if np.count_nonzero(mine) > self._exact_rows:
+            near = self._nearest_to_each(queries, mine)
+            return [[(row, cosine) for row, cosine in found if cosine >= floor] for found in near]
+        slots = np.flatnonzero(mine)
+        scores = self._scores(queries.T, slots).T
         return [self._best(slots[near], row[near], MOST_SIMILAR) for row in scores for near in [row >= floor]]
 
+    def _nearest_to_each(
+        self, queries: NDArray[np.float32], mine: NDArray[np.bool_]
+    ) -> Iterator[list[tuple[int, float]]]:
+        """What `_nearest` finds for each of several; what is beside the file is multiplied with all of them at once."""
+        if self.kept is None or self.kept.near is None:
+            yield from (self._nearest(query, mine, MOST_SIMILAR) for query in queries)
+            return
+        tail = np.flatnonzero(mine[self._first :])
+        beside = (self._matrix[: self._size - self._first] @ queries.T)[tail]
+        for number, query in enumerate(queries):
+            found = self.kept.near.search(query, mine[: self._first], MOST_SIMILAR)
+            scores = np.concatenate([self.kept.matrix[found] @ query, beside[:, number]])
+            yield self._best(np.concatenate([found, self._first + tail]), scores, MOST_SIMILAR)
+
     def vector(self, row: int) -> NDArray[np.float32] | None:
-        slot = self._slot.get((row, 0))
-        return None if slot is None else self._matrix[slot]
+        slot = self._find(row, 0)
+        return None if slot is None else self._rows(np.asarray([slot]))[0]
+
+    def some_rows(self, partitions: Sequence[int], many: int) -> list[int]:
+        """Rows of visible texts, spread over all of them."""
+        slots = np.flatnonzero(self._sight(partitions)[0])
+        step = max(1, len(slots) // many)
+        return [int(row) for row in self._memory[slots[::step][:many]]]
 
     def partition_of(self, row: int) -> int | None:
         """The partition of a live row, or None."""
-        slot = self._slot.get((row, 0))
-        place = -1 if slot is None else int(self._partition[slot])
+        slot = self._find(row, 0)
+        place = HIDDEN if slot is None else int(self._partition[slot])
         return None if place < 0 else place
 
-    def _visible(self, partitions: Sequence[int]) -> NDArray[np.int64] | None:
-        """The slots of the partitions, or None if that is all of them."""
-        mine = np.isin(self._partition[: self._size], np.asarray(partitions, np.int64))
-        return None if mine.all() and self._size else np.flatnonzero(mine)
+    def _scores(self, query: NDArray[np.float32], slots: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The cosines of some slots to one query, or to the columns of several."""
+        if self.kept is None:
+            return _product(self._matrix[: self._size], slots, query)
+        below = slots < self._first
+        scores = np.empty((len(slots), *query.shape[1:]), np.float32)
+        scores[below] = _product(self.kept.matrix, slots[below], query)
+        scores[~below] = _product(self._matrix[: self._size - self._first], slots[~below] - self._first, query)
+        return scores
 
-    def _score(
-        self, query: NDArray[np.float32], slots: NDArray[np.int64] | None, limit: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        if (self._size if slots is None else len(slots)) > self._exact_rows:
-            slots = self._coarse(query, slots, limit * COARSE_KEEP)
-        if slots is None:
-            return np.arange(self._size), self._matrix[: self._size] @ query
-        if len(slots) * 2 > self._size:  # gathering most of the rows costs more than scoring all of them
-            return slots, (self._matrix[: self._size] @ query)[slots]
-        return slots, self._matrix[slots] @ query
+    def _rows(self, slots: NDArray[np.int64]) -> NDArray[np.float32]:
+        if self.kept is None:
+            return self._matrix[slots]
+        below = slots < self._first
+        found = np.empty((len(slots), self.dimension), np.float32)
+        found[below] = self.kept.matrix[slots[below]]
+        found[~below] = self._matrix[slots[~below] - self._first]
+        return found
 
-    def _coarse(self, query: NDArray[np.float32], slots: NDArray[np.int64] | None, keep: int) -> NDArray[np.int64]:
+    def _coarse(self, query: NDArray[np.float32], slots: NDArray[np.int64], keep: int) -> NDArray[np.int64]:
         """The slots whose sign bits differ least from the query's."""
-        if self._bits is None:
-            self._bits = _sign_bits(self._matrix[: self._size])
-        bits = self._bits if slots is None else self._bits[slots]
-        away = np.bitwise_count(bits ^ _sign_bits(query[None])).sum(axis=1, dtype=np.int32)
-        near = np.argpartition(away, min(keep, len(away) - 1))[:keep]
-        return near if slots is None else slots[near]
+        away = np.zeros(self._size, np.uint16)
+        for bits, asked in zip(self._sign_bits(), _sign_bits(query[None])[:, 0], strict=True):
+            away += np.bitwise_count(bits ^ asked)
+        near = np.argpartition(away[slots], min(keep, len(slots) - 1))[:keep]
+        return slots[near]
+
+    def _sign_bits(self) -> NDArray[np.uint64]:
+        """Those of all slots; what was computed before is kept."""
+        done = 0 if self._bits is None else self._bits.shape[1]
+        starts = range(done, self._size, BITS_AT_ONCE)
+        new = [_sign_bits(self._rows(np.arange(at, min(at + BITS_AT_ONCE, self._size)))) for at in starts]
+        if new:
+            self._bits = np.concatenate([*([] if self._bits is None else [self._bits]), *new], axis=1)
+        assert self._bits is not None  # it is asked for among many slots only
+        return self._bits
 
     def _best(self, slots: NDArray[np.int64], scores: NDArray[np.float32], limit: int) -> list[tuple[int, float]]:
         if len(scores) > limit:
@@ -158,17 +300,28 @@ class VectorIndex:
         return list(best.items())
 
     def _reserve(self, rows: int) -> None:
-        if rows <= len(self._matrix):
+        if rows <= len(self._memory):
             return
-        room = rows if self._size == 0 else int(rows * GROW)
-        for name in ("_matrix", "_memory", "_cue", "_partition"):
+        room = rows if self._size == 0 else self._first + SPARE + int((rows - self._first) * GROW)
+        for name in ("_matrix", "_memory", "_cue", "_partition", "_changed"):
             old = getattr(self, name)
-            fresh = np.full((room, *old.shape[1:]), -1 if name == "_partition" else 0, old.dtype)
-            fresh[: self._size] = old[: self._size]
+            first = self._first if name == "_matrix" else 0
+            fresh = np.zeros((room - first, *old.shape[1:]), old.dtype)  # takes no memory before it is written
+            fresh[: self._size - first] = old[: self._size - first]
             setattr(self, name, fresh)
 
 
+def _copied(values: NDArray[np.int64] | tuple[()]) -> NDArray[np.int64]:
+    return np.array(values, np.int64)
+
+
 def _sign_bits(rows: NDArray[np.float32]) -> NDArray[np.uint64]:
-    """One bit a dimension, eight bytes at a time."""
+    """One bit a dimension, 64 of them a line: so that all rows are compared in one go, line by line."""
     packed = np.packbits(rows > 0, axis=1)
-    return np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)
+    return np.ascontiguousarray(np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64).T)
+
+
+def _product(matrix: NDArray[np.float32], rows: NDArray[np.int64], query: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The product of some rows; gathering most of them would cost more than multiplying all."""
+    found: NDArray[np.float32] = (matrix @ query)[rows] if len(rows) * 2 > len(matrix) else matrix[rows] @ query
+    return found

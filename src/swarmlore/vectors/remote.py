@@ -23,7 +23,8 @@ INDEXED_SIZE = 2_000  # dimensions that the index can hold
 class RemoteVectors:
     """All vectors of one provider, in the store's own database."""
 
-    def __init__(self, store: Store, provider: str, dimension: int) -> None:
+    def __init__(self, store: Store, provider: str, dimension: int, exact_rows: int | None = None) -> None:
+        self._exact_rows = EXACT_ROWS if exact_rows is None else exact_rows
         self.provider = provider
         self.dimension = dimension
         self._store = store
@@ -35,6 +36,12 @@ class RemoteVectors:
     def _count(self, partitions: Sequence[int]) -> int:
         asked = {"partitions": list(partitions), "provider": self.provider}
         return int(self._store.ask("count_embedded", **asked)[0][0])
+
+    way = "the index of the database"
+
+    @property
+    def is_sound(self) -> bool:
+        return True
 
     def refresh(self, store: Store) -> None:
         """The database is always up to date."""
@@ -51,11 +58,30 @@ class RemoteVectors:
     def _near_texts(self, asked: dict[str, object]) -> list[tuple[int, float]]:
         partitions = asked["partitions"]
         assert isinstance(partitions, list)
-        if self.dimension > INDEXED_SIZE or self._count(partitions) <= EXACT_ROWS:
-            return _pairs(self._store.ask("nearest_texts", **asked))
+        many = self._count(partitions)
+        if self.dimension > INDEXED_SIZE or many <= self._exact_rows:
+            return self._exact_texts(asked)
         with self._store.engine.reading():
             self._store.ask("search_widely")
-            return _pairs(self._store.ask_sized("nearest_by_index", self.dimension, **asked))
+            found = _pairs(self._store.ask_sized("nearest_by_index", self.dimension, **asked))
+        # The index gives up where most of what it meets belongs to others: nobody is given fewer for that.
+        return found if len(found) >= min(int(str(asked["limit"])), many) else self._exact_texts(asked)
+
+    def _exact_texts(self, asked: dict[str, object]) -> list[tuple[int, float]]:
+        return _pairs(self._store.ask("nearest_texts", **asked))
+
+    def nearest_exactly(self, query: NDArray[np.float32], partitions: Sequence[int], limit: int) -> list[int]:
+        """The rows of the nearest texts without the index: what it is held against."""
+        return [row for row, _ in self._exact_texts(self._asked(query, partitions, limit))] if partitions else []
+
+    def some_rows(self, partitions: Sequence[int], many: int) -> list[int]:
+        """Rows of visible texts: the newest."""
+        asked = {"partitions": list(partitions), "provider": self.provider, "limit": many}
+        return [int(row[0]) for row in self._store.ask("newest_embedded", **asked)] if partitions else []
+
+    def is_exact(self, partitions: Sequence[int]) -> bool:
+        """Whether what these partitions hold is searched without the index."""
+        return self.dimension > INDEXED_SIZE or self._count(partitions) <= self._exact_rows
 
     def _asked(self, query: NDArray[np.float32], partitions: Sequence[int], limit: int) -> dict[str, object]:
         text = self._store.engine.vector(query.astype("<f4").tobytes())

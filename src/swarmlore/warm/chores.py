@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from swarmlore.lore import Lore
 
 EMBED = ("embed",)
+INDEX_S = 60.0  # between two looks whether there are many new vectors
 
 
 class Chores:
@@ -28,6 +30,7 @@ class Chores:
         self._note = note
         self._wake = threading.Event()
         self._closed = False
+        self._index_at = 0.0
         self._worker: subprocess.Popen[bytes] | None = None
         self._thread = threading.Thread(target=self._work, name="swarmlore-chores", daemon=True)
         self._thread.start()
@@ -56,6 +59,9 @@ class Chores:
     def _look(self) -> None:
         if self._closed:
             return
+        if time.monotonic() > self._index_at:
+            self._index_at = time.monotonic() + INDEX_S
+            self._lore.index_later()
         if self._lore.embedding.loaded and is_due(self._lore, EMBED):
             do_here(self._lore, {"embed": embed}, new_owner(), lambda: self._closed)
         busy = self._worker is not None and self._worker.poll() is None

@@ -26,6 +26,7 @@ def embed(lore: Lore, _: Job) -> None:
     """Make the vectors of texts that wait for one: each is stored with its text's row, or left waiting."""
     while lore.catch_up(STEP):
         pass
+    lore.index_later()
     if (why := lore.embedding.problem) and lore.store.count_pending().get("embed"):
         raise Unavailable(f"vectors still wait: {why}", "swarmlore doctor tells more")
 
@@ -64,6 +65,11 @@ def connect(lore: Lore, job: Job) -> None:
     read_notes(lore, job)
 
 
+def index(lore: Lore, _: Job) -> None:
+    """Make the file of vectors that large stores are searched by, if it is still due."""
+    lore.embedding.build_index()
+
+
 HANDLERS: dict[str, Handler] = {
     "extract": extract,
     "summarise": summarise,
@@ -71,4 +77,5 @@ HANDLERS: dict[str, Handler] = {
     "sweep": sweep,
     "reflect": reflect,
     "connect": connect,
+    "index": index,
 }

@@ -175,6 +175,14 @@ SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw
 SELECT memory_seq, max(1 - (data <=> :query::vector)) FROM embedding
 WHERE memory_seq IN (:list:seqs) AND provider = :provider AND (situation_seq > 0) = (:cues = 1) GROUP BY memory_seq
 
+-- name: has_vector_index
+SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(:name) AND indisvalid
+
+-- name: newest_embedded
+SELECT memory_seq FROM embedding
+WHERE live = 1 AND situation_seq = 0 AND provider = :provider AND partition IN (:list:partitions)
+ORDER BY memory_seq DESC LIMIT :limit
+
 -- name: embedding_of
 SELECT memory_seq, partition, live, data::TEXT FROM embedding
 WHERE memory_seq IN (:list:seqs) AND situation_seq = 0 AND provider = :provider
@@ -188,8 +196,8 @@ SELECT tier, status, kind, category, source, count(*), count(forgotten_at)
 FROM memory WHERE partition IN (:list:partitions) GROUP BY partition, tier, status, kind, category, source
 
 -- name: shared_shingles
-SELECT string_agg(memory_seq::TEXT, ',') FROM shingle WHERE partition = :partition
-GROUP BY shingle HAVING count(*) BETWEEN 2 AND :most
+SELECT shingle, string_agg(memory_seq::TEXT, ',') FROM shingle WHERE partition = :partition AND shingle > :after
+GROUP BY shingle HAVING count(*) BETWEEN 2 AND :most ORDER BY shingle LIMIT :limit
 
 -- name: aged_memories
 SELECT seq, renewed_in, confidence FROM memory

@@ -80,14 +80,19 @@ ORDER BY seq DESC LIMIT :limit
 -- name: add_embedding
 INSERT INTO embedding (memory_seq, situation_seq, partition, live, change, provider, dimension, data, piece_ids)
 VALUES (
-    :memory_seq, :situation_seq, :partition, :live, (SELECT coalesce(max(change), 0) + 1 FROM embedding), :provider,
-    :dimension, :data, :piece_ids
+    :memory_seq, :situation_seq, :partition, :live, 1 + max(
+        (SELECT coalesce(max(change), 0) FROM embedding),
+        coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'last_change'), 0)
+    ), :provider, :dimension, :data, :piece_ids
 )
 
 -- Each row has a change of its own: caches read them in pages, and a page may end anywhere.
 -- name: turn_embeddings
 UPDATE embedding SET
-    live = :live, partition = :partition, change = (SELECT coalesce(max(change), 0) FROM embedding) + turned.place
+    live = :live, partition = :partition, change = turned.place + max(
+        (SELECT coalesce(max(change), 0) FROM embedding),
+        coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'last_change'), 0)
+    )
 FROM (
     SELECT seq, row_number() OVER (ORDER BY seq) AS place FROM embedding
     WHERE memory_seq IN (:list:seqs) AND (live <> :live OR partition <> :partition)
@@ -98,8 +103,35 @@ WHERE embedding.seq = turned.seq
 SELECT memory_seq, situation_seq, partition, live, change, data, piece_ids FROM embedding
 WHERE change > :change AND provider = :provider ORDER BY change LIMIT :limit
 
+-- name: vectors_in_order
+SELECT memory_seq, situation_seq, partition, live, data, piece_ids FROM embedding
+WHERE (memory_seq, situation_seq) > (:memory, :cue) AND provider = :provider AND dimension = :dimension
+ORDER BY memory_seq, situation_seq LIMIT :limit
+
 -- name: count_vectors
 SELECT count(*) FROM embedding WHERE provider = :provider
+
+-- The same for all providers: reads the smallest index only.
+-- name: count_all_vectors
+SELECT count(*) FROM embedding
+
+-- name: count_changed
+SELECT count(*) FROM (SELECT 1 FROM embedding WHERE change > :change LIMIT :most)
+
+-- name: last_change
+SELECT max(
+    (SELECT coalesce(max(change), 0) FROM embedding),
+    coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'last_change'), 0)
+)
+
+-- name: newest_vector
+SELECT provider, dimension FROM embedding ORDER BY seq DESC LIMIT 1
+
+-- name: vectors_of
+SELECT situation_seq FROM embedding WHERE memory_seq = :memory_seq
+
+-- name: vector_keys
+SELECT memory_seq, situation_seq FROM embedding WHERE provider = :provider
 
 -- name: embeddings_of
 SELECT memory_seq, situation_seq, provider, dimension, data, piece_ids FROM embedding
@@ -110,8 +142,8 @@ SELECT tier, status, kind, category, source, rows, hidden
 FROM tally WHERE partition IN (:list:partitions) AND rows > 0
 
 -- name: shared_shingles
-SELECT group_concat(memory_seq) FROM shingle WHERE partition = :partition
-GROUP BY shingle HAVING count(*) BETWEEN 2 AND :most
+SELECT shingle, group_concat(memory_seq) FROM shingle WHERE partition = :partition AND shingle > :after
+GROUP BY shingle HAVING count(*) BETWEEN 2 AND :most ORDER BY shingle LIMIT :limit
 
 -- How many phases a row outlives: a todo's own measure, what the row says itself, or the usual one. `thresholds` holds
 -- by number of phases the completion after which a row must have been renewed; there is none where too few are complete.
