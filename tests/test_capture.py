@@ -70,8 +70,8 @@ class Work:
             return list(lore.receipts())
 
     def state(self, session: str = "s1") -> dict[str, Any]:
-        with self.open() as lore:
-            return dict(next(item.extra for item in lore.sessions() if item.id == session))
+        with self.open() as lore, lore.acting():
+            return dict(next(item.extra for item in lore.store.sessions(lore.caller) if item.id == session))
 
     def problems(self) -> list[Any]:
         return spool.problems(spool_dir(str(self.home)))

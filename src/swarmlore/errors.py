@@ -35,6 +35,17 @@ class SwarmloreError(Exception):
         self.message = message
         self.hint = hint
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """As it is, whatever its kind is made of: an error of another process is told as one of this."""
+        return _again, (type(self), self.args, dict(self.__dict__))
+
+
+def _again(kind: type[SwarmloreError], args: tuple[object, ...], facts: dict[str, object]) -> SwarmloreError:
+    made = kind.__new__(kind, *args)
+    made.args = args
+    made.__dict__.update(facts)
+    return made
+
 
 class InvalidInput(SwarmloreError):
     exit_code = 2

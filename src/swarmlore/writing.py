@@ -37,7 +37,7 @@ REPLACING = ("updated", "superseded")
 CHUNK_ROWS = 800
 CHUNK_S = 0.4  # other writers wait for a transaction of an import about this long at most
 SETTLE_AT_ONCE_ROWS = 10_000  # comparing with this many vectors costs less than a millisecond or two
-SETTLE_BATCH = 32
+SETTLE_BATCH = 16
 LIKELY_SAME = 0.8  # below the lowest cosine that a rule acts on
 
 
@@ -142,7 +142,8 @@ class Writing:
         if passed.quarantine:
             raise Rejected(passed.quarantine, 2, "say it without that")
         trust = min(memory.trust, self._caller.trust)
-        after = replace(memory, text=passed.draft.text, trust=trust, updated_at=operation.at)
+        extra = {**passed.draft.extra, **memory.extra}
+        after = replace(memory, text=passed.draft.text, trust=trust, updated_at=operation.at, extra=extra)
         said = scrub_text(reason)[:REASON_CHARS]
         after = self._store.perform(operation, lambda act: self._store.revise(act, memory, after, "edited", said))
         with suppress(StoreError):  # the text is stored; its vector is on the list of those to make

@@ -1,6 +1,6 @@
 """One memory, open for everybody who shows a token: who they are, what they write in turns, what they read beside it.
 
-On SQLite there is one writer, whose turns share their wait for the disk, and a few connections that only read. A team's
+On SQLite there is one writer, whose turns share their wait for the disk, and a few processes that only read. A team's
 database orders its writers itself: there each connection does both.
 """
 
@@ -8,83 +8,132 @@ from __future__ import annotations
 
 import os
 import queue
-import threading
-from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext, suppress
+from functools import partial
 
-from swarmlore.access import caller_of, is_due, recognise
-from swarmlore.config import PROJECT_FILE, USER_FILE
-from swarmlore.errors import StoreError
+from swarmlore.access import is_due, recognise
+from swarmlore.errors import StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.lore import Lore
-from swarmlore.records import Caller
+from swarmlore.serving.desks import Desks, open_desks
+from swarmlore.serving.readers import Reader, how_many
+from swarmlore.serving.tidying import Tidier
 from swarmlore.serving.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeVar
 
-    from swarmlore.records import Token
+    from swarmlore.records import Caller, Token
 
     T = TypeVar("T")
-    Lend = Callable[[str], Lore]
+    S = TypeVar("S")
+    Lend = Callable[..., Lore]
+    How = tuple[Any, ...]  # what a memory is lent for: a profile, and what a project is built with
 
-READERS = 1  # each holds the vectors
-MOST_KNOWN = 512  # callers whose memory is kept at hand
-SERVER = Caller("", "swarmlore-server", "worker", 2)
+HERE = "here"  # in place of a token: a command of the same user
+CONNECTIONS = 4  # to a team's database; more did not write faster (docs/postgres.md)
 
 
-class Desks:
-    """The memory of one connection as each caller sees it."""
+class Pool:
+    """Threads that lend out a few things of a kind, each to one at a time."""
 
-    def __init__(self, lore: Lore) -> None:
-        self.lore = lore
-        self._made: OrderedDict[tuple[object, ...], Lore] = OrderedDict()
-        self._lock = threading.Lock()
+    def __init__(self, things: list[Any], name: str) -> None:
+        self.things = things
+        self._free: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        for thing in things:
+            self._free.put(thing)
+        self._threads = ThreadPoolExecutor(len(things), name)
 
-    def of(self, token: Token, profile: str = "") -> Lore:
-        """The memory as whoever shows this token sees it, by the rules of a profile where its door has some."""
-        folder = token.folder or self.lore.home
-        files = (os.path.join(self.lore.home, USER_FILE), os.path.join(folder, PROJECT_FILE))
-        key = (token.id, profile, *map(_stamp, files))  # settings count from the moment they are written
-        with self._lock:
-            if key not in self._made:
-                self._made[key] = self.lore.acting_as(caller_of(token), folder, profile)
-                if len(self._made) > MOST_KNOWN:
-                    self._made.popitem(last=False)
-            self._made.move_to_end(key)
-            return self._made[key]
+    def submit(self, work: Callable[[Any], T]) -> Future[T]:
+        return self._threads.submit(self._lent, work)
+
+    def _lent(self, work: Callable[[Any], T]) -> T:
+        thing = self._free.get()
+        try:
+            return work(thing)
+        finally:
+            self._free.put(thing)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+
+class OneWriter:
+    """SQLite: one thread writes, processes of their own answer questions."""
+
+    def __init__(self, writer: Desks, env: Mapping[str, str], readers: int) -> None:
+        self._desks = writer
+        writer.lore.store.engine.leave_tidying()
+        self._beside = open_desks(writer.lore.home, env).lore
+        self._tidier = Tidier(self._beside.store.engine)
+        self._turns = Turns(writer.lore.store, writer.lore.acting)
+        self._readers = Pool([Reader(writer.lore.home, env) for _ in range(readers)], "swarmlore-read")
+        for _ in range(readers):
+            self._readers.submit(Reader.begin)
+
+    @property
+    def waiting(self) -> int:
+        return self._turns.waiting
+
+    def read(self, token: Token, work: Callable[[Lend], T]) -> Future[T]:
+        return self._readers.submit(lambda reader: reader.ask(token, work))
+
+    def write(self, work: Callable[[Desks], T]) -> Future[T]:
+        return self._turns.take(lambda: work(self._desks))
+
+    def close(self, wait_s: float) -> None:
+        self._turns.close(wait_s)
+        self._tidier.close()
+        self._beside.close()
+        self._readers.close()
+        for reader in self._readers.things:
+            reader.end()
+
+
+class Connections:
+    """A team's database: a few connections, each of which reads and writes."""
+
+    waiting = 0
+
+    def __init__(self, first: Desks, home: str | None, env: Mapping[str, str]) -> None:
+        others = [open_desks(home, env) for _ in range(CONNECTIONS)]
+        for desks in others:
+            desks.lore.embedding.borrow(first.lore.embedding)
+        self._pool = Pool(others, "swarmlore-connection")
+
+    def read(self, token: Token, work: Callable[[Lend], T]) -> Future[T]:
+        return self.write(lambda desks: work(partial(desks.of, token)))
+
+    def write(self, work: Callable[[Desks], T]) -> Future[T]:
+        return self._pool.submit(work)
+
+    def close(self, _: float) -> None:
+        for desks in self._pool.things:
+            desks.lore.store.leaving.set()
+        self._pool.close()
+        for desks in self._pool.things:
+            desks.lore.close()
 
 
 class Hall:
     """Lets callers in and does what they ask."""
 
-    def __init__(self, home: str | None, env: Mapping[str, str]) -> None:
-        def opened() -> Desks:
-            return Desks(Lore.open(home, cwd=os.path.sep, caller=SERVER, env=env))
-
-        first = opened()
-        self.home = first.lore.home
-        self.writer = first.lore
-        self._porter = opened().lore  # asks whose token it is, and waits for nobody's search
-        self._all = [first, *(opened() for _ in range(READERS))]
-        for desks in self._all:
-            desks.lore.embedding.leave_to_worker()
-        for desks in self._all[1:]:
-            desks.lore.embedding.borrow(first.lore.embedding)
-        self._free: queue.SimpleQueue[Desks] = queue.SimpleQueue()
-        self._turns: Turns | None = None
-        if not first.lore.store.engine.remote:
-            self._writer = first
-            self._turns = Turns(first.lore.store, first.lore.acting)
-        for desks in self._all[1:] if self._turns else self._all:
-            self._free.put(desks)
-        self._threads = ThreadPoolExecutor(READERS + 1, "swarmlore-read")
+    def __init__(self, home: str | None, env: Mapping[str, str], readers: int = 0) -> None:
+        self.env = env
+        self.apart = partial(open_desks, home, env)  # a connection for a long look, which whoever asked closes
+        self._first = open_desks(home, env)
+        self.writer = self._first.lore
+        self.home = self.writer.home
+        self._porter = open_desks(home, env).lore  # asks whose token it is, and waits for nobody's search
+        self.is_team = self.writer.store.engine.remote
+        many = readers or how_many(os.cpu_count() or 1)
+        self._way = Connections(self._first, home, env) if self.is_team else OneWriter(self._first, env, many)
 
     def recognise(self, shown: str) -> Token | None:
         """Whose token this is; that it was used is noted now and then."""
-        with self._porter.acting():
+        with nullcontext() if self.is_team else self._porter.acting():  # a team's database may be asked by several
             now = self._porter.now()
             token = recognise(self._porter.store, shown, now)
         if token is not None and is_due(token, now):
@@ -93,65 +142,79 @@ class Hall:
 
     def _note_use(self, token: Token, now: float) -> None:
         with suppress(StoreError):
-            self._write(lambda desks: desks.lore.store.use_token(token.id, now))
+            self._way.write(lambda desks: desks.lore.store.use_token(token.id, now))
 
-    def read(self, token: Token, work: Callable[[Lore], T]) -> Future[T]:
-        """What `work` finds in the memory of whoever shows this token."""
-        return self.read_by(token, lambda lend: work(lend("")))
+    def read(self, token: Token, work: Callable[[Lore], T], how: How = ()) -> Future[T]:
+        """What `work`, which can be named, finds in the memory of whoever shows this token, lent as `how` says."""
+        return self.read_by(token, partial(_lent, work, how))
 
-    def write(self, token: Token, work: Callable[[Lore], T]) -> Future[T]:
+    def write(self, token: Token, work: Callable[[Lore], T], how: How = ()) -> Future[T]:
         """The same for what changes something; told when that is durable."""
-        return self.write_by(token, lambda lend: work(lend("")))
+        return self.write_by(token, partial(_lent, work, how))
 
     def read_by(self, token: Token, work: Callable[[Lend], T]) -> Future[T]:
         """The same for what is asked by the rules of a profile, which `work` chooses."""
-        return self._threads.submit(self._beside, lambda desks: work(lambda profile: desks.of(token, profile)))
+        return self._way.read(token, work)
 
     def write_by(self, token: Token, work: Callable[[Lend], T]) -> Future[T]:
-        return self._write(lambda desks: work(lambda profile: desks.of(token, profile)))
+        return self._way.write(lambda desks: work(partial(desks.of, token)))
 
-    def write_once(self, token: Token, name: str, asked: str, work: Callable[[Lore], str]) -> Future[str]:
+    def write_once(
+        self, token: Token, name: str, asked: str, work: Callable[[Lore], str], how: How = ()
+    ) -> Future[str]:
         """The same for a request that its sender named: asked twice, it is done once, and answered the same."""
+        once = partial(answered_once, token=token.id, name=name, asked=asked, work=work)
+        if not self.is_team:  # in a group, both are certain at once
+            return self.write(token, once, how)
+        return self.write(token, lambda lore: lore.store.look(lambda: _united(lore, once)), how)
 
-        def once(lore: Lore) -> str:
-            with nullcontext() if self._turns else lore.store.engine.writing():  # in a group, both are certain at once
-                told = lore.store.answer_to(token.id, name, asked)
-                if told is None:
-                    told = work(lore)
-                    lore.store.keep_answer(token.id, name, asked, told, lore.now())
-                return told
+    def write_here(
+        self, caller: Caller, folder: str, profile: str, named: tuple[str, str], work: Callable[[Lore], str]
+    ) -> Future[str]:
+        """The same for a command of this machine, which is believed who it is: it runs as the same user."""
 
-        return self.write(token, once)
+        def turn(desks: Desks) -> str:
+            who = ("", caller.project, caller.agent, caller.role, caller.trust, folder)
+            return answered_once(desks.of_caller(who, caller, folder, profile), HERE, *named, work)
 
-    def _write(self, work: Callable[[Desks], T]) -> Future[T]:
-        if self._turns is not None:
-            return self._turns.take(lambda: work(self._writer))
-        return self._threads.submit(self._beside, work)
+        return self._way.write(turn)
 
-    def _beside(self, work: Callable[[Desks], T]) -> T:
-        desks = self._free.get()
-        try:
-            return work(desks)
-        finally:
-            self._free.put(desks)
+    def search_once(
+        self, token: Token, name: str, asked: str, work: Callable[[Lore], str], how: How = ()
+    ) -> Future[str]:
+        """The same for what looks for something and only notes that it did: nobody has to wait while it looks."""
+        return self.read(token, partial(answered_once, token=token.id, name=name, asked=asked, work=work), how)
 
     def figures(self) -> dict[str, Any]:
         """What can be told about the server's own work."""
-        return {"writes_waiting": self._turns.waiting if self._turns else 0}
+        return {"writes_waiting": self._way.waiting}
 
     def close(self, wait_s: float) -> None:
         """Bring what was begun to its end, then let go of the store."""
-        if self._turns is not None:
-            self._turns.close(wait_s)
-        self._threads.shutdown(wait=True, cancel_futures=True)
-        for lore in (self._porter, *(desks.lore for desks in self._all)):
+        self._way.close(wait_s)
+        for lore in (self._porter, self.writer):
             lore.close()
 
 
-def _stamp(path: str) -> tuple[int, int]:
-    """What tells a file from what it was before."""
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return 0, 0
-    return found.st_mtime_ns, found.st_size
+def _lent(work: Callable[[Lore], T], how: How, lend: Lend) -> T:
+    return work(lend(*how))
+
+
+def answered_once(lore: Lore, token: str, name: str, asked: str, work: Callable[[Lore], str]) -> str:
+    told = lore.store.answer_to(token, name, asked)
+    if told is None:
+        told = work(lore)
+        lore.store.keep_answer(token, name, asked, told, lore.now())
+    return told
+
+
+def _united(lore: Lore, work: Callable[[Lore], T]) -> T:
+    """What `work` does, certain together or not at all; a refusal undoes what was refused, not that it is noted."""
+    with lore.acting(), lore.store.together(), lore.store.engine.uniting():
+        try:
+            return work(lore)
+        except StoreError:
+            raise
+        except SwarmloreError as error:
+            refusal = error
+    raise refusal

@@ -33,8 +33,16 @@ class Engine(Protocol):
     user: str
     """Who logged in, where one has to; agents of a team are named after it."""
 
+    undone: int
+    """How many transactions, or acts of a group, were undone so far: what was kept in mind of them is gone."""
+
     path: str
     """Where the rows are: a file, or the address of a server without its password."""
+
+    @property
+    def inside(self) -> bool:
+        """Whether this thread is in a transaction."""
+        ...
 
     def run(self, sql: str, params: Params = ...) -> list[Row]:
         """Run one statement and return all its rows; `:name` takes a value, `IN (:list:name)` a list."""
@@ -60,6 +68,15 @@ class Engine(Protocol):
     def grouping(self) -> AbstractContextManager[None]:
         """Several acts, one after the other, with one wait for the disk where that is what costs: each act inside is
         undone alone if it fails, and none is certain before the group has ended."""
+        ...
+
+    def uniting(self) -> AbstractContextManager[None]:
+        """Several acts that are certain together or not at all; each is undone alone if it fails."""
+        ...
+
+    def prove(self, sql: str, params: Params) -> None:
+        """What finds something that only the open transaction wrote: should the answer to its commit be lost, that
+        tells whether it was committed."""
         ...
 
     def queueing(self, *, durable: bool = True) -> AbstractContextManager[None]:
@@ -89,6 +106,14 @@ class Engine(Protocol):
 
     def accept(self) -> None:
         """The content was found to be ours; until this is called, closing leaves every file as it was."""
+        ...
+
+    def leave_tidying(self) -> None:
+        """Another connection calls `tidy`; a commit of this one does that work only where it falls far behind."""
+        ...
+
+    def tidy(self) -> None:
+        """Copy what a journal holds into the file, as far as that keeps nobody waiting."""
         ...
 
     def version(self) -> int:

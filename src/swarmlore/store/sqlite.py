@@ -11,7 +11,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 
 import apsw
@@ -31,8 +31,15 @@ WAL_LIMIT_BYTES = 16 * 1024 * 1024
 CACHE_KB = 32_000
 ROOMY_KB = 128_000  # of an import, which looks up twenty keys a text all over the file
 CHECKPOINT_PAGES = 12_000  # an import writes the same pages again and again: copy them less often
+LATE_PAGES = 10 * CHECKPOINT_PAGES  # for a writer beside which somebody else copies them
 BUSY_TIMEOUT_MS = 10_000
 WATCH_S = 0.1  # between two looks at the number that changes when another process has written
+LAST_CHANGE = (
+    "SELECT max(change) FROM embedding UNION ALL SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'last_change'"
+)
+KEEP_META = (
+    "INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+)
 SAFE_SQLITE = (3, 51, 3)  # the first release without the WAL-reset bug
 
 
@@ -41,6 +48,7 @@ class SqliteEngine:
 
     name = "sqlite"
     remote = False
+    undone = 0
     user = ""
 
     def __init__(
@@ -112,6 +120,10 @@ class SqliteEngine:
         except apsw.Error as error:
             raise self._translated(error) from error
 
+    @property
+    def inside(self) -> bool:
+        return self._db.in_transaction
+
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[None]:
         if self._depth:
@@ -134,6 +146,7 @@ class SqliteEngine:
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
+                self.undone += 1
                 self._finish("ROLLBACK")
                 raise
 
@@ -147,6 +160,7 @@ class SqliteEngine:
             yield
             self._db.execute("RELEASE act")
         except BaseException:
+            self.undone += 1
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK TO act")
                 self._db.execute("RELEASE act")
@@ -166,6 +180,12 @@ class SqliteEngine:
                 self._grouped = False
             if not self._db.in_transaction:
                 raise errors.StoreFull("the group of writes was given up; nothing was changed", "try again")
+
+    def uniting(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._grouped else self.grouping()
+
+    def prove(self, sql: str, params: Params) -> None:
+        """Nothing to prove: what is committed to a file is told at once."""
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -228,6 +248,12 @@ class SqliteEngine:
 
     def accept(self) -> None:
         self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+
+    def leave_tidying(self) -> None:
+        self.run(f"PRAGMA wal_autocheckpoint = {LATE_PAGES}")
+
+    def tidy(self) -> None:
+        self.run("PRAGMA wal_checkpoint(PASSIVE)")
 
     def version(self) -> int:
         return int(self.run("PRAGMA user_version")[0][0])
@@ -318,7 +344,7 @@ class SqliteEngine:
         if self.version() <= 0:
             return {}
         numbers = {str(name): int(seq) for name, seq in self.run("SELECT name, seq FROM sqlite_sequence")}
-        return {**numbers, "": int(self.run("SELECT coalesce(max(change), 0) FROM embedding")[0][0])}
+        return {**numbers, "": max(int(row[0] or 0) for row in self.run(LAST_CHANGE))}
 
     def _go_on_from(self, numbers: Mapping[str, int]) -> None:
         """Other processes keep row numbers in mind: after a restore none of them may come to mean another row."""
@@ -327,6 +353,9 @@ class SqliteEngine:
                 last = {"name": name, "seq": seq}
                 if not name:
                     self.run("UPDATE embedding SET change = change + :seq", {"seq": seq})
+                    self.run("DELETE FROM meta WHERE name IN ('vector_file', 'vector_making')")
+                    for named, value in (("vectors_gone", f"[{seq + 1}, []]"), ("last_change", str(seq + 1))):
+                        self.run(KEEP_META, {"name": named, "value": value})
                 elif self.run("SELECT 1 FROM sqlite_sequence WHERE name = :name", {"name": name}):
                     self.run("UPDATE sqlite_sequence SET seq = max(seq, :seq) WHERE name = :name", last)
                 else:

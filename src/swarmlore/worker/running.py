@@ -39,6 +39,7 @@ TELL_S = 60.0  # between two signs of life
 MOST_PAUSE_S = 600.0
 MOST_ERROR = 300
 MOST_OPEN = 64
+NICE = 19
 DIGEST_S = 30.0  # of taking in what hooks left, before jobs have their turn again
 
 
@@ -56,6 +57,7 @@ class Orders:
     blame: tuple[Job, str] | None = None
     release: Job | None = None
     parent: int = 0
+    steps_back: bool = False  # for those who ask a server: they wait for an answer, nobody waits for a vector
     env: Mapping[str, str] | None = None
 
 
@@ -88,8 +90,12 @@ def _work(lore: Lore, orders: Orders, handlers: Mapping[str, Handler], pipe: Con
     if lore.store.engine.readonly:
         raise StoreReadOnly(f"{lore.home} cannot be written", "check its owner and permissions")
     limit_memory(lore.settings.worker.memory_mb)
+    if orders.steps_back:
+        lore.embedding.step_back(NICE)
     if "embed" in orders.kinds and lore.store.count_pending().get("embed"):
         lore.embed_later()  # what came in without a job: from a former version, or through files
+    if "index" in orders.kinds:
+        lore.index_later()
     _look_for_silent(lore)
     runner = Runner(lore, orders, handlers, pipe.send, pipe.poll)
     runner.run()
@@ -213,6 +219,8 @@ class Runner:
             pid = self._orders.parent or os.getpid()
             store.seen_worker(self._orders.owner, _host(), pid, store.engine.now(), team=self._orders.team)
         self._told_at, self._is_known = time.monotonic(), True
+        if "index" in self._orders.kinds and not self._orders.until_empty:  # whoever leaves looked when it came
+            self._lore.index_later()
         _look_for_silent(self._lore)
 
     def _next(self) -> bool:

@@ -38,10 +38,16 @@ def run(desk: Desk) -> int:
     home = os.path.abspath(desk.home) if desk.home else config.home_dir(os.environ)
     settings = config.load(home, "", os.environ).worker
     stays = not desk.args.until_empty
-    orders = Orders(home, new_owner(), kinds, team=desk.args.team, until_empty=not stays, digests=not desk.args.kind)
+    parent = os.environ.get(WITH_PARENT, "")
+    orders = Orders(
+        *(home, new_owner(), kinds, desk.args.team),
+        until_empty=not stays,
+        digests=not desk.args.kind,
+        steps_back=parent.isdigit(),
+    )
     worker = Worker(orders, HANDLERS, settings, lambda job, error: _report(desk, job, error))
     worker.listen_to_signals()
-    if (parent := os.environ.get(WITH_PARENT, "")).isdigit():
+    if parent.isdigit():
         worker.stay_with(int(parent))
     if stays and sys.stderr.isatty():
         desk.note("waiting for jobs; Ctrl-C ends")

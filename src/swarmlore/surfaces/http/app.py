@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+from urllib.parse import unquote
 
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.surfaces.http.asking import Turned, answer, answer_bytes, read_json, told
+from swarmlore.serving.porter import Porter
+from swarmlore.surfaces.http.asking import Figures, Turned, answer, answer_bytes, read_json, told
 from swarmlore.surfaces.http.door import Buckets, Door, token_of
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     Handler = Callable[["Request"], Awaitable[Any]]
 
 WHO = (b"www-authenticate", b'Bearer realm="swarmlore"')
+AGAIN = "try again in a moment"
+ASK_AGAIN = "look whether it was, or name requests with Idempotency-Key: then each can be sent again"
+ALIVE = "/healthz"  # tells nothing but that the server runs, also while its database does not
 NO_TOKEN = "show a token: Authorization: Bearer swl_…; make one with: swarmlore token create --agent NAME"
 
 
@@ -71,11 +76,12 @@ class App:
     """The ASGI application over one hall."""
 
     def __init__(self, hall: Hall, door: Door, telling: Telling, *, rate: float, burst: float) -> None:
-        self._hall = hall
+        self._porter = Porter(hall.recognise, beside=hall.is_team)
         self._door = door
         self._telling = telling
         self._rates = Buckets(rate, burst)
         self.routes: list[Route] = []
+        self.ending = asyncio.Event()  # what would go on for long is cut short then
         self.mounted: dict[str, Callable[[Request], Awaitable[None]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,7 +94,10 @@ class App:
             noted.size = await self._answered(scope, receive, noted.sending(send), noted)
         except SwarmloreError as error:
             noted.size = await answer(noted.sending(send), error.http_status, told(error), getattr(error, "more", ()))
-        except (asyncio.CancelledError, ConnectionError):
+        except asyncio.CancelledError:  # the server ends, and has waited long enough for this
+            if not noted.status:
+                await answer(noted.sending(send), 503, told(Turned(503, "this server is ending", ASK_AGAIN)))
+        except ConnectionError:
             raise
         except Exception as error:  # noqa: BLE001 - the door to the world: words, never a traceback
             noted.failed = type(error).__name__
@@ -103,10 +112,10 @@ class App:
             self._telling.end(noted)
 
     async def _answered(self, scope: Scope, receive: Receive, send: Send, noted: Any) -> int:
-        token = self._let_in(scope)
+        token = await self._let_in(scope)
         noted.agent, noted.project = token.agent, token.project
         request = Request(scope, receive, send, token)
-        first = "/" + scope["path"].removeprefix("/").partition("/")[0]
+        first = "/" + _parts(scope)[0]
         if first in self.mounted:
             noted.route = first
             await self.mounted[first](request)
@@ -116,20 +125,21 @@ class App:
         found = await route.handle(request)
         if found is None:
             return 0  # it answered by itself
-        if isinstance(found, bytes):
+        if isinstance(found, Figures):
             return await answer_bytes(send, 200, found, b"text/plain; version=0.0.4; charset=utf-8")
         status, document = found if isinstance(found, tuple) else (200, found)
         return await answer(send, status, document)
 
-    def _let_in(self, scope: Scope) -> Token:
+    async def _let_in(self, scope: Scope) -> Token:
         """Whose request this is, or an error that says why it is turned away."""
         if refused := self._door.refusal(scope["headers"]):
-            raise Turned(*refused)
+            raise Turned(*refused, (b"connection", b"close"))
         address = (scope.get("client") or ("", 0))[0]
-        if self._door.too_many_failures(address):
-            raise Turned(429, "too many wrong tokens", "wait a minute", (b"retry-after", b"60"))
-        token = self._hall.recognise(token_of(scope["headers"]))
-        if token is None:
+        shown = token_of(scope["headers"])
+        token = await self._porter.recognise(shown, former=scope["path"] == ALIVE)
+        if token is None:  # others may share this address: who shows a token that holds is never kept out
+            if self._door.too_many_failures(address):
+                raise Turned(429, "too many wrong tokens", "wait a minute", (b"retry-after", b"60"))
             self._door.failed(address)
             raise Turned(401, "no token, or one that does not hold", NO_TOKEN, WHO)
         if wait_s := self._rates.take(token.id):
@@ -138,7 +148,7 @@ class App:
         return token
 
     def _route(self, scope: Scope, request: Request) -> Route:
-        parts = scope["path"].removeprefix("/").split("/")
+        parts = _parts(scope)
         others = []
         for route in self.routes:
             values = route.values(parts)
@@ -154,9 +164,16 @@ class App:
         raise Turned(404, "there is nothing here", "GET /v1/openapi.json lists what there is")
 
 
+def _parts(scope: Scope) -> list[str]:
+    """The parts of the path as it was sent: an encoded slash is no slash."""
+    return [unquote(part) for part in scope["raw_path"].decode("latin-1").removeprefix("/").split("/")]
+
+
 async def soon(future: Any, seconds: float) -> Any:
     """What a thread finds out; who has waited too long is told so, and what was not begun is not done."""
     try:
         return await asyncio.wait_for(asyncio.wrap_future(future), seconds)
     except TimeoutError:
-        raise Turned(503, "that took too long", "try again in a moment", (b"retry-after", b"1")) from None
+        if future.cancelled():
+            raise Turned(503, "that took too long; nothing was changed", AGAIN, (b"retry-after", b"1")) from None
+        raise Turned(503, "that took too long; it may still be done", ASK_AGAIN, (b"retry-after", b"1")) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-from swarmlore.errors import InvalidInput, SwarmloreError
+from swarmlore.errors import ConfigError, InvalidInput, StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.cli.documents import failure
 
@@ -31,6 +31,17 @@ FIXED = (
 )
 
 
+OURS = StoreError("the server cannot use its store as it should", "try again; swarmlore doctor tells more there")
+
+
+class Ready(bytes):
+    """JSON that somebody else has written down already."""
+
+
+class Figures(bytes):
+    """Text in the form of Prometheus."""
+
+
 class TooLarge(SwarmloreError):
     http_status, code = 413, "TOO_LARGE"
 
@@ -50,9 +61,14 @@ class Turned(SwarmloreError):
         super().__init__(message, hint)
         self.http_status = status
         self.more = more
-        self.code = {401: "NO_TOKEN", 403: "TURNED_AWAY", 404: "NOT_FOUND", 405: "WRONG_METHOD", 429: "TOO_OFTEN"}.get(
-            status, "TURNED_AWAY"
-        )
+        self.code = {
+            400: "INVALID_INPUT",
+            401: "NO_TOKEN",
+            403: "TURNED_AWAY",
+            404: "NOT_FOUND",
+            405: "WRONG_METHOD",
+            429: "TOO_OFTEN",
+        }.get(status, "TURNED_AWAY")
 
 
 async def read_json(scope: Scope, receive: Receive) -> Any:
@@ -130,8 +146,14 @@ def _depth(text: str) -> int:
 
 async def answer(send: Send, status: int, document: Any, more: tuple[tuple[bytes, bytes], ...] = ()) -> int:
     """Send a document; returns its size."""
-    data = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
+    data = document if isinstance(document, Ready) else ready(document)
     return await answer_bytes(send, status, data, b"application/json", more)
+
+
+def ready(document: Any) -> Ready:
+    """A document as it is sent."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Ready(text.encode("utf-8", "replace"))
 
 
 async def answer_bytes(
@@ -144,7 +166,9 @@ async def answer_bytes(
 
 
 def told(error: SwarmloreError) -> dict[str, Any]:
-    """An error for a program at the other end."""
+    """An error for a program at the other end, who is told neither files nor addresses of the server's machine."""
     said = failure(error)
     said.pop("exit_code")
+    if isinstance(error, (StoreError, ConfigError)):
+        said |= {"error": OURS.message, "hint": OURS.hint}
     return said

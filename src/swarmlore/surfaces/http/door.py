@@ -20,6 +20,7 @@ FROM_OURSELVES = ("same-origin", "none")
 MOST_FAILURES = 30  # of one address in a minute
 MINUTE_S = 60.0
 MOST_BUCKETS = 10_000
+MOST_HEAD = 65_536  # bytes
 
 Headers = Sequence[tuple[bytes, bytes]]
 Refusal = tuple[int, str, str]  # status, what happened, what to do
@@ -34,6 +35,11 @@ class Door:
 
     def refusal(self, headers: Headers) -> Refusal | None:
         """Why a request is turned away by where it was sent to and where it comes from; None lets it on."""
+        if sum(len(name) + len(value) for name, value in headers) > MOST_HEAD:
+            return 400, "the head of the request is too large", f"{MOST_HEAD} bytes at most"
+        names = [name for name, _ in headers]
+        if b"transfer-encoding" in names and b"content-length" in names:  # a proxy may have read it the other way
+            return 400, "the body has two lengths", "send Content-Length or Transfer-Encoding, not both"
         hosts = [value for name, value in headers if name == b"host"]
         if len(hosts) != 1 or host_of(hosts[0].decode("latin-1")) not in self._hosts:
             return 403, "this server does not answer to that name", "name it with: swarmlore serve --host-name NAME"

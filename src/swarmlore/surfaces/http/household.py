@@ -12,7 +12,9 @@ import time
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks.places import socket_path
 from swarmlore.hooks.wire import ask
+from swarmlore.serving.desks import open_desks
 from swarmlore.surfaces.cli.worker import WITH_PARENT
+from swarmlore.surfaces.http.command_desk import CommandDesk
 from swarmlore.surfaces.mcp.bridge import Bridge
 from swarmlore.warm.election import elect
 from swarmlore.warm.memory import SharedMemory
@@ -24,10 +26,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.lore import Lore
+    from swarmlore.serving.hall import Hall
     from swarmlore.surfaces.http.telling import Telling
     from swarmlore.surfaces.mcp.session import Context
     from swarmlore.warm.election import Elected
 
+THREADS = "SWARMLORE_EMBEDDER_THREADS"  # for vectors: whatever nobody else uses at the moment
 TAKE_OVER_S = 5.0
 PAUSE_S = 0.05
 AGAIN_S = 1.0  # before the next worker, where one ended by itself
@@ -37,12 +41,14 @@ END_S = 6.0  # for the worker's job at hand
 class Household:
     """Answers hooks and proxies of this machine from the server's own memory."""
 
-    def __init__(self, home: str, lore: Lore, telling: Telling, loop: asyncio.AbstractEventLoop) -> None:
-        self._home = home
-        self._lore = lore
+    def __init__(self, hall: Hall, telling: Telling, loop: asyncio.AbstractEventLoop) -> None:
+        self._home = hall.home
+        self._env = hall.env
+        self._desk = CommandDesk(hall)
         self._telling = telling
         self._bridge = Bridge(loop, self._lend)
         self._memory: SharedMemory | None = None
+        self._lore: Lore | None = None
         self._server: WarmServer | None = None
 
     def open(self) -> None:
@@ -51,9 +57,12 @@ class Household:
         if place is None:
             self._telling.say("warning", message="another process answers the hooks of this home")
             return
+        # Over a connection of its own: a hook hurries, and the writer of the server must not hurry with it.
+        self._lore = open_desks(self._home, self._env).lore
         self._memory = SharedMemory(self._home, self._home, "serve", {}, self._lore)
-        self._server = WarmServer(place, lambda: self._opened, self._sessions)
+        self._server = WarmServer(place, lambda: self._opened, self._sessions, asked=self._desk.answer)
         self._server.start()
+        place.is_ready()
 
     @property
     def _opened(self) -> SharedMemory:
@@ -72,6 +81,8 @@ class Household:
         await self._bridge.close()
         if self._memory is not None:
             self._memory.close()
+        if self._lore is not None:
+            self._lore.close()
 
 
 def _take_over(home: str) -> Elected | None:
@@ -103,8 +114,8 @@ class Beside:
                 stdout=nothing,
                 stderr=nothing,
                 cwd=self._home,
-                start_new_session=True,
-                env={**os.environ, WITH_PARENT: str(os.getpid())},
+                process_group=0,  # a session of its own would have a share of the processors of its own
+                env={THREADS: str(os.cpu_count() or 1), **os.environ, WITH_PARENT: str(os.getpid())},
             )
             self._process.wait()
             self._closed.wait(AGAIN_S)

@@ -11,7 +11,7 @@ import ssl
 from swarmlore.errors import Conflict, InvalidInput, StoreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.hooks.spool import HAVE_LOCKS, locked
-from swarmlore.surfaces.http import own_routes, swarm_routes
+from swarmlore.surfaces.http import hook_routes, own_routes, streams, swarm_routes
 from swarmlore.surfaces.http.app import App
 from swarmlore.surfaces.http.door import LOOPBACK, Door
 from swarmlore.surfaces.http.telling import Telling
@@ -84,7 +84,8 @@ class OnlyOne:
 def listening(place: Place) -> socket.socket:
     """A socket that is bound, so that the port is known before anybody is told."""
     family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
+    # Named as TCP, without which asyncio leaves small answers to wait for 40 ms until the last one was acknowledged.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((place.host, place.port))
@@ -121,6 +122,7 @@ def run(
         sock.close()
         hall.close(DRAIN_S)
         only.close()
+        telling.close()
 
 
 def make_app(hall: Hall, place: Place, telling: Telling) -> App:
@@ -128,6 +130,8 @@ def make_app(hall: Hall, place: Place, telling: Telling) -> App:
     app = App(hall, Door(names), telling, rate=place.rate, burst=place.burst)
     own_routes.add(app, hall, telling)
     swarm_routes.add(app, hall)
+    hook_routes.add(app, hall)
+    streams.add(app, hall)
     return app
 
 
@@ -135,9 +139,12 @@ def _configured(app: App, place: Place) -> uvicorn.Config:
     """How the requests are read: plainly, and nothing is told about the program that reads them."""
     import uvicorn
 
+    from swarmlore.surfaces.http.lines import Line, make_room
+
+    make_room()
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=Line,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -167,11 +174,18 @@ async def _serve(
     from swarmlore.surfaces.http.tools import Tools
 
     server = uvicorn.Server(_configured(app, place))
+    telling.overhear("uvicorn", "asyncio")
+    Telling.hush("mcp")
     loop = asyncio.get_running_loop()
+
+    def end() -> None:
+        server.should_exit = True
+        app.ending.set()
+
     for name in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(name, lambda: setattr(server, "should_exit", True))
+        loop.add_signal_handler(name, end)
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
-    household = Household(hall.home, hall.writer, telling, loop)
+    household = Household(hall, telling, loop)
     worker = Beside(hall.home, team=hall.writer.store.engine.remote) if place.works else None
     try:
         await asyncio.to_thread(household.open)

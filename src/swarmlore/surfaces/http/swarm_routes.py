@@ -6,11 +6,14 @@ that names somebody else is refused, unless a lead speaks for another agent abou
 
 from __future__ import annotations
 
-from swarmlore.errors import InvalidInput, NotAllowed
+from functools import partial
+
+from swarmlore.errors import InvalidInput, NotAllowed, NotFound
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.http.app import Route, soon
 from swarmlore.surfaces.http.own_routes import WAIT_S
 from swarmlore.surfaces.mcp.sets.agent_swarm_calls import SOURCES, TIERS, record, result_of
+from swarmlore.surfaces.mcp.sets.saying import found
 from swarmlore.verbs.schema import check
 
 if TYPE_CHECKING:
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from swarmlore.serving.hall import Hall
     from swarmlore.surfaces.http.app import App, Request
 
-    Work = Callable[[Lore, dict[str, Any]], Any]
+    Work = Callable[..., Any]  # of a memory and what was given
 
 PROFILE = "swarm"
 _TEXT: dict[str, Any] = {"type": "string", "maxLength": 1_000_000}
@@ -68,15 +71,15 @@ def add(app: App, hall: Hall, wait_s: float = WAIT_S) -> None:
     def told(work: Work, takes: Mapping[str, Any], needs: tuple[str, ...], *, reads: bool) -> Callable[[Request], Any]:
         async def handle(request: Request) -> Any:
             given = _checked(request, await request.json(), takes, needs)
-            return await soon(_asked(hall, request, lambda lore: work(lore, given), reads=reads), wait_s)
+            return await soon(_asked(hall, request, partial(work, given=given), reads=reads), wait_s)
 
         return handle
 
-    def named(work: Callable[[Lore, str], Any]) -> Callable[[Request], Any]:
+    def named(work: Work) -> Callable[[Request], Any]:
         async def handle(request: Request) -> Any:
             _check_agent(request, None)
             id = request.path_values["id"]
-            return await soon(_asked(hall, request, lambda lore: work(lore, id), reads=False), wait_s)
+            return await soon(_asked(hall, request, partial(work, id=id), reads=False), wait_s)
 
         return handle
 
@@ -92,7 +95,11 @@ def add(app: App, hall: Hall, wait_s: float = WAIT_S) -> None:
 
 def _asked(hall: Hall, request: Request, work: Callable[[Lore], Any], *, reads: bool) -> Any:
     by = hall.read_by if reads else hall.write_by
-    return by(request.token, lambda lend: work(lend(PROFILE)))
+    return by(request.token, partial(_by_rules, work))
+
+
+def _by_rules(work: Callable[[Lore], Any], lend: Callable[[str], Lore]) -> Any:
+    return work(lend(PROFILE))
 
 
 def _checked(request: Request, body: Any, takes: Mapping[str, Any], needs: tuple[str, ...]) -> dict[str, Any]:
@@ -136,14 +143,18 @@ def _search(lore: Lore, given: dict[str, Any]) -> Any:
     lore.embedding.awaited()
     hits = lore.recall(given["query"], given.get("limit", 5), **asked)
     recent = any(part.name == "recent" for hit in hits for part in hit.explanation)
-    return {"results": [result_of(hit, ranked=not recent) for hit in hits]}
+    results = [result_of(hit, ranked=not recent) for hit in hits]
+    return {"results": [{"similarity": 0.0, **item} for item in results]}  # their programs compare it with a bound
 
 
 def _list(lore: Lore, given: dict[str, Any]) -> Any:
     limit, offset = given.get("limit", 20), given.get("offset", 0)
     if given.get("query"):
-        found = _search(lore, {**given, "limit": offset + limit})["results"]
-        return {"results": found[offset:], "total": len(found), "limit": limit, "offset": offset, "mode": "semantic"}
+        hits = _search(lore, {**given, "limit": offset + limit})["results"]
+        return {"results": hits[offset:], "total": len(hits), "limit": limit, "offset": offset, "mode": "semantic"}
+    if given.get("scope", "all") == "all" and not any(given.get(name) for name in ("agentId", "source", "sourcePath")):
+        page = [record(memory) for memory in lore.list(limit=limit, offset=offset)]
+        return {"results": page, "total": lore.count() or 0, "limit": limit, "offset": offset, "mode": "list"}
     fits = [memory for memory in _listed(lore, given) if _is_asked_for(memory, given)]
     page = [record(memory) for memory in fits[offset : offset + limit]]
     return {"results": page, "total": len(fits), "limit": limit, "offset": offset, "mode": "list"}
@@ -164,16 +175,24 @@ def _is_asked_for(memory: Memory, given: Mapping[str, Any]) -> bool:
     )
 
 
-def _embed(lore: Lore, _: dict[str, Any]) -> Any:
+def _embed(lore: Lore, given: dict[str, Any]) -> Any:
     total = lore.count() or 0
     lore.embed_later()
     return 202, {"started": True, "totalMemories": total}
 
 
 def _get(lore: Lore, id: str) -> Any:
-    return {"memory": record(lore.get(id))}
+    return {"memory": record(lore.get(_there(lore, id).id))}
 
 
 def _delete(lore: Lore, id: str) -> Any:
-    lore.forget(id)
+    lore.forget(_there(lore, id).id)
     return {"deleted": True}
+
+
+def _there(lore: Lore, id: str) -> Memory:
+    """The memory of an id; what was deleted is not there, although we can bring it back."""
+    memory = found(lore, id)
+    if memory is None:
+        raise NotFound("Memory not found", "POST /api/memory/list shows the ids")
+    return memory

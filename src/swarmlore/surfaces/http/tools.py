@@ -7,16 +7,19 @@ restarted meanwhile. `/mcp?tools=lane,swarm-mail` offers the tools that agents o
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from contextlib import AsyncExitStack
+from contextvars import ContextVar
+from functools import partial
 from urllib.parse import parse_qs
 
 import mcp_types as types
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from swarmlore.errors import InvalidInput, NotFound
+from swarmlore.errors import InvalidInput, NotFound, StoreBusy, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.cli.documents import code_of
-from swarmlore.surfaces.http.asking import FIXED, JSON, MOST_BYTES, Turned, check_type
+from swarmlore.surfaces.http.asking import FIXED, JSON, MOST_BYTES, OURS, Turned, check_type, parse, read_body
 from swarmlore.surfaces.mcp.answers import failed
 from swarmlore.surfaces.mcp.server import Session
 from swarmlore.surfaces.mcp.session import Context
@@ -30,11 +33,13 @@ if TYPE_CHECKING:
     from swarmlore.records import Token
     from swarmlore.serving.hall import Hall
     from swarmlore.surfaces.http.app import Request
+    from swarmlore.surfaces.http.asking import Receive
     from swarmlore.surfaces.mcp.answers import Answer
     from swarmlore.surfaces.mcp.sets.saying import Talk
 
-MOST_KEPT = 256
+MOST_KEPT = 1_024  # of what agents said to keep in mind between their calls; the oldest is forgotten
 OF_A_FOLDER = ("reflect",)  # tools that read and write files of the project
+MARKS = ("swarmmail_read_message",)  # shows something, and notes that it was read
 WAIT_S = 30.0
 
 
@@ -59,29 +64,53 @@ class TokenSession(Session):
         return talk
 
     def _answer(self, name: str, arguments: dict[str, Any] | None) -> Answer:
-        from swarmlore.surfaces.mcp.calls import answer, answer_in
-
         if name in self._withheld:
             said = NotFound(f"no tool {name!r} here", "it proposes changes of files: make a token with --folder")
             return failed(said, code_of(said))
 
-        def work(lend: Any) -> Answer:
-            if not self._context.tools:
-                return answer(lambda: lend(""), name, arguments, "")
-            return answer_in(self._context.tools, lend, name, arguments, self._talking())
-
+        talk = self._talking() if self._context.tools else None
+        work = partial(_told, tools=self._context.tools, name=name, arguments=arguments, talk=talk)
         asked = self._hall.read_by if self._reads(name) else self._hall.write_by
-        return asked(self._token, work).result(WAIT_S)
+        try:
+            told = (future := asked(self._token, work)).result(WAIT_S)
+        except SwarmloreError as error:  # no turn could be had
+            return failed(error, code_of(error))
+        except TimeoutError:
+            future.cancel()
+            return failed(StoreBusy("that took too long", "try again in a moment"), "TOO_SLOW")
+        code = str(told.values.get("code", "")) if told.failed else ""
+        return failed(OURS, code) if code.startswith(("STORE_", "CONFIG_")) else told
 
     def _reads(self, name: str) -> bool:
         try:
-            return tool_named(name, self._context.tools).reads
+            return name not in MARKS and tool_named(name, self._context.tools).reads
         except NotFound:  # answered where it is called
             return True
 
 
+def _told(lend: Any, tools: tuple[str, ...], name: str, arguments: dict[str, Any] | None, talk: Talk | None) -> Answer:
+    from swarmlore.surfaces.mcp.calls import answer, answer_in
+
+    if talk is None:
+        return answer(lambda: lend(""), name, arguments, "")
+    return answer_in(tools, lend, name, arguments, talk)
+
+
 def _nobody() -> Any:
     raise AssertionError("the hall lends")
+
+
+_ASKING: ContextVar[TokenSession] = ContextVar("asking")
+
+
+class Reception(Session):
+    """One server of the SDK for each choice of tools; whose call it is, the request says."""
+
+    async def _list(self, asked: Any, params: Any) -> types.ListToolsResult:
+        return await _ASKING.get()._list(asked, params)
+
+    async def _call(self, asked: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        return await _ASKING.get()._call(asked, params)
 
 
 class Tools:
@@ -89,7 +118,8 @@ class Tools:
 
     def __init__(self, hall: Hall) -> None:
         self._hall = hall
-        self._made: dict[tuple[str, tuple[str, ...]], asyncio.Future[StreamableHTTPSessionManager]] = {}
+        self._known: OrderedDict[tuple[str, tuple[str, ...]], TokenSession] = OrderedDict()
+        self._made: dict[tuple[str, ...], asyncio.Future[StreamableHTTPSessionManager]] = {}
         self._asked: asyncio.Queue[tuple[StreamableHTTPSessionManager, asyncio.Future[Any]]] = asyncio.Queue()
         self._keeper: asyncio.Task[None] | None = None
 
@@ -114,31 +144,51 @@ class Tools:
         if request.scope["method"] != "POST" or request.scope["path"] != "/mcp":
             raise Turned(405, "this path takes POST", "send POST /mcp", (b"allow", b"POST"))
         check_type(request.scope, JSON)
-        manager = await self._manager(request.token, _tools(request.scope["query_string"]))
-        await manager.handle_request(request.scope, request.receive, _with_fixed(request.send))
+        tools = _tools(request.scope["query_string"])
+        body = await read_body(request.scope, request.receive)
+        parse(body)  # by our own limits, before a library sees it
+        manager = await self._manager(tools)
+        _ASKING.set(self._session(request.token, tools))
+        await manager.handle_request(request.scope, _once_more(body, request.receive), _with_fixed(request.send))
 
-    async def _manager(self, token: Token, tools: tuple[str, ...]) -> StreamableHTTPSessionManager:
+    def _session(self, token: Token, tools: tuple[str, ...]) -> TokenSession:
         key = (token.id, tools)
-        if key not in self._made:
-            if len(self._made) >= MOST_KEPT:
-                raise Turned(503, "too many agents use the tools", "try again later", (b"retry-after", b"60"))
-            session = TokenSession(self._hall, token, tools)
+        if key not in self._known:
+            self._known[key] = TokenSession(self._hall, token, tools)
+            if len(self._known) > MOST_KEPT:
+                self._known.popitem(last=False)
+        self._known.move_to_end(key)
+        return self._known[key]
+
+    async def _manager(self, tools: tuple[str, ...]) -> StreamableHTTPSessionManager:
+        if tools not in self._made:
+            reception = Reception(Context(self._hall.home, "http", {}, tools), lambda _: _nobody())
             made = StreamableHTTPSessionManager(
-                session.server(), json_response=True, stateless=True, max_request_body_size=MOST_BYTES
+                reception.server(), json_response=True, stateless=True, max_request_body_size=MOST_BYTES
             )
-            self._made[key] = asyncio.get_running_loop().create_future()
-            self._asked.put_nowait((made, self._made[key]))
-        return await asyncio.shield(self._made[key])
+            self._made[tools] = asyncio.get_running_loop().create_future()
+            self._asked.put_nowait((made, self._made[tools]))
+        return await asyncio.shield(self._made[tools])
+
+
+def _once_more(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives a body which was read already."""
+    left = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> dict[str, Any]:
+        return left.pop() if left else await receive()
+
+    return again
 
 
 def _tools(query: bytes) -> tuple[str, ...]:
     """The sets of tools that the address asks for."""
     asked = parse_qs(query.decode("latin-1")).get("tools", [])
-    names = tuple(dict.fromkeys(name for part in asked for name in part.split(",") if name))
-    for name in names:
+    names = {name for part in asked for name in part.split(",") if name}
+    for name in sorted(names):
         if name not in NAMES:
             raise InvalidInput(f"unknown set of tools: {name[:80]!r}", choices_hint(name[:80], NAMES))
-    return names
+    return tuple(name for name in NAMES if name in names)
 
 
 def _with_fixed(send: Any) -> Any:

@@ -1,0 +1,126 @@
+"""Connections with limits in time and number: whoever is slow, silent or many keeps nobody else out.
+
+uvicorn waits forever for the head of a request, for the rest of a body that was refused, and for somebody who does not
+read an answer. Here each of these ends. Where all places are taken, whoever has waited longest without a whole request
+makes room.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.surfaces.http.asking import FIXED, JSON
+
+if TYPE_CHECKING:
+    from typing import Any
+
+HEAD_S = 10.0  # for the head of a request
+REST_S = 2.0  # for what still comes of a body that was answered already
+READ_S = 30.0  # for somebody to read on
+MOST_LINES = 2_000
+SPARE_FILES = 128  # that the process opens beside its connections
+_NO_HTTP = {
+    "error": "that is no HTTP request",
+    "hint": "send HTTP/1.1, with a head of less than 64 KB",
+    "code": "INVALID_INPUT",
+}
+
+
+class Line(H11Protocol):
+    """One connection."""
+
+    most = MOST_LINES
+
+    def __init__(self, *args: Any, **facts: Any) -> None:
+        super().__init__(*args, **facts)
+        self._ends: dict[str, asyncio.TimerHandle] = {}
+        self._since = 0.0
+
+    @property
+    def waits(self) -> bool:
+        """Whether nothing is being done for it."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._since = self.loop.time()
+        self._end_after("head", HEAD_S)
+        if len(self.connections) > self.most:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        waiting = [line for line in self.connections if isinstance(line, Line) and line.waits and line is not self]
+        oldest = min(waiting, key=lambda line: line._since, default=self)
+        oldest.drop()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        for name in list(self._ends):
+            self._go_on(name)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.waits and "head" not in self._ends:
+            self._since = self.loop.time()
+            self._end_after("head", HEAD_S)
+        try:
+            super().data_received(data)
+        except h11.LocalProtocolError:  # bytes after an answer that ended the connection
+            self.drop()
+        if not self.waits:
+            self._go_on("head")
+
+    def on_response_complete(self) -> None:
+        self._since = self.loop.time()
+        if self.conn.their_state is h11.SEND_BODY:
+            self._end_after("rest", REST_S)
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._end_after("read", READ_S)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._go_on("read")
+
+    def send_400_response(self, msg: str) -> None:
+        """In our words; where an answer is under way already, the connection just ends."""
+        data = json.dumps(_NO_HTTP).encode()
+        headers = [*FIXED, (b"content-type", JSON), (b"content-length", b"%d" % len(data)), (b"connection", b"close")]
+        with suppress(h11.LocalProtocolError):
+            for event in (h11.Response(status_code=400, headers=headers), h11.Data(data=data), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    def drop(self) -> None:
+        """End the connection at once, whatever is still to be read or written."""
+        self.transport.abort()
+
+    def _end_after(self, name: str, seconds: float) -> None:
+        if name not in self._ends:
+            self._ends[name] = self.loop.call_later(seconds, self.drop)
+
+    def _go_on(self, name: str) -> None:
+        if timer := self._ends.pop(name, None):
+            timer.cancel()
+
+
+def make_room() -> None:
+    """As many connections as the system allows files, up to our own limit."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_LINES + SPARE_FILES
+    if soft < wanted and soft != resource.RLIM_INFINITY:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    Line.most = max(16, min(MOST_LINES, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE_FILES))

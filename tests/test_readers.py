@@ -1,0 +1,205 @@
+"""The processes that answer a server's questions: what they find is told here, and none outlives its server."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from conftest import quick_env
+from serving import LESSON, Server, server
+from swarmlore import errors
+from swarmlore.errors import NotFound, StoreBusy, SwarmloreError, Unavailable
+from swarmlore.lore import Lore
+from swarmlore.records import Token
+from swarmlore.serving import readers
+from swarmlore.serving.readers import Reader, how_many
+from swarmlore.store import search
+
+__all__ = ["server"]
+ALICE = Token("t1", "git.example/app", "alice")
+KINDS = [kind for kind in vars(errors).values() if inspect.isclass(kind) and issubclass(kind, SwarmloreError)]
+
+
+def count(lend: object) -> int:
+    return Lore.count(lend("")) or 0  # type: ignore[operator]
+
+
+def pid_of(_: object) -> int:
+    return os.getpid()
+
+
+def look_up(lend: object, ref: str) -> object:
+    return lend("").get(ref)  # type: ignore[operator]
+
+
+def fail_oddly(_: object) -> None:
+    raise KeyError("words of a memory")
+
+
+def sleep(_: object) -> None:
+    time.sleep(30)
+
+
+def end(_: object) -> None:
+    os._exit(1)
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Reader:
+    home = tmp_path / "home"
+    with Lore.open(home, cwd=tmp_path, env=quick_env()):
+        pass
+    paths = os.pathsep.join((str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")))  # finds what is asked here
+    return Reader(str(home), {**os.environ, **quick_env(), "PYTHONPATH": paths})
+
+
+def children_of(pid: int) -> list[int]:
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            facts = status.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(facts[1]) == pid:
+            found.append(int(status.parent.name))
+    return found
+
+
+def is_reader(pid: int) -> bool:
+    try:
+        return b"swarmlore.serving.reading" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def test_questions_are_answered_in_another_process(reader: Reader) -> None:
+    try:
+        assert reader.ask(ALICE, count) == 0
+        first = reader.ask(ALICE, pid_of)
+        assert first != os.getpid()
+        assert reader.ask(ALICE, pid_of) == first
+    finally:
+        reader.end()
+
+
+def test_a_reader_that_was_killed_is_replaced_and_the_question_asked_again(reader: Reader) -> None:
+    try:
+        first = reader.ask(ALICE, pid_of)
+        os.kill(first, signal.SIGKILL)
+        assert reader.ask(ALICE, pid_of) != first
+    finally:
+        reader.end()
+
+
+def test_a_question_that_ends_its_reader_twice_is_given_up(reader: Reader) -> None:
+    with pytest.raises(Unavailable, match="ended twice"):
+        reader.ask(ALICE, end)
+    assert reader.ask(ALICE, count) == 0
+    reader.end()
+
+
+def test_a_question_that_takes_too_long_ends_its_reader(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = reader.ask(ALICE, pid_of)
+    monkeypatch.setattr(readers, "LONGEST_S", 0.2)
+    monkeypatch.setattr(readers, "END_S", 0.1)
+    with pytest.raises(StoreBusy, match="too long"):
+        reader.ask(ALICE, sleep)
+    assert not is_reader(first)
+
+
+def test_an_error_of_ours_arrives_as_it_was_and_others_by_their_kind_alone(reader: Reader) -> None:
+    try:
+        with pytest.raises(NotFound) as told:
+            reader.ask(ALICE, partial(look_up, ref="0" * 26))
+        assert told.value.hint
+        with pytest.raises(RuntimeError, match=r"^KeyError$"):
+            reader.ask(ALICE, fail_oddly)
+    finally:
+        reader.end()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_error_can_be_told_to_another_process(kind: type[SwarmloreError]) -> None:
+    made = kind("it happened", 2, "do this") if kind is errors.Rejected else kind("it happened", "do this")  # type: ignore[call-arg, arg-type]
+    again = pickle.loads(pickle.dumps(made))
+    assert (type(again), str(again), again.__dict__) == (kind, str(made), made.__dict__)
+
+
+def test_readers_end_with_a_server_that_is_killed(server: Server) -> None:
+    token = server.token()
+    assert server.ask("/v1/remember", {"text": LESSON}, token)[0] == 200
+    assert server.ask("/v1/recall", {"query": "snapshot tests"}, token)[1]["result"]
+    assert server.process is not None
+    found = [pid for pid in children_of(server.process.pid) if is_reader(pid)]
+    assert found
+    server.stop(signal.SIGKILL)
+    until = time.monotonic() + 10
+    while any(map(is_reader, found)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(map(is_reader, found))
+
+
+def test_a_server_goes_on_answering_when_its_readers_are_killed(server: Server) -> None:
+    token = server.token()
+    assert server.ask("/v1/remember", {"text": LESSON}, token)[0] == 200
+    assert server.process is not None
+    for _ in range(3):
+        for pid in children_of(server.process.pid):
+            if is_reader(pid):
+                os.kill(pid, signal.SIGKILL)
+        assert server.ask("/v1/recall", {"query": "snapshot tests"}, token)[1]["result"][0]["memory"]["text"] == LESSON
+
+
+@pytest.mark.parametrize(("cores", "many"), [(1, 2), (2, 2), (4, 2), (6, 3), (8, 4), (64, 4)])
+def test_half_of_the_cores_answer_questions_but_two_processes_at_least(cores: int, many: int) -> None:
+    assert how_many(cores) == many
+
+
+def test_a_process_that_leaves_vectors_to_the_worker_asks_for_them_even_with_the_model_loaded(tmp_path: Path) -> None:
+    with Lore.open(tmp_path / "home", cwd=tmp_path, env={"HOME": str(tmp_path)}) as lore:
+        lore.embedding.leave_to_worker()
+        assert lore.embedding.awaited() is not None
+        lore.remember(LESSON, defer=True)
+        assert [job.kind for job in lore.jobs()] == ["embed"]
+        assert lore.recall("snapshot tests").notes == ()  # one text that waits for a moment is not worth a word
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no priority of its own")
+def test_vectors_are_computed_with_what_others_leave_but_stored_without_delay(tmp_path: Path) -> None:
+    with Lore.open(tmp_path / "home", cwd=tmp_path, env={"HOME": str(tmp_path)}) as lore:
+        lore.embedding.step_back(7)
+        assert lore.embedding.rows([LESSON]) is not None
+        niceness = {
+            thread.name.partition("_")[0]: os.getpriority(os.PRIO_PROCESS, thread.native_id or 0)
+            for thread in threading.enumerate()
+        }
+    assert niceness["swarmlore-embed"] == 7
+    assert niceness["MainThread"] == os.getpriority(os.PRIO_PROCESS, 0) < 7
+
+
+def test_many_memories_are_not_counted_anew_after_every_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def counted(lore: Lore) -> int:
+        with lore.acting():
+            return lore.store.document_frequencies(["port"], lore.store.visible(lore.caller))[1]
+
+    with Lore.open(tmp_path / "home", cwd=tmp_path, env=quick_env()) as lore:
+        for number in range(3):
+            lore.remember(f"Service number {number} of the cluster listens on port {9000 + number}", key=f"k{number}")
+        assert counted(lore) == 3
+        lore.remember("The queue of the importer holds a hundred thousand messages")
+        assert counted(lore) == 4  # few are always counted
+        monkeypatch.setattr(search, "MANY_ROWS", 2)
+        lore.remember("Screens of the dashboard are drawn by the browser alone")
+        assert counted(lore) == 4
+        monkeypatch.setattr(search, "COUNTED_S", 0.0)
+        lore.remember("Licences of vendored packages stand in the folder third_party")
+        assert counted(lore) == 6
