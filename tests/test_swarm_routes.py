@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -112,3 +115,46 @@ def test_a_foreign_id_is_not_found(server: Server) -> None:
     for id in ("nothing", "00000000-0000-0000-0000-000000000000", "%2e%2e", "a%20b"):
         assert server.ask(f"/api/memory/{id}", token=token)[0] in (400, 404)
         assert server.ask(f"/api/memory/{id}", token=token, method="DELETE")[0] in (400, 404)
+
+
+def asked(server: Server, method: str, path: str, token: str, body: Any = None) -> tuple[int, Any]:
+    """As a program of theirs asks: the standard library, their headers, whatever it adds."""
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "X-Agent-ID": "worker-1"}
+    data = None if body is None else json.dumps(body).encode()
+    url = f"http://localhost:{server.port}/api/memory/{path}"
+    try:
+        with urlopen(Request(url, data, headers, method=method), timeout=30) as answer:
+            return answer.status, json.load(answer)
+    except HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def test_their_hooks_and_runners_ask_unchanged(server: Server) -> None:
+    """A file is indexed after it was written, a finished task is kept, and the next one begins with what fits it."""
+    token = server.token("worker-1")
+    file = {
+        "name": "auth",
+        "source": "file_index",
+        "sourcePath": "/workspace/personal/memory/auth.md",
+        "scope": "agent",
+    }
+    status, told = asked(server, "POST", "index", token, {"agentId": "worker-1", "content": FIX, **file})
+    assert (status, told["queued"]) == (202, True)
+    task = {"name": "Task: fix the login", "source": "task_completion", "sourceTaskId": "T-7", "scope": "swarm"}
+    text = "Task: fix the login\n\nOutput:\nThe header was sent without its prefix; the client adds it now."
+    status, kept = asked(server, "POST", "index", token, {"content": text, **task, "persistMemory": True})
+    assert status == 202
+    asks = {"query": "the login sends a wrong auth header", "intent": "begin a task", "limit": 5, "scope": "all"}
+    status, found = asked(server, "POST", "search", token, asks)
+    assert status == 200
+    assert {"id", "name", "content", "similarity", "source", "scope", "tags"} <= set(found["results"][0])
+    assert {item["id"] for item in found["results"]} == {*told["memoryIds"], *kept["memoryIds"]}
+    status, page = asked(server, "POST", "list", token, {"scope": "swarm", "limit": 1, "offset": 0})
+    assert (status, page["total"], page["limit"], page["mode"]) == (200, 1, 1, "list")
+    [id] = kept["memoryIds"]
+    assert asked(server, "GET", id, token)[1]["memory"]["sourceTaskId"] == "T-7"
+    assert asked(server, "DELETE", id, token) == (200, {"deleted": True})
+    status, gone = asked(server, "GET", id, token)
+    assert (status, bool(gone["error"])) == (404, True)
+    assert asked(server, "POST", "search", "wrong", asks)[0] == 401

@@ -148,6 +148,18 @@ def test_use_is_noted_about_once_a_minute(store: Store) -> None:
     assert is_due(token, NOW)
 
 
+def test_noting_use_waits_for_no_writer(open_store: Callable[[], Store]) -> None:
+    store, other = open_store(), open_store()
+    if not store.engine.remote:
+        pytest.skip("a file has one writer at a time")
+    store.add_token(Token("0123456789", "p", "tester"), "mark")
+    with store.engine.writing(), other.engine.hurried(0.3):
+        other.use_token("0123456789", NOW)
+    found = store.find_token("0123456789")
+    assert found is not None
+    assert found[1].used_at == NOW
+
+
 def test_a_token_in_a_text_is_taken_out(tmp_path: Path) -> None:
     with Lore.open(tmp_path, cwd=tmp_path, caller=LEAD, env=quick_env()) as lore:
         _, secret = lore.create_token("tester")

@@ -108,7 +108,7 @@ def run_to_end(home: str, writers: int, count: int) -> None:
 
 def examine(home: str) -> dict[str, object]:
     """Compare what was acknowledged with what is stored."""
-    acks = [line for path in Path(home).glob("acks-*") for line in _whole_lines(path)]
+    acks = [line for path in Path(home).glob("acks-*") for line in whole_lines(path)]
     acked = [line["id"] for line in acks if "id" in line]
     errors = [line["error"] for line in acks if "error" in line]
     began = time.monotonic()
@@ -133,7 +133,7 @@ def examine(home: str) -> dict[str, object]:
         }
 
 
-def _whole_lines(path: Path) -> list[dict[str, object]]:
+def whole_lines(path: Path) -> list[dict[str, object]]:
     """The log of a killed writer may end in the middle of a line."""
     found = []
     for line in path.read_text().splitlines():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HIVE = ("hive", "", "")
 OF_ITS_PROJECT = ("session_summary", "task_completion")
-PAUSES_S = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)  # before an act is tried again: a restart takes seconds
+PAUSES_S = (0.1, 0.2, 0.3, 0.5, *(1.0,) * 4, *(2.0,) * 7)  # before an act is tried again: a restart takes seconds
 
 
 @frozen
@@ -45,16 +45,23 @@ class StoreBase:
         self._sql = queries.load(engine.name)
         self._partitions: dict[tuple[str, str, str], int] = {}
         self._data_version = -1
+        self._seen_undone = 0  # acts of the engine
         self._told = ""
         self._acting: tuple[Caller, bool] | None = None
         self._afterwards: dict[object, Callable[[], object]] | None = None  # what waits for a group to end
+        self._undone: dict[object, Callable[[], object]] = {}  # what failed then, for the next
         self._job = ""  # the job for which something is done at the moment
         self._joining: dict[str, tuple[tuple[str, ...], float]] = {}  # new names of projects, not written yet
+        self.leaving = threading.Event()  # from then on nobody waits for a database that is away
         self.hive = True  # false: the hive is neither read nor written
 
     def ask(self, statement: str, /, **params: Any) -> list[Row]:
         """Run a named statement; `:name` takes a value, `IN (:list:name)` a list."""
         return self.engine.run(self._sql[statement], params)
+
+    def prove(self, statement: str, /, **params: Any) -> None:
+        """What finds something that only the open transaction wrote."""
+        self.engine.prove(self._sql[statement], params)
 
     def ask_many(self, name: str, rows: Sequence[dict[str, Any]]) -> None:
         if rows:
@@ -70,6 +77,9 @@ class StoreBase:
         return self._partition(place)
 
     def _partition(self, place: tuple[str, str, str]) -> int:
+        if self._seen_undone != self.engine.undone:  # one that was made in what was undone is gone with it
+            self._seen_undone = self.engine.undone
+            self._partitions.clear()
         if place not in self._partitions:
             values = dict(zip(("tier", "project", "owner"), place, strict=True))
             rows = self.ask("find_partition", **values)
@@ -186,19 +196,23 @@ class StoreBase:
     def together(self) -> Iterator[None]:
         """Several acts with one wait for the disk; what was kept in mind of them goes if that fails."""
         told, joining = self._told, dict(self._joining)
-        self._afterwards, later = {}, self._afterwards
+        left, later = self._undone, self._afterwards
+        self._afterwards, self._undone = dict(left), {}
         try:
             with self.engine.grouping():
                 yield
-            due = list(self._afterwards.values())
+            due = self._afterwards
         except BaseException:
-            self._told, self._joining = told, joining
+            self._told, self._joining, self._undone = told, joining, left
             self._partitions.clear()
             raise
         finally:
             self._afterwards = later
-        for work in due:
-            work()
+        for key, work in due.items():
+            try:
+                work()
+            except StoreError:  # the acts are certain; this is tried again after the next group
+                self._undone[key] = work
 
     def afterwards(self, key: object, work: Callable[[], object]) -> None:
         """Do something that must not be seen before the act is certain: now or, in a group, when that has ended; what
@@ -218,14 +232,14 @@ class StoreBase:
         return self.look(act)
 
     def look(self, work: Callable[[], T]) -> T:
-        """Ask something before an act; where the connection broke, ask it once more."""
+        """Ask something before an act; where the connection broke, ask it once more. Inside a transaction that is for
+        whoever began it: what was done in it before is gone as well."""
         for pause_s in (*PAUSES_S, None):
             try:
                 return work()
             except StoreLost:
-                if pause_s is None:
+                if pause_s is None or self.engine.inside or self.leaving.wait(pause_s):
                     raise
-                time.sleep(pause_s)
         raise AssertionError  # the loop returns or raises
 
     def _check_partitions(self) -> None:
@@ -268,6 +282,8 @@ class StoreBase:
             undoes=operation.undoes,
             job=self._job,
         )
+        if operation.caller.project:  # else it might not even be seen by who wrote it
+            self.prove("proof_operation", id=operation.id)
         self._told = operation.id
 
     def meta(self, name: str) -> str:

@@ -42,6 +42,7 @@ class Mails(Jobs):
         row = {name: getattr(message, name) for name in _ROW}
         row |= {"addressed": json.dumps(message.to, ensure_ascii=False), "ack_required": int(message.ack_required)}
         self.ask("add_message", project=caller.project, **row)
+        self.prove("proof_message", id=message.id)
         common = {"message": message.id, "project": caller.project, "sender": message.sender}
         self.ask_many("add_recipient", [{**common, "agent": name} for name in message.to])
         self.ask("touch_agent", projects=[caller.project], name=caller.agent, at=message.sent_at)

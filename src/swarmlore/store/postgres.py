@@ -8,6 +8,7 @@ transaction (is this known already?) holds when it commits.
 from __future__ import annotations
 
 import json
+import logging
 import re
 import threading
 import time
@@ -18,14 +19,14 @@ from contextvars import ContextVar
 from functools import cache
 
 import psycopg
-import psycopg.conninfo
 from psycopg import errors as pg
 
 from swarmlore import errors
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.store.lock import Patience
 from swarmlore.store.pool import Pool
-from swarmlore.text.url import is_ambiguous, user_of, without_password
+from swarmlore.store.postgres_errors import LOST, ROLE, check_address, may_come_back, translated, why_unreachable
+from swarmlore.text.url import user_of, without_password
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it warns of is told by our own errors
 SCHEMA = "swarmlore"
-ROLE = "swarmlore_app"
 POOL_SIZE = 8
 CONNECT_S = 10.0
 PATIENCE_S = 3.0
@@ -44,7 +45,13 @@ LOCK_S = 30.0
 IDLE_S = 20  # a writer whose line is dead must not keep the others waiting
 WRITERS = 0x5357524D  # the advisory lock that writers queue at
 READ_TRIES = 3
-KEEPALIVE: dict[str, Any] = {"keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 3}
+# A line is known to be dead after some 35 s of silence, or after 20 s in which nothing that was sent arrived.
+KEEPALIVE: dict[str, Any] = {
+    "keepalives_idle": 20,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
 CLOCK_S = 30.0  # until the server is asked for its time again
 CHANNEL = "swarmlore_job"  # where whoever puts a job tells of it
 OUTCOME_S = 30.0  # how long to ask what became of a commit whose answer was lost
@@ -70,6 +77,8 @@ class _Turn:
     def __init__(self) -> None:
         self.db: psycopg.Connection[Any] | None = None
         self.depth = 0
+        self.united = False  # whether acts are parts of the open transaction
+        self.proof: tuple[str, Params] | None = None  # what finds something that only the open transaction wrote
         self.told = NOBODY  # the sight that the open transaction was given
         self.seen = -1
 
@@ -79,6 +88,7 @@ class PostgresEngine:
 
     name = "postgres"
     remote = True
+    undone = 0
     readonly = False
 
     def __init__(self, url: str, *, owner: bool = False, lock_timeout_s: float = LOCK_S) -> None:
@@ -103,9 +113,9 @@ class PostgresEngine:
                 with self._pool.connection():
                     return
             except psycopg.OperationalError as error:
-                if time.monotonic() > deadline or not _may_come_back(error):
+                if time.monotonic() > deadline or not may_come_back(error):
                     hint = "check the address, the password and that the server runs"
-                    why = _why_unreachable(str(error))
+                    why = why_unreachable(str(error))
                     raise errors.StoreError(f"{self.path} cannot be reached{why}", hint) from error
             time.sleep(0.2)
 
@@ -130,6 +140,10 @@ class PostgresEngine:
             found = self._local.turn = _Turn()
         return found
 
+    @property
+    def inside(self) -> bool:
+        return self._turn.db is not None
+
     def hurried(self, seconds: float) -> AbstractContextManager[None]:
         return self._patience.at_most(seconds)
 
@@ -145,8 +159,20 @@ class PostgresEngine:
         return self._again(lambda: self._read(sql, params))
 
     def _read(self, sql: str, params: Params | None) -> list[Row]:
-        with self._transaction() as db:
-            return self._execute(db, sql, params)
+        """One statement in a transaction of its own, sent in one go: each answer that is waited for is a way there and
+        back."""
+        with self._ours(), self._pool.connection() as db:
+            try:
+                with _at_once(db):
+                    db.execute(_BEGIN)
+                    if not self._owner:
+                        db.execute(_SET_SIGHT, _sight_params(self._sight.get()))
+                    cursor = db.execute(_spelled(sql), _with_lists(params or {}))
+                    _end(db)
+                return cursor.fetchall() if cursor.description else []
+            except BaseException:
+                _roll_back(db)
+                raise
 
     def _again(self, work: Callable[[], T]) -> T:
         """Reading twice does no harm: a connection that broke is replaced and asked again."""
@@ -199,14 +225,13 @@ class PostgresEngine:
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[None]:
         turn = self._turn
-        if turn.db is not None and turn.depth:
-            with self._joined():
+        if turn.db is not None and (turn.depth or turn.united):
+            with self._part(turn.db), self._joined():
                 yield
             return
         if turn.db is not None:
             raise errors.StoreError("a write cannot begin inside a read", "end the read first")
-        with self._transaction(commit=self._commit) as db:
-            self._begin_writing(db, durable)
+        with self._transaction(begin=lambda db: self._begin_writing(db, durable), commit=self._commit) as db:
             with self._joined():
                 yield
             if not self._owner:
@@ -216,6 +241,38 @@ class PostgresEngine:
     def grouping(self) -> Iterator[None]:
         """Each act is a transaction of its own: the server itself waits for the disk once for several of them."""
         yield
+
+    @contextmanager
+    def uniting(self) -> Iterator[None]:
+        with self.writing():
+            turn = self._turn
+            turn.united, turn.depth = True, turn.depth - 1  # the next who writes begins an act
+            try:
+                yield
+            finally:
+                turn.united, turn.depth = False, turn.depth + 1
+
+    @contextmanager
+    def _part(self, db: psycopg.Connection[Any]) -> Iterator[None]:
+        """One of several acts in a transaction, undone alone where it fails; what is inside an act is part of it."""
+        turn = self._turn
+        if turn.depth:
+            yield
+            return
+        with self._ours():
+            told, proof = turn.told, turn.proof
+            db.execute("SAVEPOINT act")
+            try:
+                yield
+                db.execute("RELEASE act")
+            except BaseException:
+                turn.told, turn.proof = told, proof  # whom it acts for is undone as well
+                if not (db.closed or db.broken):
+                    db.execute("ROLLBACK TO act; RELEASE act")
+                raise
+
+    def prove(self, sql: str, params: Params) -> None:
+        self._turn.proof = None if self._owner else (sql, params)
 
     def _begin_writing(self, db: psycopg.Connection[Any], durable: bool) -> None:
         """Wait for our turn."""
@@ -235,14 +292,12 @@ class PostgresEngine:
     def queueing(self, *, durable: bool = True) -> Iterator[None]:
         """Without the lock of the writers: jobs are taken one by one, and each row has a lock of its own."""
         turn = self._turn
-        if turn.db is not None and turn.depth:
-            with self._joined():
+        if turn.db is not None and (turn.depth or turn.united):
+            with self._part(turn.db), self._joined():
                 yield
             return
-        with self._transaction(commit=self._commit) as db:
-            self._set_waits(db, durable)
-            with self._joined():
-                yield
+        with self._transaction(begin=lambda db: self._set_waits(db, durable), commit=self._commit), self._joined():
+            yield
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -263,22 +318,28 @@ class PostgresEngine:
 
     @contextmanager
     def _transaction(
-        self, isolation: str = "READ COMMITTED", commit: Callable[[psycopg.Connection[Any]], None] | None = None
+        self,
+        isolation: str = "READ COMMITTED",
+        begin: Callable[[psycopg.Connection[Any]], object] = lambda _: None,
+        commit: Callable[[psycopg.Connection[Any]], None] | None = None,
     ) -> Iterator[psycopg.Connection[Any]]:
         """One transaction on one connection of the pool, for the caller that acts now."""
         turn = self._turn
         with self._ours(), self._pool.connection() as db:
-            turn.db, turn.told = db, NOBODY
+            turn.db, turn.told, turn.proof = db, NOBODY, None
             try:
-                db.execute(f"BEGIN ISOLATION LEVEL {isolation}")
-                self._tell_sight(db)
+                with _at_once(db):
+                    db.execute(f"BEGIN ISOLATION LEVEL {isolation}")
+                    self._tell_sight(db)
+                    begin(db)
                 yield db
                 (commit or _end)(db)
             except BaseException:
+                self.undone += 1
                 _roll_back(db)
                 raise
             finally:
-                turn.db, turn.depth = None, 0
+                turn.db, turn.depth, turn.united = None, 0, False
 
     def _commit(self, db: psycopg.Connection[Any]) -> None:
         """Commit; where the answer is lost, ask the server what became of it, so that nothing is done twice."""
@@ -287,16 +348,20 @@ class PostgresEngine:
             db.execute("COMMIT")
         except psycopg.OperationalError as error:
             self._pool.forget()
-            if number is None or number[0] is None or not self._was_committed(str(number[0])):
-                raise errors.StoreLost(*_LOST) from error
+            turn = self._turn
+            if number is None or number[0] is None or not self._was_committed(str(number[0]), turn.told, turn.proof):
+                raise errors.StoreLost(*LOST) from error
 
-    def _was_committed(self, number: str) -> bool:
-        """Whether a transaction was committed; waits for one that is still at it."""
+    def _was_committed(self, number: str, sight: Sight = NOBODY, proof: tuple[str, Params] | None = None) -> bool:
+        """Whether a transaction was committed; waits for one that is still at it. A server that died before it wrote
+        the number down gives it to another transaction: what was written is the proof."""
         deadline = time.monotonic() + OUTCOME_S
         while time.monotonic() < deadline:
             try:
                 with self._pool.connection() as db:
                     row = db.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()
+                    if row is not None and row[0] == "committed" and proof is not None:
+                        return _is_there(db, sight, *proof)
             except psycopg.OperationalError:
                 row = None
             except psycopg.DataError:  # "in the future": the server died before it ever wrote that number down
@@ -325,6 +390,12 @@ class PostgresEngine:
 
     def accept(self) -> None:
         """Nothing to keep as it was: the server guards its own files."""
+
+    def leave_tidying(self) -> None:
+        """The server does it anyway."""
+
+    def tidy(self) -> None:
+        """The server does it by itself."""
 
     def version(self) -> int:
         if not self.run("SELECT to_regclass(:name)", {"name": f"{SCHEMA}.migration"})[0][0]:
@@ -436,6 +507,18 @@ class _Watch:
         self._db = None
 
 
+def _is_there(db: psycopg.Connection[Any], sight: Sight, sql: str, params: Params) -> bool:
+    """Whether somebody with this sight finds anything."""
+    with db.transaction():
+        db.execute(_SET_SIGHT, _sight_params(sight))
+        return db.execute(_spelled(sql), params).fetchone() is not None
+
+
+def _at_once(db: psycopg.Connection[Any]) -> AbstractContextManager[object]:
+    """Statements inside are sent without waiting for the answers to those before, where the driver can do that."""
+    return db.pipeline() if psycopg.Pipeline.is_supported() else nullcontext()
+
+
 def _end(db: psycopg.Connection[Any]) -> None:
     db.execute("COMMIT")
 
@@ -448,39 +531,6 @@ def _roll_back(db: psycopg.Connection[Any]) -> None:
         db.execute("ROLLBACK")
     except psycopg.Error:
         db.close()
-
-
-def check_address(url: str) -> None:
-    """Raise for an address that cannot be read; none of it is repeated, as any part may belong to the password."""
-    hint = "write @ : / # % of a password as %40 %3A %2F %23 %25"
-    try:
-        psycopg.conninfo.conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
-        raise errors.ConfigError("the address of the store cannot be read", hint) from None
-    if is_ambiguous(url):
-        raise errors.ConfigError("it is not clear where the password in the address of the store ends", hint)
-
-
-_REASONS = {
-    "password authentication failed": "the password was not accepted",
-    "no password supplied": "it asks for a password",
-    "does not exist": "there is no such database or role",
-    "could not translate host name": "the host is not known",
-    "refused": "nothing answers there",
-    "No such file": "nothing answers there",
-    "timeout": "it did not answer in time",
-}
-
-
-def _why_unreachable(said: str) -> str:
-    """The reason in our words; the driver's own may repeat what was typed."""
-    return next((f": {why}" for words, why in _REASONS.items() if words in said), "")
-
-
-def _may_come_back(error: psycopg.OperationalError) -> bool:
-    """Whether the server seems to be on its way up or down; the driver tells it in words only."""
-    said = str(error)
-    return any(words in said for words in ("starting up", "shutting down", "recovery", "refused", "No such file"))
 
 
 def _may_become_app(db: psycopg.Connection[Any]) -> bool:
@@ -503,6 +553,7 @@ def _with_lists(params: Params) -> Params:
     return {name: list(value) if isinstance(value, kinds) else value for name, value in params.items()}
 
 
+_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _SET_WAITS = (
     "SELECT set_config('lock_timeout', %(lock)s, true), set_config('synchronous_commit', %(sync)s, true), "
     "set_config('idle_in_transaction_session_timeout', %(idle)s, true)"
@@ -560,38 +611,3 @@ _SERVER_FACTS = """
     SELECT current_setting('server_version'), pg_database_size(current_database()),
         (SELECT extversion FROM pg_extension WHERE extname = 'vector')
 """
-_LOST = ("the connection to the database broke; nothing was changed", "try again in a moment")
-
-
-def translated(error: Exception, path: str) -> Exception:
-    """What went wrong in our words, with what to do next; a mistake of ours stays as it is."""
-    if isinstance(error, pg.UniqueViolation):
-        return errors.Conflict("that id is taken", "give another one, or none")
-    if isinstance(error, (pg.InsufficientPrivilege, pg.UndefinedTable, pg.InvalidSchemaName)):
-        why = (error.diag.message_primary or "not permitted").strip()
-        return errors.StoreError(f"{path}: {why}", f"ask its administrator: GRANT {ROLE} TO your role")
-    for kinds, kind, message, hint in _MEANINGS:
-        if isinstance(error, kinds):
-            return kind(message.format(path=path), hint)
-    return error
-
-
-# A lone surrogate, a NUL, a number beyond 64 bits.
-_ODD_VALUES: tuple[type[Exception], ...] = (UnicodeError, OverflowError, psycopg.DataError)
-_MEANINGS: tuple[tuple[tuple[type[Exception], ...], type[errors.SwarmloreError], str, str], ...] = (
-    (
-        (*_ODD_VALUES, pg.IntegrityError),
-        errors.InvalidInput,
-        "a value was given that cannot be stored or looked for",
-        "give Unicode text, and numbers of usual size",
-    ),
-    (
-        (pg.LockNotAvailable, pg.TooManyConnections, pg.DeadlockDetected, pg.SerializationFailure),
-        errors.StoreBusy,
-        "others are using the store",
-        "try again in a moment",
-    ),
-    ((pg.DiskFull,), errors.StoreFull, "no space left for {path}; nothing was changed", "free some space there"),
-    ((pg.ReadOnlySqlTransaction,), errors.StoreReadOnly, "{path} cannot be written", "connect to the primary server"),
-    ((psycopg.OperationalError,), errors.StoreLost, *_LOST),
-)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from swarmlore.errors import StoreError, StoreTooNew
 from swarmlore.store.migrate import migrate, newest
-from swarmlore.store.postgres import ROLE, SCHEMA, PostgresEngine
+from swarmlore.store.postgres import SCHEMA, PostgresEngine
+from swarmlore.store.postgres_errors import ROLE
 
 _FOUNDATION = f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}; CREATE EXTENSION IF NOT EXISTS vector SCHEMA public;"
 

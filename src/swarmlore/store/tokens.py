@@ -33,8 +33,8 @@ class Tokens(Proposals):
         return [Token(*row) for row in self.ask("list_tokens", projects=list(projects), every=int(every))]
 
     def use_token(self, id: str, now: float) -> None:
-        """Note that a token was shown; a power cut may take that away."""
-        with self.engine.writing(durable=False):
+        """Note that a token was shown; no writer waits for that, and a power cut may take it away."""
+        with self.engine.queueing(durable=False):
             self.ask("use_token", id=id, at=now)
 
     def revoke_token(self, id: str, now: float) -> None:
@@ -55,4 +55,5 @@ class Tokens(Proposals):
         """Keep it for a day: whoever did not get it asks again before long."""
         with self.engine.writing():
             self.ask("put_answer", token=token, name=name, asked=asked, answer=answer, at=now)
+            self.prove("find_answer", token=token, name=name)
             self.ask("prune_answers", before=now - ANSWERS_S)
