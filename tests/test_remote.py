@@ -5,17 +5,20 @@ from __future__ import annotations
 import inspect
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import servers
 from conftest import LEAD
 from serving import LESSON, Server
 from swarmlore import Lore
 from swarmlore.errors import ConfigError, InvalidInput, NotAllowed, NotFound, Rejected, SwarmloreError, Unavailable
 from swarmlore.records import Caller, Memory
 from swarmlore.remote import line as remote_line
+from swarmlore.remote.line import Line
 from swarmlore.remote.lore import RemoteLore
 from swarmlore.verbs.table import READS, WRITES
 
@@ -134,11 +137,12 @@ def test_nobody_there_is_an_error_with_a_hint(monkeypatch: pytest.MonkeyPatch) -
 
 
 class Lossy:
-    """Between a client and a server: lets whole requests through, and loses the first answers."""
+    """Between a client and a server: lets whole requests through, and loses the first answers, or their last bytes."""
 
-    def __init__(self, port: int, lost: int) -> None:
+    def __init__(self, port: int, lost: int, last_bytes: int = 1_000_000) -> None:
         self._to = port
         self._lost = lost
+        self._last_bytes = last_bytes
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._work, daemon=True).start()
@@ -153,8 +157,7 @@ class Lossy:
                 far.sendall(_request(near))
                 answer = b"".join(iter(lambda: far.recv(65_536), b""))
                 self._lost -= 1
-                if self._lost < 0:
-                    near.sendall(answer)
+                near.sendall(answer if self._lost < 0 else answer[: -self._last_bytes])
 
     def close(self) -> None:
         self._listener.close()
@@ -184,6 +187,50 @@ def test_an_answer_that_got_lost_is_asked_for_again_and_nothing_is_done_twice(
         between.close()
 
 
+def test_a_question_whose_answer_got_lost_or_broke_off_is_asked_again(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_line, "PAUSES_S", (0.0, 0.05, 0.1))
+    token = server.token()
+    for last_bytes in (1_000_000, 5):
+        between = Lossy(server.port, 2, last_bytes)
+        try:
+            with RemoteLore(f"http://127.0.0.1:{between.port}", token) as far:
+                assert far.count() == 0
+        finally:
+            between.close()
+
+
+def test_what_is_no_server_of_ours_is_said() -> None:
+    with (
+        servers.running(servers.raw(b"<html>welcome</html>")) as other,
+        RemoteLore(other.url, "t") as far,
+        pytest.raises(Unavailable, match="no Swarmlore"),
+    ):
+        far.count()
+
+
+def test_a_server_that_never_answers_is_given_up_in_time() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        line = Line(f"http://127.0.0.1:{silent.getsockname()[1]}", "t", timeout_s=0.6)
+        began = time.monotonic()
+        with pytest.raises(Unavailable, match="does not answer"):
+            line.ask("/v1/count", {})
+        assert time.monotonic() - began < 2.0
+
+
+def test_a_connection_that_the_server_has_closed_meanwhile_is_not_used_again(server: Server) -> None:
+    with RemoteLore(f"http://127.0.0.1:{server.port}", server.token()) as far:
+        far.count()
+        kept = far._line._kept
+        assert kept is not None
+        kept.sock.shutdown(socket.SHUT_RD)
+        began = time.monotonic()
+        assert far.count() == 0
+        assert far._line._kept is not kept
+        assert time.monotonic() - began < remote_line.PAUSES_S[1]  # it did not count as an attempt
+
+
 def test_a_restarted_server_is_found_again(server: Server) -> None:
     with RemoteLore(f"http://127.0.0.1:{server.port}", server.token()) as far:
         first = far.remember(LESSON)
@@ -191,3 +238,11 @@ def test_a_restarted_server_is_found_again(server: Server) -> None:
         server.start()
         found: Memory = far.get(first.memory.id)
         assert found.text == LESSON
+
+
+def test_a_certificate_file_that_cannot_be_used_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty").write_text("no certificate")
+    for name in ("nowhere", "empty"):
+        monkeypatch.setenv("SWARMLORE_CA", str(tmp_path / name))
+        with pytest.raises(ConfigError, match="SWARMLORE_CA"):
+            RemoteLore("https://127.0.0.1:1", "t").count()

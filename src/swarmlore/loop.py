@@ -5,7 +5,6 @@ The systems this one comes from ran for weeks with nothing injected, and nobody 
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 
@@ -34,32 +33,20 @@ class Loop:
         self._caller = caller
 
     def checks(self, now: float) -> Iterator[Check]:
-        yield from self._problems(now)
+        yield from problems(self._spool, now)
         yield from self._waiting(now)
         yield self._warm()
         yield from self._events(now)
         yield from self._receipts(now)
 
-    def _problems(self, now: float) -> Iterator[Check]:
-        lately = [item for item in spool.problems(self._spool) if now - _time(item.get("at")) < PROBLEMS_S]
-        if lately:
-            last = lately[-1]
-            said = f"{_count(len(lately), 'problem')} in 7 days; last {_ago(now - _time(last.get('at')))}"
-            what = f"{last.get('hook', '')}: {last.get('what', '')}".strip(": ")
-            yield Check(
-                "hooks", "warn", f"{said}: {what}", "docs/hooks.md tells how hooks work; this goes away after 7 days"
-            )
-
     def _waiting(self, now: float) -> Iterator[Check]:
         """Commands digest what waits before they run; what is still there could not be digested."""
         if not spool.waits(self._spool):
             return
-        names = [os.path.join(self._spool, name) for name in os.listdir(self._spool)]
-        files = [name for name in names if os.path.basename(name).startswith((spool.EVENTS, spool.TAKEN))]
-        oldest = min((os.path.getmtime(name) for name in files if os.path.exists(name)), default=now)
+        oldest = min(spool.times(self._spool), default=now)
         state = "warn" if now - oldest > STUCK_S else "ok"
         hint = "see the other checks: the store may be full or locked" if state == "warn" else ""
-        yield Check("spool", state, f"events wait since {_ago(now - oldest)}", hint)
+        yield Check("spool", state, f"events wait since {ago(now - oldest)}", hint)
 
     def _warm(self) -> Check:
         if (told := wire.ask(socket_path(self._home), {"op": "ping"}, PING_S)) and told.get("ok"):
@@ -73,7 +60,7 @@ class Loop:
             last[session.client] = max(last.get(session.client, 0.0), at)
         for client, at in sorted(last.items()):
             if client:
-                yield Check("events", "ok", f"{client}: last {_ago(now - at)}")
+                yield Check("events", "ok", f"{client}: last {ago(now - at)}")
 
     def _receipts(self, now: float) -> Iterator[Check]:
         found = self._store.receipts(self._caller, limit=RECEIPTS)
@@ -82,8 +69,20 @@ class Loop:
         given = [receipt for receipt in found if receipt.shown]
         said = f"memories were given at {len(given)} of the last {_count(len(found), 'moment')}"
         if given:
-            said += f", last {_ago(now - given[0].at)}"
+            said += f", last {ago(now - given[0].at)}"
         yield Check("injection", "ok" if given else "warn", said + _skipped(found), "" if given else _WHY)
+
+
+def problems(folder: str, now: float) -> Iterator[Check]:
+    """What went wrong in hooks lately that keep their events in a folder."""
+    lately = [item for item in spool.problems(folder) if now - _time(item.get("at")) < PROBLEMS_S]
+    if lately:
+        last = lately[-1]
+        said = f"{_count(len(lately), 'problem')} in 7 days; last {ago(now - _time(last.get('at')))}"
+        what = f"{last.get('hook', '')}: {last.get('what', '')}".strip(": ")
+        yield Check(
+            "hooks", "warn", f"{said}: {what}", "docs/hooks.md tells how hooks work; this goes away after 7 days"
+        )
 
 
 _WHY = "swarmlore receipts shows each moment and its reason"
@@ -102,7 +101,7 @@ def _count(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
-def _ago(seconds: float) -> str:
+def ago(seconds: float) -> str:
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= size:
             return f"{seconds / size:.0f} {unit} ago"

@@ -13,7 +13,7 @@ from swarmlore import config
 from swarmlore.errors import InvalidInput, StoreError
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.identity import find_caller
-from swarmlore.project import find_project
+from swarmlore.project import find_project, stacks
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
 from swarmlore.text.ids import uuid7
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from swarmlore.spending import Spending
     from swarmlore.writing import Writing
 
+NOWHERE = os.path.join(os.devnull, "nowhere")  # no folder can be there
 CATCH_UP_AT_CLOSE = 64  # texts that a process with a loaded model embeds before it leaves
 
 
@@ -104,6 +105,8 @@ class Parts:
         self._clock = clock
         self._guard = _Guard(self._take_over)
         self._owns_store = True
+        self._has_tree = True  # whether the files of its project lie on this machine
+        self._stacks_told: tuple[str, ...] = ()  # what it is built with, by whoever has its files
         self._changes = 0  # that are going on, one inside the other
         self._env: Mapping[str, str] = os.environ
         self._take_over()
@@ -158,15 +161,16 @@ class Parts:
                 other._settle()
             return other
 
-    def acting_as(self, caller: Caller, folder: str, profile: str = "") -> Self:
+    def acting_as(self, caller: Caller, folder: str, profile: str = "", built_with: tuple[str, ...] = ()) -> Self:
         """The same memory for another caller, who is known already, or by the rules of a profile: one store, one model,
-        one thread at a time."""
+        one thread at a time. Without a folder its project has no files here; `built_with` names its technologies."""
         with self._guard:
-            project = find_project(folder)
+            project = find_project(folder or self.home)
             flags = {"recall.profile": profile} if profile else None
             settings = config.load(self.home, project.root, self._env, flags)
             other = type(self)(self.home, self.store, caller, settings, project, self._clock)
             other._env = self._env
+            other._has_tree, other._stacks_told = bool(folder), built_with
             other._guard.join(self._guard)
             other._owns_store = False
             other.__dict__["embedding"] = self.embedding
@@ -265,7 +269,7 @@ class Parts:
     def embedding(self) -> Embedding:
         from swarmlore.embedding import Embedding
 
-        return Embedding(self.store, self.settings.embedder, self.settings.recall.exact_rows)
+        return Embedding(self.store, self.settings.embedder, self.settings.recall, self.home)
 
     @cached_property
     def writing(self) -> Writing:
@@ -381,7 +385,11 @@ class Parts:
     def _tree(self) -> Tree:
         from swarmlore.freshness.tree import Tree
 
-        return Tree(self.project.root)
+        return Tree(self.project.root if self._has_tree else NOWHERE)
+
+    def _stacks(self) -> tuple[str, ...]:
+        """The technologies of the project."""
+        return stacks(self.project.root) if self._has_tree else self._stacks_told
 
     def _look(self, budget: Budget | None = None) -> Look:
         """A look at the working tree, for the memories of its project."""
@@ -389,6 +397,8 @@ class Parts:
 
         names = cache(lambda: frozenset(self.store.names_of(self.caller.project)))
         own = self.caller.project
+        if not self._has_tree:
+            return Look(self._tree, lambda _: False, budget, "its code is not on this machine")
         return Look(self._tree, lambda memory: memory.project == own or memory.project in names(), budget)
 
     @cached_property

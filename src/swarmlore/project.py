@@ -175,6 +175,11 @@ def _bounded(name: str) -> str:
     return f"{name[: MOST_ID // 8]}…{sha256(name.encode()).hexdigest()[:LOT]}"
 
 
+def known_stacks() -> tuple[str, ...]:
+    """Every name that `stacks` can give."""
+    return tuple(sorted(set(_STACKS.values())))
+
+
 def stacks(root: str) -> tuple[str, ...]:
     """The technologies whose manifests lie in a project's root."""
     found = {stack for name, stack in _STACKS.items() if os.path.exists(os.path.join(root, name))}

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from swarmlore.errors import InvalidInput, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.parts import Parts
-from swarmlore.project import stacks
 from swarmlore.records import Query
 from swarmlore.typed import make
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from swarmlore.notes.shelf import Notes
     from swarmlore.prime import Primed
     from swarmlore.recall import Hits
-    from swarmlore.records import Reflection, Remembered
+    from swarmlore.records import Caller, Reflection, Remembered
     from swarmlore.reflect.reflections import Reflections
     from swarmlore.research.records import Report
     from swarmlore.research.running import Means
@@ -50,6 +49,23 @@ class Studies(Parts):
         def connect_later(self, *, read: bool = True) -> None:
             """As `Errands` says it."""
 
+    def whoami(self) -> Caller:
+        """Who acts here, in which role and for which project."""
+        return self.caller
+
+    def lesson_lines(self, ids: Sequence[str]) -> dict[str, str]:
+        """The lesson lines of those memories that the caller may see, by id. Looking at them here is no use of them,
+        and is not counted."""
+        from swarmlore.rules.lesson_lines import lesson_line
+
+        with self._guard:
+            memories = (self.store.get(self.caller, id) for id in dict.fromkeys(ids))
+            return {memory.id: lesson_line(memory) for memory in memories if memory}
+
+    def count_proposals(self, session: str, *, erase: bool = False) -> int:
+        """How many proposals go with a session that is forgotten: those that wait; where it is erased, all."""
+        return self.reflections.count_of(session, erase=erase)
+
     def prime(self, topic: str = "") -> Primed:
         """What to know before beginning: code base, README and stack; notes and critical patterns for them; what fits
         the topic or has earned it, what was learned lately."""
@@ -61,7 +77,7 @@ class Studies(Parts):
         place = look_at(self.project.root)  # before the store is entered: others may use it meanwhile
         self._follow_notes()
         with self._looking():
-            names = stacks(self.project.root)
+            names = self._stacks()
             return prime(self.store, self.caller, self.recaller, self._patterns, query, names, self.now(), place)
 
     def research(
@@ -272,4 +288,4 @@ class Studies(Parts):
         chosen = self.settings.knowledge.scope_filter
         if profile != "default":
             return chosen
-        return (*chosen, *(f"stack:{name}" for name in stacks(self.project.root)))
+        return (*chosen, *(f"stack:{name}" for name in self._stacks()))

@@ -61,11 +61,19 @@ def _moments(lore: Lore, event: Event) -> tuple[str, ...]:
         given = lore.store.receipts(whole, event.session, limit=200)
     if event.client in e.BEGUN_BY_PROMPT and not any(item.trigger in _BEGINNINGS for item in given):
         return event.moment, e.SESSION_START
+    answered_at = max((item.at for item in given if item.trigger == TRIGGERS[e.COMPACTED]), default=0.0)
+    cut = given and _cut_at(event) > answered_at
+    return (e.COMPACTED, event.moment) if cut else (event.moment,)
+
+
+def _cut_at(event: Event) -> float:
+    """When the context was cut: as another machine said that has the transcript, else by that."""
+    told = event.extra.get("cut_at")
+    if isinstance(told, (int, float)) and not isinstance(told, bool):
+        return float(told)
     from swarmlore.formats.transcripts import cut_at
 
-    answered_at = max((item.at for item in given if item.trigger == TRIGGERS[e.COMPACTED]), default=0.0)
-    cut = given and cut_at(event.client, event.transcript) > answered_at
-    return (e.COMPACTED, event.moment) if cut else (event.moment,)
+    return cut_at(event.client, event.transcript)
 
 
 def _mail(lore: Lore, event: Event) -> str:

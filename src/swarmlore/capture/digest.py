@@ -100,7 +100,7 @@ class Digester:
             raise
         except SwarmloreError:
             return
-        self._take_in(lore, lore, silent.end_of(session))
+        take_in(lore, lore, silent.end_of(session))
 
     def _is_full(self) -> bool:
         """Whether the worker is so far behind that events had better wait where they are; nothing is lost by that."""
@@ -153,33 +153,36 @@ class Digester:
 
     def digest(self, event: Event) -> bool:
         """Take in one event; False where it was known."""
-        return self._take_in(self._siblings.of_event(event), self._siblings.of_actor(event), event)
-
-    def _take_in(self, lore: Lore, actor: Lore, event: Event) -> bool:
-        store, caller = lore.store, lore.caller
-        with lore.acting():
-            if store.seen(caller, event.id, event.at, AGAIN_AFTER_S if event.loose else 0.0):
-                return False
-            if not lore.settings.knowledge.enabled:  # it is done with, and nothing that it said is kept
-                store.digested(caller, event.id, event.at, None, lore.now())
-                return True
-            known = store.session(caller, event.session) if event.session else None
-        session = known or new_session(event, caller.project, caller.agent)
-        told = _learned(actor, event, session)
-        after = advance(session, event)
-        after = replace(after, extra={**after.extra, **told})
-        if told.get(UNREAD):
-            after = replace(after, ended_at=None)  # it ends when its transcript was read
-            silent.look_soon(self._spool)
-        with lore.acting():
-            store.digested(caller, event.id, event.at, after if event.session else None, lore.now())
-        return True
+        return take_in(self._siblings.of_event(event), self._siblings.of_actor(event), event)
 
 
-def _learned(lore: Lore, event: Event, session: Session) -> dict[str, object]:
+def take_in(lore: Lore, actor: Lore, event: Event, *, far: bool = False) -> bool:
+    """Take in one event; False where it was known. From afar comes what another machine reported: its files are not
+    here, and what was in them comes with the event."""
+    store, caller = lore.store, lore.caller
+    with lore.acting():
+        if store.seen(caller, event.id, event.at, AGAIN_AFTER_S if event.loose else 0.0):
+            return False
+        if not lore.settings.knowledge.enabled:  # it is done with, and nothing that it said is kept
+            store.digested(caller, event.id, event.at, None, lore.now())
+            return True
+        known = store.session(caller, event.session) if event.session else None
+    session = known or new_session(event, caller.project, caller.agent)
+    told = _learned(actor, event, session, far)
+    after = advance(session, event)
+    after = replace(after, extra={**after.extra, **told})
+    if told.get(UNREAD):
+        after = replace(after, ended_at=None)  # it ends when its transcript was read
+        silent.look_soon(spool_dir(lore.home))
+    with lore.acting():
+        store.digested(caller, event.id, event.at, after if event.session else None, lore.now())
+    return True
+
+
+def _learned(lore: Lore, event: Event, session: Session, far: bool) -> dict[str, object]:
     """Store what an event teaches; where that fails, the session goes on counting."""
     try:
-        return lessons.learn(lore, event, session)
+        return lessons.learn(lore, event, session, far=far)
     except StoreError:
         raise
     except Exception as error:

@@ -36,10 +36,11 @@ QUICK_BYTES = 600_000  # of a transcript that is read while somebody waits: a th
 _HANDLE = r"\b[0-9a-f]{6,32}\b"
 
 
-def learn(lore: Lore, event: Event, session: Session) -> Changes:
-    """Store what an event teaches; returns what its session should know about that."""
+def learn(lore: Lore, event: Event, session: Session, *, far: bool = False) -> Changes:
+    """Store what an event teaches; returns what its session should know about that. From afar: nothing is read or
+    written by a path that another machine named."""
     found: Changes = {}
-    for way in _WAYS.get(event.moment, ()):
+    for way in (_FAR_WAYS if far else _WAYS).get(event.moment, ()):
         found |= way(lore, event, session)
     return found
 
@@ -75,9 +76,14 @@ def _comments(lore: Lore, event: Event, session: Session) -> Changes:
     if "LEARNED" not in event.command.upper() and "INVESTIGATION" not in event.command.upper():
         return {}
     from swarmlore.formats.beads import capture_learned
-    from swarmlore.text.learned import find_learned
 
     capture_learned(lore.project.root, event.cwd, event.command, event.at)
+    return _said_comments(lore, event, session)
+
+
+def _said_comments(lore: Lore, event: Event, session: Session) -> Changes:
+    from swarmlore.text.learned import find_learned
+
     for said in find_learned(event.command, event.cwd, event.at):  # also what stands in the file from a try before
         _remember(
             lore,
@@ -136,11 +142,22 @@ def _transcript(lore: Lore, event: Event, session: Session) -> Changes:
 
     turns, told = read_session(lore, event, session, path)
     if turns:
-        _leave(lore, event, session, turns)
+        body = _leave(lore, event, session, turns)
+        _look_back_later(lore, event, {**body, "transcript": path})
     return told | _cited_in(lore, event, session, "\n".join(turn.text for turn in turns if turn.role == "assistant"))
 
 
-def _leave(lore: Lore, event: Event, session: Session, turns: Sequence[Turn]) -> None:
+def _sent_transcript(lore: Lore, event: Event, session: Session) -> Changes:
+    """The same of a session on another machine, which was read there."""
+    from swarmlore.catching import turns_in
+
+    turns = turns_in({"turns": event.extra.get("turns", [])})
+    if turns:
+        _leave(lore, event, session, turns)
+    return _cited_in(lore, event, session, "\n".join(turn.text for turn in turns if turn.role == "assistant"))
+
+
+def _leave(lore: Lore, event: Event, session: Session, turns: Sequence[Turn]) -> Changes:
     """Leave a session to the memory-catcher, before its event is done with: the queue keeps it from here on.
 
     The same event again is the same job; a session that is resumed ends at another time.
@@ -156,7 +173,7 @@ def _leave(lore: Lore, event: Event, session: Session, turns: Sequence[Turn]) ->
     lore.enqueue("extract", body, f"session:{key}")
     if event.moment == e.SESSION_END and not is_unsummed(event):
         lore.enqueue("summarise", body, f"summary:{key}")
-    _look_back_later(lore, event, {**body, "transcript": event.transcript or str(extra.get("transcript", ""))})
+    return body
 
 
 def _look_back_later(lore: Lore, event: Event, body: Mapping[str, Any]) -> None:
@@ -218,6 +235,15 @@ _WAYS: Mapping[str, tuple[Callable[[Lore, Event, Session], Changes], ...]] = {
     e.AGENT_STOP: (_cited,),
     e.BEFORE_COMPACTION: (_transcript,),
     e.SESSION_END: (_transcript, _changed_files),
+}
+_FAR_WAYS: Mapping[str, tuple[Callable[[Lore, Event, Session], Changes], ...]] = {
+    e.PROMPT: (_corrections,),
+    e.AFTER_TOOL: (_said_comments, _fixes, _outcome),
+    e.TOOL_FAILED: (_said_comments,),
+    e.TURN_END: (_cited,),
+    e.AGENT_STOP: (_cited,),
+    e.BEFORE_COMPACTION: (_sent_transcript,),
+    e.SESSION_END: (_sent_transcript,),
 }
 
 

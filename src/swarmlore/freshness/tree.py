@@ -140,9 +140,16 @@ class Tree:
 class Look:
     """One look at the working tree: a file is hardly read twice, and no more is read than the budget allows."""
 
-    def __init__(self, tree: Tree, is_own: Callable[[Memory], bool], budget: Budget | None = None) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        is_own: Callable[[Memory], bool],
+        budget: Budget | None = None,
+        otherwise: str = "of another project",
+    ) -> None:
         self.tree = tree
         self._is_own = is_own
+        self._otherwise = otherwise  # why nothing is said about what is not our own
         budget = budget or Budget()
         self._citations, self._bytes = budget.citations, budget.bytes
         self._stamps: dict[str, Stamp | Unreadable] = {}
@@ -151,7 +158,7 @@ class Look:
     def cited(self, memory: Memory) -> tuple[Cited, ...]:
         """The citations of a memory with their states."""
         if memory.citations and not self._is_own(memory):
-            return tuple(Cited(item, "unchecked", note="of another project") for item in memory.citations)
+            return tuple(Cited(item, "unchecked", note=self._otherwise) for item in memory.citations)
         return tuple(self.check(item) for item in memory.citations)
 
     def check(self, citation: Citation) -> Cited:

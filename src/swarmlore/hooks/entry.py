@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from errno import ENOSPC
 
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks import event as e
@@ -31,6 +32,7 @@ ANSWER_WAIT_S = 1.5
 LIMIT_S = 4.0  # for everything; clients are told 5
 LAST_WORDS_S = 0.3
 DEAF_S = 10.0
+MOST_KEPT = 64_000_000  # bytes of events that wait for a server
 OPTIONS = ("--home", "--socket", "--spool")
 LINES = "--lines"  # in place of an event: they come as lines, until the input ends
 
@@ -41,7 +43,10 @@ class Places:
     def __init__(self, options: dict[str, str], client: str = "") -> None:
         self.home = options.get("--home") or _usual_home(client)
         self.socket = options.get("--socket") or _socket_of(self.home)
-        self.spool = options.get("--spool") or os.path.join(self.home, "spool")
+        self.away = bool(os.environ.get("SWARMLORE_URL"))  # the memory is a server's, on another machine
+        self.spool = (not self.away and options.get("--spool")) or os.path.join(
+            self.home, "outbox" if self.away else "spool"
+        )
         self.left_waiting = False  # an event that should be digested soon
         self.deaf_until = 0.0  # the warm process did not answer in time; who serves many events does not ask each time
 
@@ -99,10 +104,12 @@ def hand_over(event: Event, places: Places, alone: Alone) -> str:
     answered = e.is_answered(event) and _may_answer(event, places)
     record = e.to_plain(event)
     request = {"op": "event", "event": record, "quiet": not answered}
-    told = _ask(places, request, ANSWER_WAIT_S if answered else CAPTURE_WAIT_S)
+    told = None if places.away else _ask(places, request, ANSWER_WAIT_S if answered else CAPTURE_WAIT_S)
     if told is not None and told.get("ok"):
         return str(told.get("text", ""))
     try:
+        if places.away and spool.weight(places.spool) > MOST_KEPT:
+            raise OSError(ENOSPC, "too much waits to be sent to the server")
         spool.append(places.spool, record)
     except OSError as error:
         if not answered:

@@ -13,6 +13,11 @@ def spool_dir(home: str) -> str:
     return os.path.join(home, "spool")
 
 
+def outbox_dir(home: str) -> str:
+    """The folder in which events wait that a server on another machine is to have."""
+    return os.path.join(home, "outbox")
+
+
 def socket_path(home: str) -> str:
     """Where the warm process of a home listens: there or, if that path is too long, in the user's run folder."""
     own = os.path.join(home, "warm.sock")

@@ -170,6 +170,47 @@ def waits(folder: str) -> bool:
     return any(name == EVENTS or name.startswith(TAKEN) for name in names)
 
 
+def times(folder: str) -> list[float]:
+    """When each file of waiting events was last written."""
+    return [found.st_mtime for found in _files(folder)]
+
+
+def weight(folder: str) -> int:
+    """How many bytes of events wait."""
+    return sum(found.st_size for found in _files(folder))
+
+
+def peek(folder: str) -> list[str]:
+    """The files of waiting events, left where they are."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    found = (os.path.join(folder, name) for name in names if name == EVENTS or name.startswith(TAKEN))
+    return [path for path in found if os.path.isfile(path) and not os.path.islink(path)]
+
+
+def many(folder: str) -> int:
+    """How many events wait, as far as nobody takes them away meanwhile."""
+    total = 0
+    for path in peek(folder):
+        try:
+            total += sum(1 for _ in numbered(path, read_until(path)))
+        except OSError:
+            continue
+    return total
+
+
+def _files(folder: str) -> list[os.stat_result]:
+    found = []
+    for path in peek(folder):
+        try:
+            found.append(os.stat(path))
+        except OSError:
+            continue  # taken away meanwhile
+    return found
+
+
 def came(folder: str) -> bool:
     """Whether events came since the waiting ones were taken."""
     return os.path.exists(os.path.join(folder, EVENTS))

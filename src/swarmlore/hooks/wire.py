@@ -60,14 +60,15 @@ def ask(path: str, request: dict[str, Any], timeout: float) -> dict[str, Any] | 
     try:
         sock.settimeout(timeout)
         sock.sendall(json.dumps(request, separators=(",", ":")).encode() + b"\n")
-        return _answer(sock, deadline)
+        return answer_on(sock, deadline)
     except (OSError, ValueError):
         return None
     finally:
         sock.close()
 
 
-def _answer(sock: _socket.socket, deadline: float) -> dict[str, Any] | None:
+def answer_on(sock: _socket.socket, deadline: float) -> dict[str, Any] | None:
+    """The line that comes back, or None where none does in time."""
     data = b""
     while not data.endswith(b"\n"):
         left = deadline - time.monotonic()

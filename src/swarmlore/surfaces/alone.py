@@ -27,6 +27,10 @@ def answer(event: Event, places: Places) -> str:
 
     if not is_answered(event):
         return ""
+    if places.away:
+        from swarmlore.remote.reporting import answer_from_server
+
+        return answer_from_server(event, places.home)
     # Who acts is who reported the event, not the agent in whose terminal its client was started.
     agent = os.environ.get("SWARMLORE_AGENT") or actor(event)
     env = {**os.environ, "SWARMLORE_AGENT": agent, "SWARMLORE_STORE_LOCK_TIMEOUT_S": str(WAIT_S)}
@@ -50,6 +54,11 @@ def digest_afterwards(places: Places) -> None:
         return
     try:
         _go_aside()
+        if places.away:
+            from swarmlore.remote.reporting import send_waiting
+
+            send_waiting(places.home, os.environ, LIMIT_S - 5.0)
+            return
         from swarmlore.capture.digest import Digester
         from swarmlore.lore import Lore
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.surfaces.page import Page, ago, clean, hang, many, table, when
+from swarmlore.surfaces.page import Page, ago, clean, hang, many, size, table, when
 
 if TYPE_CHECKING:
     from typing import Any
@@ -95,13 +95,27 @@ def _what(change: Change) -> str:
     return "removed" if change.after is None else "new" if change.before is None else "changed"
 
 
-def status(home: str, found: Sequence[Standing], page: Page) -> str:
-    lines = [f"memory in {clean(home)}"]
+def status(home: str, found: Sequence[Standing], page: Page, server: Mapping[str, Any] | None = None) -> str:
+    lines = [f"memory in {clean(home)}"] if server is None else _server(server, page)
     for one in found:
         lines += ["", page.paint("bold", one.title) + ("" if one.found else page.paint("dim", " (not found here)"))]
         lines += table(_facts(one, page), page)
         lines += [hang("  " + page.paint("cyan", "to do: "), text, page, 9) for text in one.to_do]
     return "\n".join(lines)
+
+
+def _server(told: Mapping[str, Any], page: Page) -> list[str]:
+    """How the server stands that is asked."""
+    lines = [f"memory of the server {clean(told['server'])}"]
+    if told["token_holds"]:
+        lines += table([("answers in", f"{told['ms']:g} ms"), ("as", f"{told['agent']}, {told['role']}"),
+                        ("project", told["project"])], page)  # fmt: skip
+    else:
+        lines.append(hang("  " + page.paint("red", "problem: "), told["problem"], page, 11))
+        lines.append(hang("  " + page.paint("cyan", "hint: "), told["hint"], page, 8))
+    if told["waiting_bytes"]:
+        lines += table([("not sent yet", size(told["waiting_bytes"]))], page)
+    return lines
 
 
 def _facts(one: Standing, page: Page) -> Iterator[tuple[str, str]]:

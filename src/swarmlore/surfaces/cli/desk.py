@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from swarmlore.errors import InvalidInput, StoreError, SwarmloreError
+from swarmlore.errors import InvalidInput, StoreError, SwarmloreError, Unavailable
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.commands import COMMANDS, GROUPS, SAME, module_of
+from swarmlore.surfaces.cli.elsewhere import URL, is_asked, refusal
 from swarmlore.surfaces.page import Page, clean, fold, json_text
 from swarmlore.text.choices import meant
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from swarmlore.lore import Lore
     from swarmlore.records import Block
+    from swarmlore.remote.away import AwayLore
     from swarmlore.surfaces.cli.progress import Progress
 
 YES = ("y", "yes")
@@ -37,6 +39,7 @@ class Desk:
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = list(words)
+        self.command = ""
         options = self.words[: self.words.index("--")] if "--" in self.words else self.words
         self.json = "--json" in options
         for stream in (sys.stdout, sys.stderr):
@@ -57,10 +60,13 @@ class Desk:
             name, rest = SAME[name, verb], others
         if name not in COMMANDS:
             raise InvalidInput(f"unknown command: {name}", meant(name, COMMANDS) or HOW_TO_LIST)
+        self.command = name
         try:
             self.args = parse(name, rest, _page(sys.stdout).width)
         except SystemExit as stop:  # argparse printed the help
             return int(stop.code or 0)
+        if refused := refusal(name, self.args.home, os.environ):
+            raise Unavailable(*refused)
         try:
             return int(module_of(name).run(self))
         except Declined:
@@ -79,7 +85,10 @@ class Desk:
         return self.show(lambda: {"commands": COMMANDS}, lambda page: render.overview(GROUPS, COMMANDS, page))
 
     def open(self) -> Lore:
-        """The memory of the chosen home, for the project of the chosen folder."""
+        """The memory of the chosen home, for the project of the chosen folder; where the environment names a server
+        and the command is one for it, the memory there."""
+        if self.asks_server:
+            return self.ask_server()  # type: ignore[return-value]  # what commands want of a memory, it has
         from swarmlore.lore import Lore
 
         profile = getattr(self.args, "profile", None)
@@ -92,7 +101,22 @@ class Desk:
         )
         if problem := _take_in(lore):
             self.note(problem)
-        return lore
+        return _through_server(lore, profile or "")
+
+    @property
+    def asks_server(self) -> bool:
+        """Whether this command is answered by a server on another machine."""
+        return is_asked(self.command, self.args.home, os.environ)
+
+    def ask_server(self) -> AwayLore:
+        from swarmlore.config import home_dir
+        from swarmlore.remote.away import AwayLore
+
+        if self.args.project:
+            raise InvalidInput("a token is for one project", f"leave out --project, or: env -u {URL} swarmlore …")
+        home = home_dir(os.environ)
+        _send_off(home)
+        return AwayLore(os.environ, home, self.folder, getattr(self.args, "profile", None) or "")
 
     @property
     def home(self) -> str | None:
@@ -203,6 +227,16 @@ class Desk:
         return Progress(doing, sys.stderr, terminal=_is_terminal(sys.stderr))
 
 
+def _through_server(lore: Lore, profile: str) -> Lore:
+    """The same memory; where a server runs on its home, changes are made by that. A database orders its writers
+    itself."""
+    if lore.store.engine.remote or not os.path.exists(os.path.join(lore.home, "serve.lock")):
+        return lore
+    from swarmlore.remote.nearby import Nearby
+
+    return Nearby(lore, profile)  # type: ignore[return-value]  # all that a memory has, it has
+
+
 def _take_in(lore: Lore) -> str:
     """Digest what hooks left behind, so that a command sees it; one look at a folder where there is nothing.
 
@@ -225,6 +259,17 @@ def _take_in(lore: Lore) -> str:
         why = error.message if isinstance(error, StoreError) else error.strerror or type(error).__name__
         return f"what hooks reported could not be taken in yet: {why}"
     return ""
+
+
+def _send_off(home: str) -> None:
+    """Send what hooks left for the server, so that a command sees it; one look at a folder where there is nothing."""
+    from swarmlore.hooks.places import outbox_dir
+    from swarmlore.hooks.spool import waits
+
+    if waits(outbox_dir(home)):
+        from swarmlore.remote.reporting import send_waiting
+
+        send_waiting(home, os.environ, TAKE_IN_S)
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

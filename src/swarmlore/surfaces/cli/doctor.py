@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Iterator
 
 from swarmlore.doctor import Check
@@ -22,11 +23,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk) -> int:
-    with desk.open() as lore:
-        checks = (*lore.doctor(), *_clients(lore))
+    checks = _of_server(desk) if desk.asks_server else _of_home(desk)
     failed = any(check.state == "fail" for check in checks)
     desk.show(lambda: {"healthy": not failed, "checks": plain(checks)}, lambda page: render.checks(checks, page))
     return 1 if failed else 0
+
+
+def _of_home(desk: Desk) -> tuple[Check, ...]:
+    with desk.open() as lore:
+        return (*lore.doctor(), *_clients(lore))
+
+
+def _of_server(desk: Desk) -> tuple[Check, ...]:
+    """The way to the server, and what this machine has to do with it; the server's own health is for its machine."""
+    from swarmlore.remote.checking import checks, standing
+
+    with desk.ask_server() as lore:
+        told = standing(lore)
+        found = tuple(checks(lore, told, time.time()))
+        return (*found, *_clients(lore)) if told["token_holds"] else found  # type: ignore[arg-type]
 
 
 def _clients(lore: Lore) -> Iterator[Check]:

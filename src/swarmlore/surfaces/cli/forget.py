@@ -35,11 +35,13 @@ def run(desk: Desk) -> int:
         if args.erase:
             desk.confirm(_question(lore, args))
         files = _files(lore, args.ref) if args.erase and args.ref else []  # while it is known which they are
-        proposals = lore.reflections.count_of(args.session, erase=args.erase) if args.session else 0
+        proposals = lore.count_proposals(args.session, erase=args.erase) if args.session else 0
         gone = _forget(lore, args)
         backups = _holding(lore.backups_holding, gone) if args.erase else []
         commits = _holding(lore.commits_holding, gone) if args.erase else []
         files = sorted({*files, *_left(lore, gone)}) if args.erase else []
+        if args.erase and desk.asks_server:
+            desk.note("backups and repositories on the server's machine may still hold it")
         left = {"backups": backups, "commits": commits, "files": files}
         return desk.show(
             lambda: {"forgotten": plain(gone), "erased": args.erase, "proposals": proposals, **left},

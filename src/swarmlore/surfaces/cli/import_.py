@@ -58,6 +58,7 @@ def run(desk: Desk) -> int:
             raise
     document = {
         **plain(brought),
+        "resumed_at": brought.resumed_at,  # the number of a line, and no time
         "refusals": [{"line": line, "reason": why} for line, why in brought.refusals],
         "hidden_by": [{"operation": operation, "count": count} for operation, count in brought.hidden_by],
     }

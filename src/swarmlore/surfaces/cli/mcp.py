@@ -8,6 +8,7 @@ import time
 
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.cli.desk import Desk
+from swarmlore.surfaces.cli.elsewhere import URL
 from swarmlore.surfaces.cli.parsing import chosen
 from swarmlore.surfaces.mcp.sets import DEFAULT, NAMES
 
@@ -27,12 +28,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: Desk) -> int:
     from swarmlore.hooks.person import usual_home
+
+    home = os.path.abspath(desk.home) if desk.home else usual_home(desk.args.client, os.environ)
+    tools = chosen("--tools", desk.args.tools, NAMES)
+    if os.environ.get(URL):  # also where `install` wrote a home into the command: it is where this machine keeps things
+        from swarmlore.surfaces.mcp.away import run_away
+
+        return run_away(os.environ, home, () if tools == (DEFAULT,) else tools)
     from swarmlore.hooks.places import socket_path
     from swarmlore.surfaces.mcp.proxy import Proxy
     from swarmlore.surfaces.mcp.session import Context, hello, passed_on
 
-    home = os.path.abspath(desk.home) if desk.home else usual_home(desk.args.client, os.environ)
-    tools = chosen("--tools", desk.args.tools, NAMES)
     context = Context(desk.folder, desk.args.client, passed_on(os.environ), () if tools == (DEFAULT,) else tools)
     handover, place = _turn(Proxy(socket_path(home), hello(context)), home)
     if handover is None:
@@ -49,13 +55,14 @@ def run(desk: Desk) -> int:
 def _turn(proxy: Proxy, home: str) -> tuple[Handover | None, Elected | None]:
     """Stay a proxy while there is a warm process; else what to go on with, and its place if that is free."""
     from swarmlore.surfaces.mcp.warming import elected
+    from swarmlore.warm.election import is_starting
 
     deadline = time.monotonic() + PATIENCE_S
     while (handover := proxy.run()) is not None:
         place = elected(home)
         if proxy.served:
             deadline = time.monotonic() + PATIENCE_S
-        if place is not None or time.monotonic() > deadline:
+        if place is not None or (time.monotonic() > deadline and not is_starting(home)):
             return handover, place
         time.sleep(PAUSE_S)  # another one is about to listen
     return None, None

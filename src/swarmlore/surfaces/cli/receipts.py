@@ -12,7 +12,6 @@ from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import count
 
 if TYPE_CHECKING:
-    from swarmlore.lore import Lore
     from swarmlore.records import Receipt
 
 EXAMPLES = ("swarmlore receipts", "swarmlore receipts --session 0190-abcd --limit 5")
@@ -28,15 +27,10 @@ def run(desk: Desk) -> int:
         found = lore.receipts(desk.args.session, desk.args.limit)
         if not found and lore.caller.role == "worker":
             desk.note("an agent sees its own receipts; a person at a terminal sees all")
-        texts = {} if desk.json else _texts(lore, found)
+        texts = {} if desk.json else lore.lesson_lines(_named(found))
     return desk.show(lambda: {"receipts": plain(found)}, lambda page: render.receipts(found, texts, page))
 
 
-def _texts(lore: Lore, found: Sequence[Receipt]) -> dict[str, str]:
-    """The lesson lines of the memories in receipts; looking at them here is no use of them, and is not counted."""
-    from swarmlore.rules.lesson_lines import lesson_line
-
-    ids = {item.memory for receipt in found for item in (*receipt.shown, *receipt.cut)}
-    with lore.acting():
-        memories = (lore.store.get(lore.caller, id) for id in ids)
-        return {memory.id: lesson_line(memory) for memory in memories if memory}
+def _named(found: Sequence[Receipt]) -> list[str]:
+    """The ids of the memories in receipts."""
+    return list(dict.fromkeys(item.memory for receipt in found for item in (*receipt.shown, *receipt.cut)))

@@ -29,10 +29,26 @@ def run(desk: Desk) -> int:
     from swarmlore.installing.clients import every_client
 
     names = [client.name for client in named(desk.args.clients) or every_client()]
+    if desk.asks_server:
+        return _of_server(desk, names)
     with desk.open() as lore:
         home, found = lore.home, [one for one in clients_of(lore) if one.client in names]
     return desk.show(
         lambda: {"home": home, "clients": plain(found)}, lambda page: render_clients.status(home, found, page)
+    )
+
+
+def _of_server(desk: Desk, names: list[str]) -> int:
+    """The same where a server is asked: first how it stands."""
+    from swarmlore.remote.checking import standing
+
+    with desk.ask_server() as lore:
+        told = standing(lore)
+        known = clients_of(lore) if told["token_holds"] else []  # type: ignore[arg-type]
+        home, found = lore.home, [one for one in known if one.client in names]
+    return desk.show(
+        lambda: {"home": home, "server": told, "clients": plain(found)},
+        lambda page: render_clients.status(home, found, page, told),
     )
 
 

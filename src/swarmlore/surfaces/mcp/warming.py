@@ -62,6 +62,7 @@ class Warm:
         self._handle: Handle | None = None
         self._dismiss: Callable[[], None] | None = None
         self._server: Any = None
+        self._place = place
         if place is not None:
             from swarmlore.warm.server import WarmServer
 
@@ -78,6 +79,8 @@ class Warm:
         self._dismiss = dismiss
         self._handle = handle
         self._ready.set()
+        if self._place is not None:
+            self._place.is_ready()
 
     def _sessions(self, sock: Any, hello: dict[str, Any]) -> None:
         if self._ready.wait(READY_S) and self._handle is not None:
