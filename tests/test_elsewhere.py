@@ -222,6 +222,24 @@ def test_links_and_entities_come_along(tmp_path: Path, open_as: Open) -> None:
     assert lore.store.links_of(LEAD, [str(LANE_ROW["id"])]) == []
 
 
+def test_where_a_memory_of_agent_swarm_was_taken_from_is_a_link(tmp_path: Path, open_as: Open) -> None:
+    edges = "CREATE TABLE agent_memory_edge (from_id TEXT, to_id TEXT, type TEXT, alpha REAL, beta REAL);"
+    rows = [{**SWARM_ROW, "id": id, "scope": "swarm", "content": f"{TEXT} {id}"} for id in ("one", "two")]
+    ends = [
+        {"from_id": "one", "to_id": id, "type": "references-source", "alpha": 3.0}
+        for id in ("two", "https://x.example")
+    ]
+    tables = {"agent_memory": rows, "agent_memory_edge": ends}
+    path = database(tmp_path / "swarm.sqlite", SWARM_TABLE + edges, tables)
+    lore = open_as(LEAD)
+    told = lore.import_file(str(path))
+    assert (told.added, told.linked) == (2, 1)
+    assert told.refusals == ((0, "link 2: a link between memories that are not here"),)
+    (link,) = lore.store.links_of(LEAD, ["one"])
+    assert (link.source, link.target, link.kind) == ("one", "two", "related")
+    assert lore.import_file(str(path)).linked == 0
+
+
 def test_the_graph_of_the_memory_server_becomes_ours(tmp_path: Path, open_as: Open) -> None:
     lore = open_as(ALICE)
     lore.import_file(str(json_lines(tmp_path / "memory.jsonl", JOHN, ACME, WORKS)))

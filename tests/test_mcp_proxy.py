@@ -18,9 +18,10 @@ from typing import Any
 
 import pytest
 
-from mcp_lines import LESSON, Lines, environment
+from mcp_lines import HELLO, LESSON, Lines, environment
 from swarmlore.hooks.places import socket_path
 from swarmlore.surfaces.mcp.proxy import Handover, Proxy, answered_id
+from swarmlore.warm.election import elect
 
 OTHER = "The release notes are written by make notes before each tag"
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs unix sockets")
@@ -113,6 +114,24 @@ def test_a_hung_warm_process_keeps_nobody_from_starting(home: Path, project: Pat
             assert second.call("prime")["isError"] is False
             assert second.leave() == 0
         first.process.send_signal(signal.SIGCONT)
+
+
+@linux
+def test_whoever_has_just_become_the_warm_process_is_waited_for(home: Path, project: Path) -> None:
+    home.mkdir(mode=0o700)
+    place = elect(str(home))
+    assert place is not None
+    place.listener.close()  # it needs longer than anybody waits for one that has died
+    os.unlink(place.path)
+    with Lines(home, project) as other:
+        other.ask("initialize", {**HELLO})
+        with pytest.raises(AssertionError, match="no answer in time"):
+            other.answer(1.5)
+        assert loaded(other, "mcp") is False
+        place.is_ready()  # and is hung
+        assert other.answer()["result"]["serverInfo"]["name"] == "swarmlore"
+        assert loaded(other, "mcp") is True
+        assert other.leave() == 0
 
 
 @linux

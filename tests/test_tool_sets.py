@@ -351,6 +351,35 @@ def test_a_strange_id_is_an_unknown_one(lore: Lore, id: str) -> None:
 # In the files of clients
 
 
+LONG = " ".join(f"Header number {number} needs the Bearer prefix." for number in range(60))
+
+
+@pytest.mark.parametrize(
+    ("tool", "facts"),
+    [
+        ("memory-store", {"content": LONG, "scope": "swarm"}),
+        ("memory-lane_store", {"information": LONG, "type": "decision"}),
+    ],
+)
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_long_text_of_their_tools_comes_back_from_quarantine_and_with_a_file(
+    tmp_path: Path, lore: Lore, tool: str, facts: dict[str, str], edited: bool
+) -> None:
+    call = caller_of(lore)
+    if edited:
+        id = call("memory-store", content="Headers need the Bearer prefix here", scope="swarm")["memoryIds"][0]
+        assert call("memory-edit", memoryId=id, content=LONG)["success"]
+    else:
+        call(tool, **facts)
+    (memory,) = lore.list()
+    lore.quarantine(memory.id, "to look at")
+    assert lore.restore(memory.id).text == LONG
+    lore.export_file(str(tmp_path / "lessons.jsonl"))
+    with Lore.open(tmp_path / "other", cwd=tmp_path, caller=ALICE, env=QUICK) as other:
+        told = other.import_file(str(tmp_path / "lessons.jsonl"))
+        assert (told.added, told.refusals, other.list()[0].text) == (1, (), LONG)
+
+
 def test_the_entry_of_a_client_names_the_sets_and_is_known_again() -> None:
     target = Target("/opt/bin/swarmlore", "/home/me", tools=("lane", "swarm-mail"))
     entry = server("claude", target)

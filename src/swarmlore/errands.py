@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 CONNECT_KEY = "connect"  # one such job reads all notes that a language model has not read
+INDEX_KEY = "index"
 EMBED_KEY = "embed"  # one such job per project and agent is enough: it makes all vectors that are missing
 
 
@@ -182,10 +183,16 @@ class Errands(Parts):
         with self._guard:
             return self._access.revoke(ref)
 
+    def index_later(self) -> None:
+        """Leave it to the worker to make the file of vectors, where there are many and it is missing or far behind."""
+        with contextlib.suppress(StoreError), self._guard:  # whoever makes vectors next asks again
+            if self.embedding.is_index_due():
+                self.mail.enqueue("index", {}, INDEX_KEY, again=True)
+
     def embed_later(self) -> None:
         """Leave the vectors to the worker, unless this process has the model and makes them itself before it ends."""
-        loaded = "embedding" in self.__dict__ and self.embedding.loaded
-        if loaded or self.settings.embedder.kind == "none":
+        ourselves = "embedding" in self.__dict__ and self.embedding.makes_the_rest
+        if ourselves or self.settings.embedder.kind == "none":
             return
         with contextlib.suppress(StoreError):  # the text is stored and counts as waiting; the next one asks again
             self.mail.enqueue("embed", {}, EMBED_KEY, again=True)

@@ -21,6 +21,7 @@ from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.identity import may_change
 from swarmlore.living import Living
 from swarmlore.parts import make_home
+from swarmlore.receiving import Receiving
 from swarmlore.records import KINDS, LISTED_STATUSES, SOURCES, STRATEGY_SOURCE, TIERS, Draft, Session
 from swarmlore.store.memories import Filter
 from swarmlore.studies import Studies
@@ -67,7 +68,7 @@ MOST_DAYS = 36_500
 INDEXED_SOURCES = ("manual", "file_index", "session_summary", "task_completion")
 
 
-class Lore(Studies, Living, Errands):
+class Lore(Studies, Living, Errands, Receiving):
     """The service API over one store, for one caller."""
 
     # Remember
@@ -483,8 +484,10 @@ class Lore(Studies, Living, Errands):
             return ended
 
     def sessions(self, limit: int = 20) -> tuple[Session, ...]:
+        """The caller's own, newest first; for a lead or a person those of the project, of others only the figures."""
         with self._guard:
-            return tuple(self.store.sessions(self.caller, limit))
+            found = self.store.sessions(self.caller, limit)
+        return tuple(one if one.agent == self.caller.agent else _figures_of(one) for one in found)
 
     def clients(self) -> dict[str, tuple[int, float]]:
         """How many sessions each client had, in whatever project, and when the newest began."""
@@ -561,9 +564,11 @@ class Lore(Studies, Living, Errands):
             rows = self.store.reindex_words()
             find_communities(self.store, self.store.visible(self.caller))
             self.embedding.note_provider()
-            self.embedding.build_index()
+            if self.store.engine.remote:
+                self.embedding.build_index()  # before the vectors come: then nobody waits for it
             embedded = self.embedding.catch_up(10**9, progress)
             settled = self.writing.settle()
+            self.embedding.build_index(anew=True)
             return {"notes": notes, "rows": rows, "embedded": embedded, "settled": settled}
 
     def catch_up(self, most: int = 64) -> int:
@@ -637,16 +642,17 @@ class Lore(Studies, Living, Errands):
             if session
             else store.ids_of_source(who, source, hidden=hidden)
         )
-        ids = list(listed)
-        fresh = ids
+        ids = dict.fromkeys(listed)
+        fresh = list(ids)
         while fresh := [id for id in store.ids_derived_from(who, fresh, hidden=hidden) if id not in ids]:
-            ids += fresh
+            ids |= dict.fromkeys(fresh)
         return [memory for id in ids if (memory := store.get(who, id)) is not None]
 
     def _erase(self, memories: Sequence[Memory], origin: str = "") -> None:
         """Erase memories with what they superseded: former wordings are the same text in another row."""
         from swarmlore.formats.community_reports import drop as drop_reports
         from swarmlore.formats.curated import drop as drop_recommendations
+        from swarmlore.vectors.place import remove as remove_vectors
 
         with self.store.operation(self._operation("erase")) as operation:
             if origin:
@@ -660,11 +666,18 @@ class Lore(Studies, Living, Errands):
                     self.store.erase(operation, memory)
                 self.store.erase_words(self.caller, memory.text)
             self.store.forget_lonely_names()
-        self.store.engine.scrub()
+        self.store.afterwards("scrub", self.store.engine.scrub)  # a file cannot be rewritten within a group
+        remove_vectors(self.home)
         drop_recommendations(self.home)
         drop_reports(self.home)
         if self._shares:
             self.exchange.erase_retractions(memories)
+
+
+def _figures_of(session: Session) -> Session:
+    """A session without what was said in it."""
+    figures = {name: value for name, value in session.extra.items() if isinstance(value, (int, float))}
+    return replace(session, extra=figures)
 
 
 def _check_private(format: str, private: bool) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from heapq import nlargest
 from itertools import combinations
+from operator import itemgetter
 
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.rules.difference import compare
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from swarmlore.store.figures import Figures
 
 LEAST_SHARED = 2  # keys: one alone is mostly a word that two lessons have in common
+MOST_HELD = 2_000_000  # pairs that are counted at once; beyond that those that share least are let go
 MOST_PAIRS = 200_000  # compared at most; beyond that the pairs that share most come first
 
 
@@ -36,8 +39,10 @@ def same(one: str, other: str, threshold: float) -> bool:
 
 
 def _candidates(groups: Iterable[list[int]], lessons: Collection[int]) -> list[tuple[int, int]]:
-    shared: Counter[tuple[int, int]] = Counter()
+    shared: Counter[int] = Counter()  # a pair is one number: of a large store there are millions
     for group in groups:
-        shared.update(combinations([seq for seq in group if seq in lessons], 2))
-    enough = [(count, pair) for pair, count in shared.items() if count >= LEAST_SHARED]
-    return [pair for _, pair in sorted(enough, reverse=True)[:MOST_PAIRS]]
+        shared.update((one << 32) + other for one, other in combinations([seq for seq in group if seq in lessons], 2))
+        if len(shared) > MOST_HELD:
+            shared = Counter(dict(nlargest(MOST_HELD // 2, shared.items(), key=itemgetter(1))))
+    enough = ((count, pair) for pair, count in shared.items() if count >= LEAST_SHARED)
+    return [(pair >> 32, pair & 0xFFFFFFFF) for _, pair in nlargest(MOST_PAIRS, enough)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from sys import intern
 
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import LIVE_STATUSES, RAW_SOURCES, STRATEGY_SOURCE
@@ -111,8 +112,9 @@ class Gathering:
     def _life(self, row: Row) -> _Life:
         seq, id, handle, _, project, tier, kind, source, status, created_at, *times, title, text, outcomes = row
         counted: dict[str, Any] = {name: int(outcomes.get(name, 0)) for name in _COUNTERS}
+        place, tier, kind, source, status = map(intern, (self._place(project, tier), tier, kind, source, status))
         figures = MemoryFigures(
-            *(id, handle, _line(title or text), self._place(project, tier), tier, kind, source, status, created_at),
+            *(id, handle, _line(title or text), place, tier, kind, source, status, created_at),
             **counted,
             raw=source in RAW_SOURCES and source != STRATEGY_SOURCE,
             strategy=source == STRATEGY_SOURCE,

@@ -12,7 +12,7 @@ from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import LESSON_SOURCES, MAX_CITATIONS, Citation, Draft
 from swarmlore.rules.safety import inspect_safety
-from swarmlore.rules.structure import check_sanity, check_structure
+from swarmlore.rules.structure import MAX_LESSON, MIN_LESSON, check_sanity, check_structure
 from swarmlore.rules.vague import is_vague
 from swarmlore.text.clean import clean
 from swarmlore.text.secrets import redact
@@ -25,6 +25,7 @@ LONG_SOURCES = ("learned_comment", "inject")
 LONG_PROFILES = ("lane", "swarm")
 # What came from programs that know no such limit says so in its `extra`.
 LONG_ORIGINS = ("lane", "agent_swarm", "mcp_memory", "mem0")
+_ORIGIN_OF = {"lane": "lane", "swarm": "agent_swarm"}  # the program whose tools let a profile's texts in
 MAX_CHARS = 65_536
 SITUATION_CHARS = 400
 LONGEST_SECRET = 500  # of one word, under a name that says what it is
@@ -65,7 +66,16 @@ def pass_gate(draft: Draft, *, profile: str = "default", validate: bool = True) 
         raise GateRejection(cause, draft) from None
     if is_lesson(draft) and is_vague(draft.text):
         warnings = (*warnings, VAGUE)
-    return Passed(draft, redacted, stripped, warnings, quarantine)
+    return Passed(_with_origin(draft, profile), redacted, stripped, warnings, quarantine)
+
+
+def _with_origin(draft: Draft, profile: str) -> Draft:
+    """A text that only the rules of another program let in says so: it has to pass again when it is restored, or comes
+    with a file."""
+    origin = _ORIGIN_OF.get(profile, "")
+    if not origin or not is_short_lesson(draft, "") or MIN_LESSON <= len(draft.text.strip()) <= MAX_LESSON:
+        return draft
+    return replace(draft, extra={origin: {}, **draft.extra})
 
 
 def is_lesson(draft: Draft) -> bool:

@@ -19,6 +19,7 @@ from swarmlore.records import Caller, Citation, Confirmation, Draft, Memory, Sit
 from swarmlore.rules.birth import without_record
 from swarmlore.rules.gate import GateRejection, pass_gate, profile_of, scrub_text
 from swarmlore.rules.merge import QUARANTINE, Version, applied, merge, ordered, published, settled
+from swarmlore.sharing.claims import as_own, is_settled, keeping, under_another_id
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
 
@@ -70,10 +71,13 @@ class Admission:
         *,
         strict: bool = False,
         raw: bool = False,
+        sent: bool = False,
     ) -> None:
         """Strict: what others wrote is not changed. A repository is written by all who may push to it, a file that
-        somebody imports by nobody known. `raw` lets in raw material, too."""
+        somebody imports by nobody known. `raw` lets in raw material, too. `sent`: the caller sent the lines and answers
+        for them, so they claim no more than the caller could say."""
         self._strict = strict
+        self._sent = sent
         self._profile = settings.recall.profile
         self._raw = raw
         self._store = store
@@ -85,6 +89,11 @@ class Admission:
     @property
     def rejections_kept(self) -> int:
         return self._settings.knowledge.rejected_max_entries
+
+    @property
+    def _is_own_alone(self) -> bool:
+        """Whether the lines are words of somebody who may say nothing in the name of others."""
+        return self._sent and not self._caller.leads
 
     @property
     def _foreign(self) -> str:
@@ -108,6 +117,8 @@ class Admission:
         if any(_holds_nul(getattr(memory, name)) for name in _UNCHECKED):
             raise Refused(NUL)
         version = _not_of_the_future(version, now)
+        if self._sent:
+            version = as_own(version, self._caller)
         try:
             gathered = _scrubbed(version.memory)
             if version.gone:
@@ -150,14 +161,35 @@ class Admission:
         for version in several:
             id = version.memory.id
             if id in foreign:
-                done.append(("refused", self._foreign))
+                done.append(self._take_elsewhere(operation, version))
                 continue
-            strict = self._strict and id not in anybodys
+            anyones = id in anybodys
+            if self._is_own_alone and not anyones and is_settled(rows.get(id), version):
+                done.append(("known", ""))
+                continue
+            strict = self._strict and (not anyones or self._is_own_alone)
             done.append(self._take_one(operation, version, rows, erased.get(id, 0.0), strict))
         return done
 
+    def _take_elsewhere(self, operation: Operation, version: Version) -> tuple[str, str]:
+        """What comes under an id that belongs to another place."""
+        if not self._sent:
+            return ("refused", self._foreign)
+        other = under_another_id(version, self._caller)
+        rows, foreign = self.known([other.memory.id])
+        if foreign:
+            return ("refused", self._foreign)
+        return self._take_one(operation, other, rows, 0.0, self._strict, again=False)
+
     def _take_one(
-        self, operation: Operation, version: Version, rows: dict[str, Memory], erased_at: float, strict: bool
+        self,
+        operation: Operation,
+        version: Version,
+        rows: dict[str, Memory],
+        erased_at: float,
+        strict: bool,
+        *,
+        again: bool = True,
     ) -> tuple[str, str]:
         id = version.memory.id
         local = rows.get(id)
@@ -169,7 +201,7 @@ class Admission:
                     operation, self._fresh(version.memory, operation.at), reason=operation.reason
                 )
             except Conflict:
-                return ("refused", self._foreign)
+                return self._take_elsewhere(operation, version) if again else ("refused", self._foreign)
             return ("added", "")
         if local.raw and not self._raw:
             return ("refused", self._foreign)
@@ -179,7 +211,7 @@ class Admission:
         self, operation: Operation, local: Memory, version: Version, rows: dict[str, Memory], strict: bool
     ) -> tuple[str, str]:
         told = self.told(local, situations=bool(version.memory.situations))
-        merged = merge(told, version)
+        merged = merge(told, keeping(version, told.memory) if self._is_own_alone else version)
         if merged == told:
             return ("known", "")
         after = applied(local, merged)

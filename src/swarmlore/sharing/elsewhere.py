@@ -94,8 +94,7 @@ class ForeignImport(Import):
         with self._store.operation(self._operation, durable=durable):
             for part, fresh in ready:
                 part.keep(fresh)
-            state = ImportState(self._position, self._line, self._counts)
-            self._store.put_import(self._caller, self._source, state, self._operation.at)
+            self._keep_place()
 
     def _part(self, memory: Memory) -> _Part:
         place = (memory.tier, memory.owner if memory.tier == "agent" else "")
@@ -148,12 +147,13 @@ class _Part(Import):
         self._store, self._settings, self._name = whole._store, whole._settings, whole._name
         self._legacy = False
         self._tier = tier
+        self.sent = whole.sent
         own = tier != "agent" or owner == whole._caller.agent
         self._others = not own
         self._caller = whole._caller if own else Caller(whole._caller.project, owner, "worker", 1)
         self._operation = whole._operation if own else _of_another(whole._operation, self._caller)
         facts = (self._store, self._caller, self._settings, tier, self._name)
-        self._door = Admission(*facts, strict=True, raw=True)
+        self._door = Admission(*facts, strict=True, raw=True, sent=self.sent)
         self._counts, self._refusals, self._hidden_by = whole._counts, whole._refusals, whole._hidden_by
         self._rejected = []
         self._revived = set()

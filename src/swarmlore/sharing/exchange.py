@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from swarmlore.config import Settings
 from swarmlore.errors import ConfigError, NotAllowed, NotFound, SwarmloreError
@@ -179,6 +179,18 @@ class Exchange:
 
         importing = Importing(self._store, self._caller, self._settings, self._name)
         return importing.run(path, format, self._operation(self._caller, "import"), progress)
+
+    def take(self, texts: Iterable[bytes], format: str, first: int, so_far: Brought | None) -> Brought:
+        """Store lines that the caller sent, in one transaction; where the connection broke, once more."""
+        from swarmlore.frozen import replace
+        from swarmlore.sharing.importing import Importing
+        from swarmlore.sharing.streaming import lines_of, take
+
+        importing = Importing(self._store, self._caller, self._settings, self._name)
+        act, lines = self._operation(self._caller, "import"), lines_of(texts, first)
+        if so_far is not None and so_far.operation:
+            act = replace(act, id=so_far.operation)
+        return self._store.look(lambda: take(importing, lines, format, act, so_far))
 
     def export(self, format: str, guard: AbstractContextManager[Any], *, private: bool = False) -> Export:
         from swarmlore.sharing.exporting import Export

@@ -24,6 +24,9 @@ _TABLES: dict[str, tuple[str, tuple[str, ...], Callable[[Mapping[str, Any]], Mem
 }
 
 
+_LINKS = {"lane-db": (lane.LINKS, lane.ENDS), "agent-swarm": (agent_swarm.EDGES, agent_swarm.ENDS)}
+
+
 @frozen
 class Found:
     """One record: its number, where to go on after it, the memories in it, or why there are none."""
@@ -70,6 +73,15 @@ _OBJECTS: dict[str, Callable[[Mapping[str, Any], int], list[Memory]]] = {
     "mcp-memory": mcp_memory.from_object,
     "mem0": _of_mem0,
 }
+
+
+def reader_of(kind: str) -> Callable[[Mapping[str, Any], int], list[Memory]]:
+    """What turns one record of a format into memories: a line, an item of a document, a row."""
+    if kind in _TABLES:
+        return lambda row, _: [_TABLES[kind][2](row)]
+    return _OBJECTS.get(kind, lambda obj, _: [lane.from_line(obj)])
+
+
 _LISTS = {"mcp-memory": ("entities", "relations"), "mem0": (*mem0.LISTS, mem0.RELATIONS)}
 
 
@@ -86,6 +98,38 @@ def _is_document(file: BinaryIO) -> bool:
         return first.cut or begins.rstrip().endswith((b"{", b"[", b",", b":"))
     lists = any(isinstance(obj.get(name), list) for name in ("results", "memories", "entities", "relations"))
     return lists and "type" not in obj and "memory" not in obj
+
+
+def raw_records(kind: str, file: BinaryIO) -> Iterator[dict[str, Any] | BadLine]:
+    """The records of a file as they are, for a program elsewhere that reads them with `reader_of`."""
+    if kind in _TABLES:
+        yield from _raw_rows(kind, file.name)
+    elif kind != "lane" and _is_document(file):
+        try:
+            for _, item in Document(file).records(_LISTS[kind]):
+                yield item if isinstance(item, (dict, BadLine)) else BadLine("not a JSON object")
+        except BadLine as problem:
+            yield problem
+    else:
+        for line in jsonl.lines(file, cap=jsonl.LONG_BYTES):
+            try:
+                yield jsonl.parse(line)
+            except BadLine as problem:
+                yield problem
+
+
+def _raw_rows(kind: str, path: str) -> Iterator[dict[str, Any] | BadLine]:
+    table, vector, _ = _TABLES[kind]
+    with Tables(path) as tables:
+        graph = EntityTables(tables) if kind == "lane-db" else None
+        place = FIRST
+        while page := tables.rows(table, place, vector):
+            graphs = graph.of([str(row.values.get("id")) for row in page]) if graph else {}
+            for row in page:
+                of_row = graphs.get(str(row.values.get("id")))
+                values_ = {**row.values, "graph": of_row} if of_row else row.values
+                yield BadLine(row.problem) if row.problem else values_
+            place = page[-1].place
 
 
 class _OfLines(Records):
@@ -151,7 +195,7 @@ class _OfTables(Records):
     def __init__(self, kind: str, path: str) -> None:
         self._table, self._vector, self._read = _TABLES[kind]
         self._tables = Tables(path)
-        self._links = lane.LINKS if kind == "lane-db" else ""
+        self._links, self._ends = _LINKS[kind]
         self._graph = EntityTables(self._tables) if kind == "lane-db" else None
         self._count = max(1, self._tables.count(self._table))
 
@@ -179,21 +223,22 @@ class _OfTables(Records):
         return Found(number, row.place, (memory,))
 
     def links(self) -> Iterator[tuple[int, Link | str]]:
-        wanted = ("source_id", "target_id", "link_type")
-        if not self._links or not all(name in self._tables.columns(self._links) for name in wanted):
+        if not all(name in self._tables.columns(self._links) for name in self._ends):
             return
         place, number = FIRST, 0
         while page := self._tables.rows(self._links, place):
             for row in page:
                 number += 1
-                yield number, _link(row)
+                yield number, _link(row, self._ends)
             place = page[-1].place
 
 
-def _link(row: Row) -> Link | str:
+def _link(row: Row, ends: tuple[str, str, str]) -> Link | str:
     if row.problem:
         return row.problem
-    source, target, kind = (row.values.get(name) for name in ("source_id", "target_id", "link_type"))
+    source, target, kind = (row.values.get(name) for name in ends)
+    if ends == agent_swarm.ENDS:
+        kind = "related"  # it knows one sort: where a memory was taken from
     if kind not in LINK_KINDS:
         return f"unknown kind of link: {str(kind)[:40]}"
     strength = values.number(row.values.get("strength"))

@@ -9,6 +9,7 @@ from hashlib import blake2b
 from swarmlore.config import Settings
 from swarmlore.errors import NotAllowed
 from swarmlore.formats import jsonl
+from swarmlore.formats.end_mark import is_end
 from swarmlore.formats.jsonl import BadLine, Line
 from swarmlore.formats.knowledge import derived_id, from_object, to_line
 from swarmlore.formats.retractions import is_retraction
@@ -108,6 +109,8 @@ def check_switches(settings: Settings, *, hive: bool) -> None:
 class Import:
     """One run over one file."""
 
+    sent = False  # whether the caller sent the lines, and answers for them
+
     def __init__(self, door: Importing, kind: str, operation: Operation, source: str, state: ImportState) -> None:
         self._store, self._caller, self._settings = door._store, door._caller, door._settings
         self._name = door._name
@@ -116,7 +119,8 @@ class Import:
         self._source = source
         self._legacy = kind == "legacy-hive"
         self._tier = TIERS.get(kind, "swarm")
-        self._door = Admission(door._store, door._caller, door._settings, self._tier, door._name, strict=True)
+        facts = (door._store, door._caller, door._settings, self._tier, door._name)
+        self._door = Admission(*facts, strict=True, sent=self.sent)
         self._position, self._line, self._resumed = state.position, state.line, state.line
         self._counts = {**nothing(), **state.counts}
         self._hidden_by: dict[str, int] = {}
@@ -131,11 +135,7 @@ class Import:
         file.seek(self._position)
         chunk: list[tuple[Line, Any]] = []
         for line in jsonl.lines(file, self._position, self._line):
-            try:
-                chunk.append((line, self._record(jsonl.parse(line))))
-            except BadLine as problem:
-                self._refuse(line, problem.reason)
-            self._counts["read"] = self._counts.get("read", 0) + 1
+            self._read_one(line, chunk)
             self._position, self._line = line.end, line.number
             if len(chunk) >= CHUNK:
                 self._take_in(chunk, durable=False)
@@ -143,6 +143,23 @@ class Import:
                 yield self._position, size
         self._take_in(chunk, durable=True)
         yield size, size
+
+    def _read_one(self, line: Line, chunk: list[tuple[Line, Any]]) -> None:
+        """Add what a line says to a chunk, or name what is wrong with it."""
+        try:
+            obj = jsonl.parse(line)
+            if is_end(obj):
+                self._check_end(line, obj)
+                return
+            chunk.append((line, self._record(obj)))
+        except BadLine as problem:
+            self._refuse(line, problem.reason)
+        self._counts["read"] = self._counts.get("read", 0) + 1
+
+    def _check_end(self, line: Line, obj: Mapping[str, Any]) -> None:
+        """The last line of what a server gave tells how many there were."""
+        if obj["count"] != self._counts.get("read", 0):
+            self._refuse(line, f"cut: {self._counts.get('read', 0)} lines came, {obj['count']} were meant")
 
     def _record(self, obj: dict[str, Any]) -> Any:
         """What a line says."""
@@ -158,8 +175,12 @@ class Import:
         with self._store.operation(self._operation, durable=durable):
             self._store_all(fresh)
             self._keep_rejected()
-            state = ImportState(self._position, self._line, self._counts)
-            self._store.put_import(self._caller, self._source, state, self._operation.at)
+            self._keep_place()
+
+    def _keep_place(self) -> None:
+        """Write down how far it has come, so that the same command goes on from there."""
+        state = ImportState(self._position, self._line, self._counts)
+        self._store.put_import(self._caller, self._source, state, self._operation.at)
 
     def _store_all(self, fresh: list[tuple[Line, Any]]) -> None:
         versions = [version for _, version in fresh]

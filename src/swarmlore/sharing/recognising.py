@@ -70,7 +70,7 @@ def _of_content(head: bytes, file: BinaryIO) -> str:
     found = ""
     for line in jsonl.lines(file, cap=jsonl.LONG_BYTES):
         with suppress(BadLine):
-            found = _of_record(jsonl.parse(line))
+            found = kind_of_record(jsonl.parse(line))
             break
         if line.end > HEAD_BYTES:
             break
@@ -78,7 +78,8 @@ def _of_content(head: bytes, file: BinaryIO) -> str:
     return found or _of_document(begins)
 
 
-def _of_record(obj: Mapping[str, Any]) -> str:
+def kind_of_record(obj: Mapping[str, Any]) -> str:
+    """By what a record looks like; '' where that tells nothing."""
     from swarmlore.formats.elsewhere.mcp_memory import is_graph
     from swarmlore.formats.elsewhere.mem0 import is_record
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from swarmlore.store.engine import Row
 
 PAGE = 2_000
+GROUPS = 10_000  # of rows that share a key, read at once
 COMMON = 20  # a shingle that more rows share says nothing about any two of them
 
 
@@ -87,8 +88,11 @@ class Figures:
     def alike(self) -> Iterator[list[int]]:
         """Rows of one partition that share a key under which near-duplicates meet, a few at a time."""
         for partition in self.partitions:
-            for (listed,) in self._store.ask("shared_shingles", partition=partition, most=COMMON):
-                yield sorted(map(int, listed.split(",")))
+            asked = {"partition": partition, "most": COMMON, "limit": GROUPS}
+            after = -(2**63)
+            while found := self._store.ask("shared_shingles", **asked, after=after):
+                yield from (sorted(map(int, listed.split(","))) for _, listed in found)
+                after = int(found[-1][0])
 
     def texts(self, seqs: list[int]) -> dict[int, str]:
         """Whole texts by row."""

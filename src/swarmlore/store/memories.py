@@ -12,6 +12,7 @@ from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import Caller, Memory, Situation
 from swarmlore.store import rows
 from swarmlore.store.base import Operation
+from swarmlore.store.gone import drop_vectors
 from swarmlore.store.graph import Graphs
 
 if TYPE_CHECKING:
@@ -160,18 +161,21 @@ class Memories(Graphs):
             self.ask("touch_memory", id=id, now=now)
 
     def select(self, caller: Caller, filter: Filter) -> list[Memory]:
-        """Visible memories, newest arrivals first."""
+        """Visible memories, newest arrivals first; those before the offset are passed over without being read."""
         found: list[Memory] = []
-        wanted = filter.offset + filter.limit
-        page, below = min(wanted, PAGE) if not filter.tags else PAGE, 2**62
-        while len(found) < wanted:
+        left, below = filter.offset, 2**62
+        page = min(filter.limit, PAGE) if not filter.tags and not left else PAGE
+        while len(found) < filter.limit:
             seqs = self._newest(caller, filter, page, below)
-            batch = self.by_seqs(seqs)
-            found += [batch[seq] for seq in seqs if set(filter.tags) <= set(batch[seq].tags)]
+            passed = min(left, len(seqs)) if not filter.tags else 0
+            batch = self.by_seqs(seqs[passed:])
+            fits = [batch[seq] for seq in seqs[passed:] if set(filter.tags) <= set(batch[seq].tags)]
+            found += fits[left - passed :]
+            left = max(0, left - passed - len(fits))
             if len(seqs) < page:
                 break
             below = seqs[-1]
-        return found[filter.offset : wanted]
+        return found[: filter.limit]
 
     def _newest(self, caller: Caller, filter: Filter, limit: int, below: int) -> list[int]:
         """The newest rows before a given one, over all partitions the caller sees."""
@@ -322,7 +326,7 @@ class Memories(Graphs):
         if same_text:
             self.ask("turn_embeddings", seqs=[seq], live=int(memory.live), partition=partition)
         else:
-            self.ask("delete_embedding", memory_seq=seq, situation_seq=0)
+            drop_vectors(self, seq, 0)
             self.ask("delete_pieces", memory_seq=seq)
             self.ask("add_pending", memory_seq=seq, situation_seq=0, work="embed")
 
@@ -348,7 +352,7 @@ class Memories(Graphs):
                 left.remove(situation)
                 continue
             self.ask("unindex_cue", seqs=[cue])
-            self.ask("delete_embedding", memory_seq=seq, situation_seq=cue)
+            drop_vectors(self, seq, cue)
             self.ask("done_pending", work="embed", memory_seq=seq, situation_seq=cue)
             self.ask("delete_situation", seq=cue)
         for situation in left:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import time
+from contextlib import suppress
 
 from swarmlore.errors import StoreError
 from swarmlore.hooks.places import socket_path
@@ -12,6 +14,7 @@ from swarmlore.hooks.spool import HAVE_LOCKS, locked
 
 LOCK = "warm.lock"
 BACKLOG = 128
+STARTING_S = 15.0
 
 
 class Elected:
@@ -21,6 +24,11 @@ class Elected:
         self._lock = lock
         self.listener = listener
         self.path = path
+
+    def is_ready(self) -> None:
+        """Say that whoever comes is answered from now on: who is not, need not wait."""
+        with suppress(OSError):
+            os.utime(self._lock, (0, 0))
 
     def close(self) -> None:
         """Take the name away first: whoever comes then finds nobody instead of a closed door."""
@@ -38,10 +46,20 @@ def elect(home: str) -> Elected | None:
         return None
     path = socket_path(home)
     try:
+        os.utime(lock)  # it may take a while now: see `is_starting`
         return Elected(lock, _listen(path), path)
     except BaseException:
         os.close(lock)
         raise
+
+
+def is_starting(home: str) -> bool:
+    """Whether a process became the warm one just now. Where a hundred start at once it needs seconds before it answers;
+    if all others took it for dead and served themselves, it would need minutes."""
+    try:
+        return abs(time.time() - os.stat(os.path.join(home, LOCK)).st_mtime) < STARTING_S
+    except OSError:
+        return False
 
 
 def tidy(home: str) -> None:

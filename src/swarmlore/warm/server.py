@@ -28,7 +28,7 @@ PAUSE_S = 0.05
 
 class WarmServer:
     """Answers at the socket of a home until closed. `sessions` serves whole MCP sessions of proxies; `leave` is called
-    when a server that stays, which others can count on, asks for the place."""
+    when a server that stays, which others can count on, asks for the place; `asked` does what commands hand over."""
 
     def __init__(
         self,
@@ -36,11 +36,13 @@ class WarmServer:
         memory: Callable[[], SharedMemory],
         sessions: Sessions | None = None,
         leave: Callable[[], None] | None = None,
+        asked: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     ) -> None:
         self._place = place
         self._memory = memory
         self._sessions = sessions
         self._leave = leave
+        self._asked = asked
         self._room = threading.BoundedSemaphore(MOST_THREADS)
         self._closed = False
         self._opened: SharedMemory | None = None
@@ -110,6 +112,8 @@ class WarmServer:
         if request.get("op") == "event":
             self._opened = self._memory()
             return self._opened.take(request.get("event"), quiet=request.get("quiet") is True)
+        if request.get("op") == "ask" and self._asked is not None:
+            return self._asked(request)
         return {"ok": False, "error": "unknown request"}
 
     @staticmethod

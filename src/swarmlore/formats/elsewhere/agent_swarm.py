@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 NAME = "agent_swarm"
 TABLE = "agent_memory"
+EDGES, ENDS = "agent_memory_edge", ("from_id", "to_id", "type")
 VECTOR = ("embedding", "embeddingModel")  # of another model: ours are made anew
 SOURCES = ("manual", "file_index", "session_summary", "task_completion")
 SCOPES = ("agent", "swarm")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NAME = "lane"
 TABLE = "memories"
-LINKS = "memory_links"
+LINKS, ENDS = "memory_links", ("source_id", "target_id", "link_type")
 VECTOR = ("embedding",)  # of another model: ours are made anew
 COLLECTION = "memory-lane"
 VERSION = "1.0.0"

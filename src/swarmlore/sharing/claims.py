@@ -1,0 +1,75 @@
+"""What a line may claim that somebody sent: no more than its sender could say otherwise. Pure.
+
+A file on one's own disk is taken as it is. Lines that come over the network with a token are the words of that token's
+agent: what it has not seen confirmed is not confirmed, nobody else said it, and it has not risen yet. A lead answers
+for what a file says about what all share; that a person said it, no token can claim.
+"""
+
+from __future__ import annotations
+
+from swarmlore.formats.knowledge import derived_id
+from swarmlore.frozen import replace
+from swarmlore.identity import PERSON
+from swarmlore.records import RAW_SOURCES, Caller, Memory
+from swarmlore.rules.merge import Version
+
+RISEN = ("established", "promoted")
+COUNTED = "retrieval_outcomes"
+
+
+def as_own(version: Version, caller: Caller) -> Version:
+    """A version as its sender may say it."""
+    memory = version.memory
+    memory = replace(memory, trust=min(memory.trust, caller.trust))
+    if caller.leads:
+        owner = caller.agent if memory.owner.rpartition("/")[2] == PERSON else memory.owner
+        return replace(version, memory=replace(memory, owner=owner))
+    return replace(version, memory=_of_a_worker(memory, caller))
+
+
+def _of_a_worker(memory: Memory, caller: Caller) -> Memory:
+    return replace(
+        memory,
+        owner=caller.agent,
+        project="",
+        source=memory.source if memory.source in RAW_SOURCES else "import",
+        status="candidate" if memory.status in RISEN else memory.status,
+        confirmed_by=(),
+        hive_eligible=False,
+        encounter_score=1.0,
+        max_phases=None,
+        access_count=0,
+        last_accessed_at=None,
+        feedback_score=1.0,
+        feedback_count=0,
+        extra={name: value for name, value in memory.extra.items() if name != COUNTED},
+    )
+
+
+def under_another_id(version: Version, caller: Caller) -> Version:
+    """What was sent under an id that is taken where its sender cannot see. That it is taken is nobody's business, so it
+    is not refused; the same line has the same other id each time."""
+    memory = version.memory
+    place = f"{caller.project}\n{caller.agent}\n{memory.tier}"
+    return replace(version, memory=replace(memory, id=derived_id(place, memory.id)))
+
+
+def keeping(version: Version, known: Memory) -> Version:
+    """The same about a memory that is there: what its sender could not say stays as it is known."""
+    if version.gone:
+        return version
+    memory = version.memory
+    risen = memory.status == "candidate" and known.status in RISEN
+    counted = {COUNTED: known.extra[COUNTED]} if COUNTED in known.extra else {}
+    kept = {
+        name: getattr(known, name) for name in ("owner", "source", "hive_eligible", "encounter_score", "max_phases")
+    }
+    facts = {**kept, "project": known.project, "status": known.status if risen else memory.status}
+    return replace(version, memory=replace(memory, **facts, extra={**memory.extra, **counted}))
+
+
+def is_settled(local: Memory | None, version: Version) -> bool:
+    """Whether somebody decided about a memory what its sender cannot take back by sending it once more."""
+    if local is None or version.gone:
+        return False
+    return local.forgotten_at is not None or local.status == "quarantined"

@@ -1,0 +1,53 @@
+"""Stores that are too large for all of their rows at once."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+
+import pytest
+
+from conftest import ALICE, Open
+from swarmlore.reporting import duplicates
+from swarmlore.reporting.figures import MemoryFigures
+from swarmlore.store import memories
+from swarmlore.surfaces.http import own_routes
+
+
+def test_a_page_far_down_is_found_without_reading_what_stands_above_it(
+    open_as: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lore = open_as(ALICE)
+    rows = [
+        {"id": f"i{n}", "lesson": f"Lesson {n} of a long list", "tags": ["even" if n % 2 == 0 else "odd"]}
+        for n in range(130)
+    ]
+    lore.import_lines(json.dumps(row).encode() for row in rows)
+    monkeypatch.setattr(memories, "PAGE", 20)
+    every = [memory.id for memory in lore.list(limit=1000)]
+    even = [id for id in every if int(id[1:]) % 2 == 0]
+    assert len(every) == 130
+    for offset, limit in product((0, 1, 19, 20, 21, 64, 65, 129, 130, 999), (1, 2, 20, 21, 500)):
+        assert [m.id for m in lore.list(limit=limit, offset=offset)] == every[offset : offset + limit]
+        assert [m.id for m in lore.list(limit=limit, offset=offset, tags=("even",))] == even[offset : offset + limit]
+    read: list[int] = []
+    by_seqs = lore.store.by_seqs
+    monkeypatch.setattr(lore.store, "by_seqs", lambda seqs: read.extend(seqs) or by_seqs(seqs))
+    assert len(lore.list(limit=3, offset=100)) == 3
+    assert len(read) <= 20
+
+
+def test_pairs_that_share_most_are_kept_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = [[1, 2], [1, 2], [1, 2], *([n, n + 1] for n in range(10, 60, 2)), [2**31, 2**31 + 1], [2**31, 2**31 + 1]]
+    everything = range(2**32)
+    assert sorted(duplicates._candidates(groups, everything)) == [(1, 2), (2**31, 2**31 + 1)]
+    monkeypatch.setattr(duplicates, "MOST_HELD", 8)
+    assert sorted(duplicates._candidates(groups, everything)) == [(1, 2), (2**31, 2**31 + 1)]
+
+
+def test_an_answer_names_memories_with_something_to_tell_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    quiet = [MemoryFigures(f"q{n}", "", "", "", "", "", "", "", float(n)) for n in range(5)]
+    shown = MemoryFigures("shown", "", "", "", "", "", "", "", 0.0, shown=3)
+    assert own_routes._worth_telling([*quiet, shown]) == (*quiet, shown)
+    monkeypatch.setattr(own_routes, "MOST_TOLD", 3)
+    assert [item.id for item in own_routes._worth_telling([*quiet, shown])] == ["shown", "q0", "q1"]
