@@ -25,18 +25,21 @@ LESSON = "Snapshot tests are recorded with make snap-record, never by hand"
 class Server:
     """One `swarmlore serve`, and tokens for its callers."""
 
+    program: tuple[str, ...] = ("-m", "swarmlore")
+    log_to: int | None = None  # a file, where nothing else is said
+
     def __init__(self, home: Path, env: Mapping[str, str], *words: str) -> None:
         self.home = home
         self.env = {**os.environ, **env}
         self._words = words
         self.process: subprocess.Popen[str] | None = None
         self.port = 0
+        self.host = "127.0.0.1"
 
     def start(self) -> None:
         words = [
             sys.executable,
-            "-m",
-            "swarmlore",
+            *self.program,
             "serve",
             "--port",
             str(self.port),
@@ -46,7 +49,12 @@ class Server:
         ]
         self._log = open(self.home.parent / "log", "w+")  # noqa: SIM115 - a pipe that nobody reads would fill up
         self.process = subprocess.Popen(
-            [*words, *self._words], stdout=subprocess.PIPE, stderr=self._log, text=True, env=self.env, cwd="/"
+            [*words, *self._words],
+            stdout=subprocess.PIPE,
+            stderr=self.log_to or self._log,
+            text=True,
+            env=self.env,
+            cwd="/",
         )
         assert self.process.stdout is not None
         text = ""
@@ -86,7 +94,7 @@ class Server:
         data: bytes | None = None,
     ) -> tuple[int, Any]:
         """Status and document of an answer."""
-        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        line = http.client.HTTPConnection(self.host, self.port, timeout=30)
         sent = data if data is not None else None if body is None else json.dumps(body).encode()
         own = {"Authorization": f"Bearer {token}"} if token else {}
         own |= {"Content-Type": "application/json"} if sent is not None else {}
@@ -104,7 +112,7 @@ class Server:
 
     def raw(self, data: bytes, wait_s: float = 15.0) -> bytes:
         """What comes back for these very bytes."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=wait_s) as sock:
+        with socket.create_connection((self.host, self.port), timeout=wait_s) as sock:
             sock.sendall(data)
             found = b""
             while chunk := sock.recv(65_536):
@@ -124,6 +132,14 @@ def server(tmp_path: Path) -> Iterator[Server]:
 def any_server(engine_name: str, tmp_path: Path) -> Iterator[Server]:
     """The same over either engine."""
     yield from _running(Server(tmp_path / "home", engine_env(engine_name)))
+
+
+@pytest.fixture(scope="module")
+def steady(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for all tests of a module that leave nothing behind, or ask in a project of their own."""
+    yield from _running(
+        Server(tmp_path_factory.mktemp("steady") / "home", quick_env(), "--rate", "100000", "--no-worker")
+    )
 
 
 def _running(made: Server) -> Iterator[Server]:

@@ -17,7 +17,9 @@ from swarmlore import Lore
 from swarmlore.surfaces.http.door import Buckets, host_of
 from swarmlore.verbs.table import LOCAL, READS, WRITES, verbs
 
-PATHS = [*(f"/v1/{name}" for name in verbs()), "/healthz", "/readyz", "/metrics", "/v1/openapi.json"]
+HOOKS = ("/v1/hooks/answer", "/v1/hooks/events")
+READ = ("/healthz", "/readyz", "/metrics", "/v1/openapi.json", "/v1/export")
+PATHS = [*(f"/v1/{name}" for name in verbs()), "/v1/import", *HOOKS, *READ]
 
 
 def test_a_lesson_goes_in_and_comes_back(any_server: Server) -> None:
@@ -35,26 +37,10 @@ def test_every_method_of_lore_is_a_verb_or_has_a_reason_not_to_be() -> None:
     assert not set(LOCAL) & {*READS, *WRITES}
 
 
-def test_the_description_names_every_verb_and_no_other(server: Server) -> None:
-    status, found = server.ask("/v1/openapi.json", token=server.token())
+def test_the_description_names_every_verb_and_no_other(steady: Server) -> None:
+    status, found = steady.ask("/v1/openapi.json", token=steady.token())
     assert status == 200
     assert set(found["paths"]) == set(PATHS)
-
-
-def test_nobody_is_let_in_without_a_token_that_holds(server: Server) -> None:
-    good = server.token()
-    wrong = good[:-1] + ("x" if good[-1] != "x" else "y")
-    for path in PATHS:
-        body = None if path in ("/healthz", "/readyz", "/metrics", "/v1/openapi.json") else {}
-        for headers in (
-            {},
-            {"Authorization": ""},
-            {"Authorization": "Bearer"},
-            {"Authorization": f"Basic {good}"},
-            {"Authorization": good},
-        ):
-            assert server.ask(path, body, headers=headers)[0] in (401, 429), (path, headers)
-        assert server.ask(path, body, wrong)[0] in (401, 429)
 
 
 @pytest.mark.parametrize(
@@ -67,33 +53,25 @@ def test_nobody_is_let_in_without_a_token_that_holds(server: Server) -> None:
         {"Host": ""},
         {"Host": "localhost:80:80"},
         {"Host": "localhost/x"},
-        {"Origin": "https://evil.example"},
-        {"Origin": "null"},
-        {"Origin": "http://localhost"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
     ],
     ids=str,
 )
-def test_a_request_that_a_web_page_could_send_is_turned_away(server: Server, headers: dict[str, str]) -> None:
-    token = server.token()
-    for path in PATHS:
-        body = None if path in ("/healthz", "/readyz", "/metrics", "/v1/openapi.json") else {"text": LESSON}
-        assert server.ask(path, body, token, headers=headers)[0] == 403, path
-    assert server.ask("/v1/count", {}, token)[1] == {"result": 0}
+def test_a_name_that_a_web_page_could_use_is_turned_away(steady: Server, headers: dict[str, str]) -> None:
+    assert steady.ask("/v1/remember", {"text": LESSON}, steady.token(), headers=headers)[0] == 403
+    assert steady.ask("/healthz", token=steady.token(), headers=headers)[0] == 403
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "localhost:8787", "[::1]:8787", "[::1]"])
-def test_its_own_names_are_answered(server: Server, host: str) -> None:
-    assert server.ask("/healthz", token=server.token(), headers={"Host": host})[0] == 200
+def test_its_own_names_are_answered(steady: Server, host: str) -> None:
+    assert steady.ask("/healthz", token=steady.token(), headers={"Host": host})[0] == 200
 
 
 @pytest.mark.parametrize(
     "kind",
     ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "application/json; charset=latin-1", "application/jsonp"],
 )  # fmt: skip
-def test_a_body_of_another_type_is_refused_and_changes_nothing(server: Server, kind: str) -> None:
-    token = server.token()
+def test_a_body_of_another_type_is_refused_and_changes_nothing(steady: Server, kind: str) -> None:
+    server, token = steady, steady.token()
     data = json.dumps({"text": LESSON}).encode()
     assert server.ask("/v1/remember", token=token, data=data, headers={"Content-Type": kind})[0] == 415
     assert server.ask("/v1/count", {}, token)[1] == {"result": 0}
@@ -123,38 +101,21 @@ def test_a_body_of_another_type_is_refused_and_changes_nothing(server: Server, k
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_a_bad_body_is_refused_with_a_hint_and_changes_nothing(server: Server, data: bytes, status: int) -> None:
-    token = server.token()
+def test_a_bad_body_is_refused_with_a_hint_and_changes_nothing(steady: Server, data: bytes, status: int) -> None:
+    server, token = steady, steady.token()
     got, told = server.ask("/v1/remember", token=token, data=data)
     assert (got, sorted(set(told) & {"error", "hint", "code"})) == (status, ["code", "error", "hint"])
     assert server.ask("/v1/count", {}, token)[1] == {"result": 0}
 
 
-def test_a_body_that_claims_to_be_small_is_not_read_further(server: Server) -> None:
-    token = server.token()
-    head = f"POST /v1/remember HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
-    chunk = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
-    answer = server.raw(head.encode() + b"Transfer-Encoding: chunked\r\n\r\n" + chunk + chunk)
-    assert answer.startswith(b"HTTP/1.1 413")
-
-
-def test_two_hosts_or_two_tokens_are_none(server: Server) -> None:
-    token = server.token()
+def test_two_hosts_or_two_tokens_are_none(steady: Server) -> None:
+    server, token = steady, steady.token()
     for head in (
         f"Host: localhost\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n",
         f"Host: localhost\r\nAuthorization: Bearer {token}\r\nAuthorization: Bearer {token}\r\n",
         f"Authorization: Bearer {token}\r\n",
     ):
         assert server.raw(f"GET /healthz HTTP/1.1\r\n{head}\r\n".encode())[9:12] in (b"400", b"401", b"403")
-
-
-def test_what_is_not_there_and_what_is_asked_the_wrong_way(server: Server) -> None:
-    token = server.token()
-    assert server.ask("/v1/nothing", {}, token)[0] == 404
-    assert server.ask("/v1/remember", token=token)[0] == 405
-    assert server.ask("/healthz", {}, token)[0] == 405
-    for path in ("/v1/../v1/stats", "//v1/stats", "/v1/stats/x", "/%2e%2e/etc/passwd", "/v1/remember%00", "/"):
-        assert server.ask(path, {}, token)[0] in (404, 405), path
 
 
 def test_another_projects_token_sees_nothing_of_this_one(any_server: Server) -> None:

@@ -365,7 +365,7 @@ def test_a_session_and_its_receipts_come_back(store: Store) -> None:
     )
     store.put_receipt(ALICE, receipt)
     assert store.receipts(ALICE) == [receipt]
-    assert store.receipts(LEAD, "s1") == [replace(receipt, cut=())], "what is private is not named to a lead"
+    assert store.receipts(LEAD, "s1") == [replace(receipt, cue="", cut=())], "nothing private to a lead"
     assert store.receipts(BOB) == [] == store.receipts(OTHER)
     assert store.shown_in(ALICE, "s1") == {"m1"}
 

@@ -149,7 +149,7 @@ class Learning:
         report = _filled(report, session, act.at)
         score = outcome_score(report.success, report.duration_ms, report.errors or 0, report.retries or 0)
         verdict = verdict_of(score)
-        shown = self._store.showings(self._caller, report.session, "" if self._caller.leads else who.agent)
+        shown = self._store.showings(self._caller, report.session, None if self._caller.leads else who.agent)
         memories = {id: memory for id in shown if (memory := self._store.get(self._caller, id)) is not None}
         used = _used(report, named, memories.values(), _cited_in(session))
         memories |= {memory.id: memory for listed in named.values() for memory in listed}

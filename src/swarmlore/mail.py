@@ -206,7 +206,7 @@ class Mail:
     def _shown(self, job: Job) -> Job:
         """What a job holds, and what its error may quote from that, is shown to whoever put it there only."""
         own = job.agent == self._caller.agent and job.project in self._store.names_of(self._caller.project)
-        return job if own else replace(job, body={}, error=job.error.partition(":")[0])
+        return job if own else replace(job, body={}, key="", error=job.error.partition(":")[0])
 
     def retry(self, ref: str) -> Job:
         """Let a job that was given up be tried from the beginning."""

@@ -154,10 +154,10 @@ class Promoting:
         return self._store.perform(act, lambda act: self._share(act, memory))
 
     def _share(self, act: Operation, memory: Memory) -> Remembered:
-        origin = {"source_ref": {**memory.source_ref, "derived_from": [memory.id]}}
-        fresh = replace(
-            memory, id=self._new_id(), tier="swarm", project=self._caller.project, **origin, **_fresh(act.at)
-        )
+        # The private one says what took its place; the shared one does not name what nobody else may see.
+        said = {name: value for name, value in memory.source_ref.items() if name != "derived_from"}
+        place = {"tier": "swarm", "project": self._caller.project, "source_ref": said}
+        fresh = replace(memory, id=self._new_id(), **place, **_fresh(act.at))
         decision, target = decided(self._store, fresh, act.at, self._terms())
         if decision is not None and target is not None and decision.operation in KNOWN:
             return Remembered(target, "confirmed", act.id, (memory.id,), reason="the swarm knows it already")
@@ -284,6 +284,7 @@ def _fresh(at: float) -> dict[str, Any]:
     return {
         "handle": "",
         "situations": (),
+        "supersedes": (),
         "confirmed_by": (),
         "outcomes": Outcomes(),
         "feedback_score": 1.0,

@@ -9,6 +9,7 @@ from swarmlore.errors import Conflict, NotAllowed, NotFound
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import AuditRow, Caller, Memory
 from swarmlore.store.base import Operation
+from swarmlore.store.gone import FILE_META, MAKING_META, drop_vectors
 from swarmlore.store.memories import Memories
 from swarmlore.store.rows import from_json
 
@@ -70,7 +71,9 @@ class History(Memories):
         seq, partition = self._row_of(memory)
         self._unindex(seq, partition, memory)
         self._replace_situations(seq, ())
-        self.ask("delete_embeddings_of", memory_seq=seq)
+        drop_vectors(self, seq)
+        for name in (FILE_META, MAKING_META):  # a file beside the store that may hold them; the caller removes it
+            self.ask("drop_meta", name=name)
         self.ask("delete_pieces", memory_seq=seq)
         self.ask("drop_pending_of", memory_seq=seq)
         for name in (
@@ -147,15 +150,26 @@ class History(Memories):
         """Whose undo the target is, or ''; raises where it cannot be undone."""
         rows = self.ask("get_operation", id=target)
         if not rows or rows[0][4] not in self.names_of(caller.project):
-            raise NotFound(f"no operation {target!r}", "swarmlore history ID shows the operations on a memory")
+            raise NotFound(*_no_operation(target))
         _, _, verb, by, _, _, undoes, undone_by = rows[0]
-        if by != caller.agent and not caller.leads:
-            raise NotAllowed("this operation is another agent's", "only its author, a lead or a person can undo it")
+        if by != caller.agent:
+            self._check_of_others(caller, target, str(verb))
         if undone_by:
             raise Conflict(f"operation {target} was undone already", f"to bring it back: swarmlore undo {undone_by}")
         if verb == "erase":
             raise Conflict("an erased memory cannot be brought back", "restore a backup if you have one")
         return str(undoes)
+
+    def _check_of_others(self, caller: Caller, target: str, verb: str) -> None:
+        """What another did is not there for who sees nothing of it; who leads can take back what they see whole."""
+        touched = {int(row[0]) for row in self.ask("partitions_of_operation", operation=target)}
+        seen, shared = set(self.visible(caller)), set(self.visible(caller, ("swarm",)))
+        whose = {"projects": self.names_of(caller.project), "agent": caller.agent, "every": int(caller.leads)}
+        if not touched & seen and not (not touched and self.ask("get_outcome", **whose, id=target)):
+            raise NotFound(*_no_operation(target))
+        out_of_private = verb == "promote" and bool(touched & shared)  # a server does not even tell of the other half
+        if not caller.leads or not touched <= seen or out_of_private:
+            raise NotAllowed("this operation is another agent's", "only its author, a lead or a person can undo it")
 
     def _revert(self, operation: Operation, id: str, action: str, seq: int, before: str | None) -> Memory:
         now = self.get(operation.caller, id)
@@ -185,6 +199,10 @@ class History(Memories):
         names = (*_FEEDBACK, *(("situations", "extra", "status") if untouched else ()))
         restored = replace(now, **{name: getattr(former, name) for name in names})
         return self.revise(operation, now, restored, UNRATED)
+
+
+def _no_operation(target: str) -> tuple[str, str]:
+    return f"no operation {target!r}", "swarmlore history ID shows the operations on a memory"
 
 
 def _past(rows: Sequence[Row]) -> Past:

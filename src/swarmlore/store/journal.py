@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import Caller, Memory, Outcome, Receipt, Rejection, Session, Shown
 from swarmlore.store.base import Operation, place_of
 from swarmlore.store.rows import from_json, to_row
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 REJECTIONS_KEPT = 20
 SEEN_S = 14 * 86_400.0  # how long an event is known; a spool that is older is not read twice
 _OUTCOME = ("id", "at", "session", "task", "score", "verdict")
+_USED = ("cited", "applied", "shown")
 _TOLD = (
     *("duration_ms", "errors", "retries", "files", "summary", "evaluation", "strategy", "criteria", "failure_mode"),
-    *("cited", "applied", "shown", "told_before"),
+    *_USED,
+    "told_before",
 )
 
 
@@ -133,10 +135,11 @@ class Journal(Search):
 
     def receipts(self, caller: Caller, session: str = "", limit: int = 20) -> list[Receipt]:
         """Newest first; an agent's own, all of the project's for a lead or a person."""
-        found = self.ask("list_receipts", **self._whose(caller), session=session, limit=limit)
+        seen = {"partitions": self.visible(caller)}
+        found = self.ask("list_receipts", **self._whose(caller), **seen, session=session, limit=limit)
         items: dict[tuple[int, int], list[Shown]] = {}
         for seq, memory, handle, score, cut, why in self.ask(
-            "receipt_items", seqs=[row[0] for row in found], partitions=self.visible(caller), agent=caller.agent
+            "receipt_items", seqs=[row[0] for row in found], **seen, agent=caller.agent
         ):
             items.setdefault((seq, cut), []).append(Shown(memory, handle, score, why))
         return [_receipt(row, tuple(items.get((row[0], 0), ())), tuple(items.get((row[0], 1), ()))) for row in found]
@@ -147,13 +150,14 @@ class Journal(Search):
         return {"projects": self.names_of(caller.project), "agent": caller.agent, "every": int(caller.leads)}
 
     def shown_in(self, caller: Caller, session: str) -> frozenset[str]:
-        """Ids shown in a session since its last compaction."""
+        """Ids shown to the caller and those it started in a session since its last compaction."""
         if not session:
             return frozenset()
         self.act_for(caller)
-        return frozenset(str(row[0]) for row in self.ask("shown_in_session", project=caller.project, session=session))
+        rows = self.ask("shown_in_session", project=caller.project, session=session)
+        return frozenset(str(id) for id, whose in rows if _family(whose) == _family(caller.agent))
 
-    def showings(self, caller: Caller, session: str, agent: str = "") -> dict[str, dict[str, str]]:
+    def showings(self, caller: Caller, session: str, agent: str | None = None) -> dict[str, dict[str, str]]:
         """What was shown in a whole session, or in it to one agent and those it started: by memory, the cues it was
         shown for and their triggers."""
         if not session:
@@ -162,7 +166,7 @@ class Journal(Search):
         found: dict[str, dict[str, str]] = {}
         rows = self.ask("showings_in_session", projects=self.names_of(caller.project), session=session)
         for id, cue, trigger, whose in rows:
-            if not agent or str(whose).partition("/")[0] == agent.partition("/")[0]:
+            if agent is None or _family(whose) == _family(agent):
                 found.setdefault(str(id), {})[str(cue)] = str(trigger)
         return found
 
@@ -187,12 +191,25 @@ class Journal(Search):
     def outcomes(self, caller: Caller, session: str = "", limit: int = 20) -> list[Outcome]:
         """Newest first; an agent's own, all of the project's for a lead or a person."""
         found = self.ask("list_outcomes", **self._whose(caller), session=session, limit=limit)
-        return [_outcome(row) for row in found]
+        return self._without_private(caller, [_outcome(row) for row in found])
 
     def outcome(self, caller: Caller, id: str) -> Outcome | None:
         """How the task ended that an operation told of, as far as the caller may know."""
-        found = self.ask("get_outcome", **self._whose(caller), id=id)
-        return _outcome(found[0]) if found else None
+        found = self._without_private(
+            caller, [_outcome(row) for row in self.ask("get_outcome", **self._whose(caller), id=id)]
+        )
+        return found[0] if found else None
+
+    def _without_private(self, caller: Caller, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """Outcomes with the names of those memories only that the caller may see; of one's own with all."""
+        others = [item for item in outcomes if item.agent != caller.agent]
+        ids = list({id for item in others for name in _USED for id in getattr(item, name)})
+        rows = self.ask("seqs_of_ids", ids=ids, partitions=self.visible(caller)) if ids else ()
+        seen = {str(row[1]) for row in rows}
+        kept = {
+            item.id: {name: tuple(id for id in getattr(item, name) if id in seen) for name in _USED} for item in others
+        }
+        return [replace(item, **kept.get(item.id, {})) for item in outcomes]
 
     def strategies(self, caller: Caller) -> list[str]:
         """The names of approaches in the outcomes that the caller may see."""
@@ -216,6 +233,11 @@ class Journal(Search):
         return [tuple(row) for row in self.ask("count_by", partitions=self.visible(caller))]
 
 
+def _family(agent: str) -> str:
+    """An agent with those it started, as `claude/reviewer`."""
+    return str(agent).partition("/")[0]
+
+
 def _session(row: Row) -> Session:
     id, client, project, agent, started_at, ended_at, cwd, extra = row
     return Session(id, client, project, agent, started_at, ended_at, cwd, from_json(extra))
@@ -230,5 +252,9 @@ def _outcome(row: Row) -> Outcome:
 
 
 def _receipt(row: Row, shown: tuple[Shown, ...], cut: tuple[Shown, ...]) -> Receipt:
-    _, id, at, project, agent, session, trigger, cue, chars, tokens, reason, headroom = row
+    _, id, at, project, agent, session, trigger, cue, chars, tokens, reason, headroom, given, left = row
+    if len(shown) < given:  # of what else another agent was given, not even the length is told
+        chars, tokens = chars * len(shown) // given, tokens * len(shown) // given
+    if (len(shown), len(cut)) != (given, left):  # nor what it asked for: that may name it
+        cue = ""
     return Receipt(id, at, project, agent, session, trigger, cue, shown, cut, chars, tokens, reason, headroom)

@@ -69,7 +69,8 @@ def _check_text(name: str, value: str, schema: Mapping[str, Any]) -> None:
     if len(value) > schema.get("maxLength", MAX_TEXT):
         raise InvalidInput(f"{name} has {len(value)} characters", f"{schema.get('maxLength', MAX_TEXT)} at most")
     if "enum" in schema and value not in schema["enum"]:
-        raise InvalidInput(f"unknown {name}: {value[:80]!r}", choices_hint(value[:80], schema["enum"]))
+        known = tuple(word for word in schema["enum"] if word)
+        raise InvalidInput(f"unknown {name}: {value[:80]!r}", choices_hint(value[:80], known))
     if "\0" in value or any("\ud800" <= char <= "\udfff" for char in value):
         raise InvalidInput(f"{name} is no text: it holds a NUL or half a character", "give plain Unicode text")
 

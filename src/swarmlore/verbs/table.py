@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 READS = (
     *("recall", "list", "count", "stale", "outcomes", "patterns", "criteria", "why", "history", "sessions"),
     *("receipts", "report", "phase", "phases", "promotions", "agents", "inbox", "count_inbox", "sent", "jobs"),
-    *("dead_letters", "rejected", "stats"),
+    *("dead_letters", "rejected", "stats", "whoami", "lesson_lines", "count_proposals"),
 )
 WRITES = (
     *("remember", "get", "block", "before_task", "rate", "outcome", "curate", "apply", "forget", "forget_origin"),
@@ -33,6 +33,9 @@ WRITES = (
     *("quarantine", "restore", "retract", "register", "send", "read", "ack", "delete_mail", "enqueue", "retry"),
     *("discard", "prime", "inject", "edit", "archive", "acknowledge", "index_text"),
 )
+# Of those, what looks for something and only notes that it did: a receipt, a counter.
+SEARCHES = ("block", "before_task", "prime")
+OF_FILES = ("reflect", "connect")  # jobs that read files of the server's machine: not for who is elsewhere
 # Of one machine: files, folders, processes; or of the program itself.
 LOCAL = {
     "init": "writes files of a repository",
@@ -40,6 +43,7 @@ LOCAL = {
     "sync": "exchanges files of a repository",
     "import_file": "reads a file of the server; send its lines to /v1/import",
     "export_file": "writes a file of the server; take its lines from /v1/export",
+    "import_lines": "is /v1/import",
     "export_lines": "is /v1/export",
     "remember_many": "is /v1/import",
     "migrate": "reads files of opencode-swarm on this machine",
@@ -68,6 +72,7 @@ LOCAL = {
     "once": "is the worker's",
     "catch_up": "is the worker's",
     "embed_later": "is the worker's",
+    "index_later": "is the worker's",
     "connect_later": "is the worker's",
     "queue_full": "is the worker's",
     "mail_notice": "is a line for hooks",
@@ -99,7 +104,7 @@ _SAID = (
     "citations",
 )
 _FACTS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "remember": ("swarmlore.records", "Draft", (*_SAID, "situation_via", "source_ref", "extra")),
+    "remember": ("swarmlore.records", "Draft", (*_SAID, "situation_via", "source", "source_ref", "key", "extra")),
     "promote": ("swarmlore.records", "Draft", ("category", "tags", "scope", "kind", "title")),
     "recall": (
         "swarmlore.records",
@@ -122,9 +127,11 @@ _NARROWER: dict[str, Schema] = {
     "profile": {"enum": list(PROFILES)},
     "limit": {"minimum": 0, "maximum": 1_000},
     "offset": {"minimum": 0, "maximum": 10_000_000},
-    "enqueue.kind": {"enum": list(JOB_KINDS)},
+    "enqueue.kind": {"enum": [kind for kind in JOB_KINDS if kind not in OF_FILES]},
     "importance": {"enum": list(IMPORTANCES)},
-    "citations": {"type": "array", "items": {"type": "string", "maxLength": 4_096}, "maxItems": 8},
+    "remember.source": {"enum": ["manual", "note"]},
+    # A place, which is looked up in the server's checkout, or what was found there in the caller's own.
+    "citations": {"type": "array", "items": {"type": ["string", "object"], "maxLength": 4_096}, "maxItems": 8},
 }
 _LEFT_OUT = ("self", "progress", "all_projects")
 
@@ -192,7 +199,7 @@ def _facts(name: str) -> dict[str, Schema]:
 
     module, record, allowed = _FACTS[name]
     specs = fields(getattr(import_module(module), record))
-    return {spec.name: _schema(spec.name, spec.type) for spec in specs if not allowed or spec.name in allowed}
+    return {spec.name: _schema(spec.name, spec.type, name) for spec in specs if not allowed or spec.name in allowed}
 
 
 def _schema(name: str, kind: str, verb: str = "") -> Schema:
@@ -219,6 +226,8 @@ EXAMPLES: dict[str, Mapping[str, Any]] = {
     "apply": {"numbers": [1, 3]},
     "before_task": {"task": "update the reference images"},
     "history": {"ref": "3f9c1e"},
+    "lesson_lines": {"ids": ["3f9c1e"]},
+    "count_proposals": {"session": "s-1"},
     "why": {"ref": "3f9c1e"},
     "start_phase": {"name": "Phase 2: importer"},
     "start_session": {"id": "s-1", "client": "claude"},

@@ -180,6 +180,9 @@ DELETE FROM link WHERE operation = :operation
 -- name: delete_links_of
 DELETE FROM link WHERE source = :id OR target = :id
 
+-- name: proof_operation
+SELECT id FROM operation WHERE id = :id
+
 -- name: add_operation
 INSERT INTO operation (id, at, verb, by, project, reason, undoes, undone_by, job)
 VALUES (:id, :at, :verb, :by, :project, :reason, :undoes, '', :job) ON CONFLICT (id) DO NOTHING
@@ -224,6 +227,9 @@ WHERE audit.memory IN (:list:ids) ORDER BY audit.seq DESC
 
 -- name: audit_of_operation
 SELECT memory, action, seq, before FROM audit WHERE operation = :operation ORDER BY seq DESC
+
+-- name: partitions_of_operation
+SELECT DISTINCT partition FROM audit WHERE operation = :operation
 
 -- name: changes_since
 SELECT count(*) FROM audit JOIN operation ON operation.id = audit.operation
@@ -305,9 +311,20 @@ VALUES (:id, :at, :project, :agent, :session, :trigger, :cue, :chars, :tokens, :
 INSERT INTO receipt_item (receipt_seq, place, memory, handle, score, cut, why)
 VALUES (:receipt_seq, :place, :memory, :handle, :score, :cut, :why)
 
+-- What another agent was given from its private memories alone is nobody else's to see: the cue may name one.
 -- name: list_receipts
-SELECT seq, id, at, project, agent, session, trigger, cue, chars, tokens, reason, headroom FROM receipt
-WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) AND (session = :session OR :session = '')
+SELECT seq, id, at, project, agent, session, trigger, cue, chars, tokens, reason, headroom,
+    (SELECT count(*) FROM receipt_item WHERE receipt_seq = receipt.seq AND cut = 0),
+    (SELECT count(*) FROM receipt_item WHERE receipt_seq = receipt.seq AND cut = 1)
+FROM receipt
+WHERE project IN (:list:projects) AND (session = :session OR :session = '') AND (
+    agent = :agent OR (:every = 1 AND (
+        NOT EXISTS (SELECT 1 FROM receipt_item WHERE receipt_seq = receipt.seq) OR EXISTS (
+            SELECT 1 FROM receipt_item JOIN memory ON memory.id = receipt_item.memory
+            WHERE receipt_seq = receipt.seq AND memory.partition IN (:list:partitions)
+        )
+    ))
+)
 ORDER BY seq DESC LIMIT :limit
 
 -- name: receipt_items
@@ -320,7 +337,8 @@ WHERE receipt_seq IN (:list:seqs) AND (
 ORDER BY receipt_seq, place
 
 -- name: shown_in_session
-SELECT DISTINCT receipt_item.memory FROM receipt_item JOIN receipt ON receipt.seq = receipt_item.receipt_seq
+SELECT DISTINCT receipt_item.memory, receipt.agent
+FROM receipt_item JOIN receipt ON receipt.seq = receipt_item.receipt_seq
 WHERE receipt.project = :project AND receipt.session = :session AND receipt_item.cut = 0
   AND receipt.seq >= coalesce((
     SELECT max(seq) FROM receipt WHERE project = :project AND session = :session AND trigger = 'compaction'
@@ -1119,6 +1137,9 @@ WHERE id = :id AND project IN (:list:projects) AND (agent = :agent OR :every = 1
 -- name: add_token
 INSERT INTO token (id, mark, project, agent, role, folder, created_at, created_by, expires_at)
 VALUES (:id, :mark, :project, :agent, :role, :folder, :created_at, :created_by, :expires_at)
+
+-- name: proof_message
+SELECT id FROM message WHERE id = :id
 
 -- name: find_token
 SELECT mark, id, project, agent, role, folder, created_at, created_by, expires_at, used_at, revoked_at

@@ -1,0 +1,150 @@
+"""Several agents write, share, forget and ask in any order; nobody is ever told of what is not theirs to see."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from conftest import engine_env, examples
+from swarmlore import Lore
+from swarmlore.errors import NotAllowed, NotFound, SwarmloreError
+from swarmlore.records import Caller, Memory
+from swarmlore.surfaces.http.own_routes import document
+
+WORDS = "harbour lantern copper violet meadow timber granite falcon saffron cobalt juniper walnut ember glacier".split()
+WHO = st.sampled_from(["ann", "ben", "boss", "eve"])
+TIER = st.sampled_from(["agent", "agent", "swarm", "hive"])
+WORD = st.sampled_from(WORDS)
+WHICH = st.integers(0, 999)
+NAMING = ("get", "history", "why", "forget", "rate", "confirm", "share")
+QUESTIONS = ("stats", "receipts", "outcomes", "rejected", "jobs", "sessions", "report", "promotions", "curate")
+_numbers = count(1)
+
+
+class Agents(RuleBasedStateMachine):
+    """The model is where each memory stands: its tier, project and owner."""
+
+    engine = "sqlite"
+    home: Path | None = None
+    opened: Lore
+    places: dict[str, tuple[str, str, str]]
+    marks: dict[str, set[str]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        if type(self).home is None:
+            type(self).home = Path(tempfile.mkdtemp(prefix="agents"))
+            type(self).places, type(self).marks = {}, {}
+            env = engine_env(self.engine)
+            type(self).opened = Lore.open(self.home, cwd="/", caller=Caller("x", "x"), env=env)
+        run = next(_numbers)
+        self.who = {
+            "ann": Caller(f"alpha{run}", f"ann{run}", "worker", 2),
+            "ben": Caller(f"alpha{run}", f"ben{run}", "worker", 2),
+            "boss": Caller(f"alpha{run}", f"boss{run}", "lead", 2),
+            "eve": Caller(f"beta{run}", f"eve{run}", "lead", 2),
+        }
+        self.lores = {name: self.opened.acting_as(caller, "/") for name, caller in self.who.items()}
+        self.fresh: list[str] = []  # of this run; the hive is that of all runs
+
+    def sees(self, name: str, id: str) -> bool:
+        tier, project, owner = self.places[id]
+        caller = self.who[name]
+        return tier == "hive" or (tier == "swarm" and project == caller.project) or owner == caller.agent
+
+    def place(self, memory: Memory) -> None:
+        if memory.id not in self.places:
+            self.fresh.append(memory.id)
+        self.places[memory.id] = (memory.tier, memory.project, memory.owner)
+        for mark in re.findall(r"mark\d+x", memory.text):
+            self.marks.setdefault(mark, set()).add(memory.id)
+
+    def ask(self, name: str, what: str, **given: Any) -> Any:
+        """What a method tells, after all that it says was looked through."""
+        try:
+            told = getattr(self.lores[name], what)(**given)
+            said = json.dumps(document(what, told), default=str)
+        except SwarmloreError as error:
+            told, said = error, f"{error.message} {error.hint} {getattr(error, 'candidates', '')}"
+            said = said.replace(str(given.get("ref", given.get("text", ""))), "")
+        if isinstance(told, Memory):
+            self.place(told)
+        elif hasattr(told, "memory"):
+            self.place(told.memory)
+        for id in self.places:
+            assert id not in said or self.sees(name, id), (name, what, given, said)
+        for mark in re.findall(r"mark\d+x", said):
+            known = self.marks.get(mark, set())
+            assert mark in str(given) or any(self.sees(name, id) for id in known), (name, what, given, said)
+        return told
+
+    @rule(name=WHO, tier=TIER, first=WORD, second=WORD)
+    def remember(self, name: str, tier: str, first: str, second: str) -> None:
+        text = f"The {first} {second} of mark{next(_numbers)}x is checked before each release"
+        self.ask(name, "remember", text=text, tier=tier)
+
+    @rule(name=WHO, tier=TIER, which=WHICH)
+    def say_it_again(self, name: str, tier: str, which: int) -> None:
+        if self.fresh:
+            id = self.fresh[which % len(self.fresh)]
+            mark = next((mark for mark, ids in self.marks.items() if id in ids), "mark0x")
+            self.ask(name, "remember", text=f"The harbour copper of {mark} is checked before each release", tier=tier)
+
+    @rule(name=WHO, what=st.sampled_from(NAMING), which=WHICH, form=st.integers(0, 2))
+    def name_one(self, name: str, what: str, which: int, form: int) -> None:
+        if not self.fresh:
+            return
+        id = self.fresh[which % len(self.fresh)]
+        ref = (id, id[-6:], id[:22])[form]
+        asked = {"rate": {"ref": ref, "helpful": True}, "share": {"text": ref, "to": "swarm"}}.get(what, {"ref": ref})
+        told = self.ask(name, "promote" if what == "share" else what, **asked)
+        if ref == id and not self.sees(name, id):
+            assert isinstance(told, NotFound)
+        elif ref == id and what in ("get", "history", "why"):
+            assert not isinstance(told, (NotFound, NotAllowed))
+
+    @rule(name=WHO)
+    def undo(self, name: str) -> None:
+        self.ask(name, "undo")
+
+    @rule(name=WHO, word=WORD, what=st.sampled_from(["recall", "block", "before_task", "prime"]))
+    def search(self, name: str, word: str, what: str) -> None:
+        self.ask(
+            name, what, **{{"recall": "query", "block": "cue", "before_task": "task", "prime": "topic"}[what]: word}
+        )
+
+    @rule(name=WHO, what=st.sampled_from(QUESTIONS))
+    def question(self, name: str, what: str) -> None:
+        self.ask(name, what)
+
+    @rule(name=WHO)
+    def list_and_count(self, name: str) -> None:
+        listed = self.ask(name, "list", status="any", limit=1000)
+        own = {memory.id for memory in listed if memory.id in self.places}
+        assert own == {id for id in self.places if self.sees(name, id)}, name
+        assert self.ask(name, "count", status="any") == len(listed)
+
+
+class AgentsOfATeam(Agents):
+    engine = "postgres"
+    home = None
+
+
+TestAgents = Agents.TestCase
+TestAgents.settings = settings(max_examples=examples(20), stateful_step_count=20, deadline=None)
+TestAgentsOfATeam = AgentsOfATeam.TestCase
+TestAgentsOfATeam.settings = settings(max_examples=examples(10), stateful_step_count=20, deadline=None)
+
+
+def teardown_module() -> None:
+    for kind in (Agents, AgentsOfATeam):
+        if kind.home is not None:
+            kind.opened.close()
