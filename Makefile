@@ -53,10 +53,17 @@ bench: setup
 
 bench-large: setup
 	$(BIN)/python bench/large.py
+	$(BIN)/python bench/crowd.py
+	$(BIN)/python bench/million.py
+	$(BIN)/python bench/approximate.py
+	$(BIN)/python bench/swarm.py
 
 torture: setup
 	$(BIN)/python torture/kill.py --writers 8 --kills 120
 	$(BIN)/python torture/kill.py --writers 8 --kills 40 --postgres
+	$(BIN)/python torture/serve.py --kills 6
+	$(BIN)/python torture/serve.py --kills 4 --postgres
+	$(BIN)/python torture/serve.py --restarts 3 --postgres
 	$(BIN)/python torture/sessions.py --sessions 40 --kills 10
 	$(BIN)/python torture/catching.py --stride 10
 	$(BIN)/python torture/reflect.py --stride 25
@@ -69,12 +76,17 @@ torture-queue: setup
 
 torture-long: setup
 	$(BIN)/python torture/kill.py --writers 8 --kills 400 --postgres
+	$(BIN)/python torture/serve.py --kills 50
+	$(BIN)/python torture/serve.py --kills 50 --postgres
+	$(BIN)/python torture/serve.py --restarts 20 --postgres
+	$(BIN)/python torture/serve.py --cuts 20
 	$(BIN)/python torture/sessions.py
 	$(BIN)/python torture/catching.py
 	$(BIN)/python torture/reflect.py
 	$(BIN)/python torture/reflect.py --stride 10 --postgres
-	$(BIN)/python -m pytest -q tests/test_store_machine.py tests/test_life_machine.py tests/test_queue_machine.py --hypothesis-profile=torture-long
+	$(BIN)/python -m pytest -q tests/test_store_machine.py tests/test_life_machine.py tests/test_queue_machine.py tests/test_isolation_machine.py --hypothesis-profile=torture-long
 	$(BIN)/python -m pytest -q tests/test_bad_input.py tests/test_block.py tests/test_two_clones.py tests/test_round_trips.py tests/test_merge.py --hypothesis-profile=torture-long
+	$(BIN)/python -m pytest -q tests/test_described.py tests/test_odd_requests.py --hypothesis-profile=torture-long
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
