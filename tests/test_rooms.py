@@ -90,6 +90,7 @@ ROOMS = {
     "installing": 11,
     "living": 11,
     "errands": 11,
+    "receiving": 11,
     "studies": 11,
     "lore": 12,
     "hooks": 5,
