@@ -288,6 +288,19 @@ def _user_dir() -> str:
     return folder
 
 
+def stamps(home: str, project_root: str) -> tuple[tuple[int, int], ...]:
+    """What tells the files of settings from what they were before: whoever keeps a memory open looks at it."""
+    return _stamp(os.path.join(home, USER_FILE)), _stamp(os.path.join(project_root, PROJECT_FILE))
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
+
+
 def load(home: str, project_root: str, env: Mapping[str, str], flags: Mapping[str, Any] | None = None) -> Settings:
     """All settings with their origins; raises ConfigError naming the file, the key and what is allowed."""
     found: dict[str, tuple[Any, str]] = {}

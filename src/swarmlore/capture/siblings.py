@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Mapping
 
-from swarmlore.config import PROJECT_FILE, USER_FILE
+from swarmlore.config import stamps
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks.event import actor
 from swarmlore.project import Project, find_project
@@ -64,23 +64,13 @@ class Siblings:
 
     def _of(self, project: Project, client: str, env: Mapping[str, str], profile: str = "") -> Lore:
         who = {name: str(env[name]) for name in TOLD if env.get(name)}
-        settings = (os.path.join(self._lore.home, USER_FILE), os.path.join(project.root, PROJECT_FILE))
-        key = (project.id, project.root, client, profile, *who.items(), *map(_stamp, settings))
+        key = (project.id, project.root, client, profile, *who.items(), stamps(self._lore.home, project.root))
         with self._lock:
             if key not in self._made:
                 if len(self._made) >= MOST:
                     self._made.pop(next(iter(self._made)))
                 self._made[key] = self._lore.beside(project, client, who, profile)
             return self._made[key]
-
-
-def _stamp(path: str) -> tuple[int, int]:
-    """What tells a file from what it was before."""
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return 0, 0
-    return found.st_mtime_ns, found.st_size
 
 
 def _env(event: Event) -> Mapping[str, str]:

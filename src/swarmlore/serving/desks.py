@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 
 from swarmlore.access import caller_of
-from swarmlore.config import PROJECT_FILE, USER_FILE
+from swarmlore.config import stamps
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.lore import Lore
 from swarmlore.records import Caller
@@ -45,8 +45,8 @@ class Desks:
         self, who: tuple[object, ...], caller: Caller, folder: str, profile: str = "", stacks: tuple[str, ...] = ()
     ) -> Lore:
         """The memory as a caller sees it that is known as `who`."""
-        files = (os.path.join(self.lore.home, USER_FILE), os.path.join(folder or self.lore.home, PROJECT_FILE))
-        key = (*who, profile, stacks, *map(_stamp, files))  # settings count from the moment they are written
+        settings = stamps(self.lore.home, folder or self.lore.home)
+        key = (*who, profile, stacks, settings)  # settings count from the moment they are written
         with self._lock:
             if key not in self._made:
                 self._made[key] = self.lore.acting_as(caller, folder, profile, stacks)
@@ -54,12 +54,3 @@ class Desks:
                     self._made.popitem(last=False)
             self._made.move_to_end(key)
             return self._made[key]
-
-
-def _stamp(path: str) -> tuple[int, int]:
-    """What tells a file from what it was before."""
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return 0, 0
-    return found.st_mtime_ns, found.st_size

@@ -16,6 +16,7 @@ from swarmlore.access import is_due, recognise
 from swarmlore.errors import StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.lore import Lore
+from swarmlore.remote.nearby import HERE
 from swarmlore.serving.desks import Desks, open_desks
 from swarmlore.serving.readers import Reader, how_many
 from swarmlore.serving.tidying import Tidier
@@ -28,11 +29,9 @@ if TYPE_CHECKING:
     from swarmlore.records import Caller, Token
 
     T = TypeVar("T")
-    S = TypeVar("S")
     Lend = Callable[..., Lore]
     How = tuple[Any, ...]  # what a memory is lent for: a profile, and what a project is built with
 
-HERE = "here"  # in place of a token: a command of the same user
 CONNECTIONS = 4  # to a team's database; more did not write faster (docs/postgres.md)
 
 

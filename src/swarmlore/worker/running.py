@@ -13,7 +13,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 
-from swarmlore.config import PROJECT_FILE, USER_FILE
+from swarmlore.config import stamps
 from swarmlore.errors import StoreError, StoreReadOnly, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.hooks.places import spool_dir
@@ -267,8 +267,7 @@ class Runner:
     def _lore_of(self, job: Job) -> Lore:
         """The memory as whoever put the job sees it, with the settings as they are now."""
         folder = job.folder if os.path.isdir(job.folder) else self._lore.home
-        settings = (os.path.join(self._lore.home, USER_FILE), os.path.join(folder, PROJECT_FILE))
-        key = (job.caller, folder, *map(_stamp, settings))
+        key = (job.caller, folder, stamps(self._lore.home, folder))
         if key not in self._open:
             if len(self._open) >= MOST_OPEN:
                 self._open.clear()
@@ -285,15 +284,6 @@ class Runner:
         store, most = self._lore.store, self._own.attempts
         with self._lore.acting():
             store.look(lambda: store.fail(job, error, store.engine.now, pause_s=pause_s, attempts=most))
-
-
-def _stamp(path: str) -> tuple[int, int]:
-    """What tells a file from what it was before."""
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return 0, 0
-    return found.st_mtime_ns, found.st_size
 
 
 def _inode(lore: Lore) -> int:
