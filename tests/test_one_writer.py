@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -118,3 +119,22 @@ def test_a_change_whose_answer_is_lost_is_not_made_twice(server: Server, near: N
     Cutter(server.home)
     sent = near.send(["bob"], "New schema", "Run make schema first")
     assert [item.message.id for item in near.sent()] == [sent.id]
+
+
+def test_a_lesson_goes_through_the_server_with_the_model_that_it_has_loaded_for_hooks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Server(tmp_path / "home", {"HOME": str(tmp_path)}, "--no-worker")
+    made.home.mkdir()
+    (tmp_path / "project").mkdir()
+    made.start()
+    try:
+        handed = spied(monkeypatch)
+        with Nearby(Lore.open(made.home, cwd=tmp_path / "project", caller=PERSON, env=made.env)) as lore:
+            deadline = time.monotonic() + 30
+            while not any(handed) and time.monotonic() < deadline:
+                lore.remember(f"Service number {len(handed)} of the cluster is restarted with make restart-service")
+            assert handed[-1]
+            assert lore.store.count_pending().get("embed") is None  # with its vector, as alone
+    finally:
+        made.stop()

@@ -77,7 +77,7 @@ class Embedding:
 
     @property
     def loaded(self) -> bool:
-        return self._embedder is not None
+        return self._embedder is not None or (self._lender is not None and self._lender.loaded)
 
     @property
     def makes_the_rest(self) -> bool:

@@ -208,7 +208,7 @@ class Parts:
             if not self._owns_store:
                 return
             try:
-                if "embedding" in self.__dict__ and self.embedding.loaded and not self.store.engine.readonly:
+                if "embedding" in self.__dict__ and self.embedding.makes_the_rest and not self.store.engine.readonly:
                     self.embedding.catch_up(CATCH_UP_AT_CLOSE)
                     self.writing.settle()
             except StoreError:

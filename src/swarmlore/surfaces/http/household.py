@@ -44,6 +44,7 @@ class Household:
     def __init__(self, hall: Hall, telling: Telling, loop: asyncio.AbstractEventLoop) -> None:
         self._home = hall.home
         self._env = hall.env
+        self._writer = hall.writer
         self._desk = CommandDesk(hall)
         self._telling = telling
         self._bridge = Bridge(loop, self._lend)
@@ -59,6 +60,7 @@ class Household:
             return
         # Over a connection of its own: a hook hurries, and the writer of the server must not hurry with it.
         self._lore = open_desks(self._home, self._env).lore
+        self._writer.embedding.borrow(self._lore.embedding)  # for the lessons that commands hand over
         self._memory = SharedMemory(self._home, self._home, "serve", {}, self._lore)
         self._server = WarmServer(place, lambda: self._opened, self._sessions, asked=self._desk.answer)
         self._server.start()
