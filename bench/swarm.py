@@ -3,10 +3,12 @@
     python bench/swarm.py                                   # all of it, about ten minutes
     python bench/swarm.py --seconds 10 --memories 5000      # a quick look
     python bench/swarm.py --home DIR                        # keep the filled store for the next time
+    python bench/swarm.py --only-direct                     # only what comes last
 
 Real processes: one `swarmlore serve` with its worker, agents in two others. Requests are sent when they are due
 (agents.py). Afterwards each acknowledged write is looked up in the file. Then the highest rate that holds, and the same
-writes by 16 processes that open a bare SQLite file themselves. Vectors of the memories that are there already are
+writes by 16 processes that open a bare SQLite file themselves: on this disk, and on one whose waits take 4 ms
+(slow_disk.py), as a disk that keeps what it said it would keep does. Vectors of the memories that are there already are
 synthetic beyond the first 2,000; those of what is written meanwhile are made by the worker.
 """
 
@@ -33,6 +35,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 
 import agents
 import corpus
+import slow_disk
 import speed
 from swarmlore import Lore
 from swarmlore.errors import Rejected
@@ -44,6 +47,7 @@ MOST_MS = 150.0
 WARM_S = 5.0
 STEP_S = 15.0
 DIRECT = 16
+DISK_MS = 4.0
 MOST_TEXTS = 3_000  # of one of them
 SHINGLES = 17  # rows by which near texts are found, for each memory
 TABLES = (
@@ -62,6 +66,7 @@ def fill(home: Path, memories: int) -> None:
             for number in range(there, memories, 10_000):
                 speed.grow(lore, min(10_000, memories - number), seed=1_000 + number)
             speed.fill_vectors(lore)
+        lore.embedding.build_index()
 
 
 class Texts:
@@ -258,6 +263,39 @@ def against_direct(server: Server, folder: Path, seconds: float) -> dict[str, An
     }
 
 
+def only_direct(home: Path, folder: Path, seconds: float) -> None:
+    """The comparison alone, with a server of its own."""
+    server = Server(home, DIRECT)
+    try:
+        run(server, Texts(), WARM_S, 20.0, 2.0)
+        found = against_direct(server, folder, seconds)
+    finally:
+        server.close()
+    print(json.dumps({"wait_ms": _wait_ms(folder), "against_16_processes": found}), flush=True)
+
+
+def _wait_ms(folder: Path) -> float:
+    """How long it takes until a few bytes are on disk."""
+    with (folder / "wait").open("wb", buffering=0) as file:
+        took = []
+        for _ in range(50):
+            file.write(bytes(4096))
+            began = time.monotonic()
+            os.fdatasync(file.fileno())
+            took.append(time.monotonic() - began)
+    return round(1000 * sorted(took)[25], 2)
+
+
+def on_a_slow_disk(folder: Path, args: argparse.Namespace) -> None:
+    env = slow_disk.slowed(folder, DISK_MS)
+    if env is None:
+        print(json.dumps({"slow_disk": "left out: there is no C compiler"}), flush=True)
+        return
+    words = [sys.executable, __file__, "--only-direct", "--seconds", str(args.seconds)]
+    words += ["--home", args.home, "--memories", str(args.memories)]
+    subprocess.run(words, env={**os.environ, **env}, check=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agents", type=int, default=100)
@@ -266,27 +304,35 @@ def main() -> None:
     parser.add_argument("--searches", type=float, default=20.0)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--home")
+    parser.add_argument("--only-direct", action="store_true")
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="swarm-"))
     try:
-        bench(Path(args.home) if args.home else folder / "home", folder, args)
+        home = Path(args.home or folder / "home")
+        fill(home, args.memories)
+        if not args.only_direct:
+            args.home = str(home)
+            load(home, args)
+            on_a_slow_disk(folder, args)
+        only_direct(home, folder, min(STEP_S, args.seconds))
     finally:
         shutil.rmtree(folder)
 
 
-def bench(home: Path, folder: Path, args: argparse.Namespace) -> None:
-    fill(home, args.memories)
+def load(home: Path, args: argparse.Namespace) -> None:
     texts, server = Texts(), Server(home, args.agents)
     try:
         run(server, texts, WARM_S, args.writes / 4, args.searches / 4)
         told = run(server, texts, args.seconds, args.writes, args.searches)
         waiting, seconds = drained(home, 4 * args.seconds)
         drain = {"texts": waiting, "seconds_after_the_run": round(seconds, 1), "allowed": args.seconds}
-        print(json.dumps({"load": told_of(told), "lost": lost(home, told), "vectors": drain, "mb": server.family()}))
+        print(
+            json.dumps({"load": told_of(told), "lost": lost(home, told), "vectors": drain, "mb": server.family()}),
+            flush=True,
+        )
         rate, _ = highest(server, texts, min(STEP_S, args.seconds), args.writes)
         drained(home, 10 * args.seconds)
         print(json.dumps({"highest_writes_per_s_that_hold": rate}), flush=True)
-        print(json.dumps({"against_16_processes": against_direct(server, folder, min(STEP_S, args.seconds))}))
     finally:
         server.close()
 

@@ -203,3 +203,19 @@ def test_many_memories_are_not_counted_anew_after_every_write(tmp_path: Path, mo
         monkeypatch.setattr(search, "COUNTED_S", 0.0)
         lore.remember("Licences of vendored packages stand in the folder third_party")
         assert counted(lore) == 6
+
+
+def test_a_common_word_is_not_counted_anew_after_every_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def counted(lore: Lore) -> dict[str, int]:
+        with lore.acting():
+            return lore.store.document_frequencies(["port", "queue"], lore.store.visible(lore.caller))[0]
+
+    monkeypatch.setattr(search, "MANY_MATCHES", 2)
+    with Lore.open(tmp_path / "home", cwd=tmp_path, env=quick_env()) as lore:
+        for number in range(3):
+            lore.remember(f"Service number {number} of the cluster listens on port {9000 + number}", key=f"k{number}")
+        assert counted(lore) == {"port": 3}
+        lore.remember("The queue of the importer listens on port 7000 of the same host")
+        assert counted(lore) == {"port": 3, "queue": 1}, "what is rare counts at once"
+        monkeypatch.setattr(search, "COUNTED_S", 0.0)
+        assert counted(lore) == {"port": 4, "queue": 1}

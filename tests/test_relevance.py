@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from swarmlore.candidates import telling
 from swarmlore.late import (
     MOST_QUERY_PIECES,
     late_scores,
@@ -258,3 +259,20 @@ def test_rare_pieces_weigh_more_and_weak_ones_less():
     assert weights == pytest.approx([math.log(1 + 0.5 / 3.5), math.log(1 + 2.5 / 1.5), math.log(1 + 3.5 / 0.5)])
     emphasis = np.array([0, 0.5, 1], np.float32)
     assert piece_weights(np.array([1, 2, 5]), frequencies, 3, emphasis) == pytest.approx(weights * [0, 0.5, 1])
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "chosen"),
+    [
+        ({"rare": 3, "word": 40, "the": 900}, ["rare", "word"]),
+        ({"rare": 3, "word": 97, "the": 900}, ["rare", "word"]),
+        ({"rare": 3, "word": 98, "the": 900}, ["rare"]),
+        ({"the": 900, "word": 901}, ["the"]),  # one there must be
+        ({"unknown": 0, "the": 900}, ["unknown", "the"]),
+        ({}, []),
+    ],
+)
+def test_the_rarest_words_are_looked_for_as_far_as_their_rows_can_be_ranked(
+    frequencies: dict[str, int], chosen: list[str]
+) -> None:
+    assert telling(tuple(frequencies), frequencies, 100) == chosen

@@ -150,6 +150,24 @@ def test_what_is_written_after_the_file_is_found_beside_it(store: Store, seqs: l
         assert len(follows) == ROWS + 2, "what only turned has one place still"
 
 
+def test_situations_of_the_file_are_found_with_their_memories(store: Store, seqs: list[int], tmp_path: Path) -> None:
+    situated = put(store, "A lesson with a situation", unit(70), situations=(Situation("in a pinch", "prompt", 1.0),))
+    cue = next(row[1] for row in store.pending("embed", 5) if row[1])
+    give(store, situated, cue, "in a pinch", unit(71))
+    alone = put(store, "A lesson after it", unit(72))
+    build(store, str(tmp_path))
+    index, absent = opened(store, tmp_path), 10**9
+    rows = [absent, alone, situated, *seqs[:3], 0]
+    assert index.kept is not None and len(index.kept) == ROWS + 3
+    assert set(index.cosines(unit(1), rows)) == {*rows} - {absent, 0}
+    assert index.cue_cosines(unit(71), rows) == {situated: pytest.approx(1.0, abs=1e-5)}
+    with store.operation(an_operation()) as operation:
+        memory = store.by_seqs([situated])[situated]
+        store.revise(operation, memory, replace(memory, situations=()), "no longer")
+    index.refresh(store)
+    assert index.cue_cosines(unit(71), rows) == {}
+
+
 def test_a_text_that_changed_is_found_by_its_new_vector_only(store: Store, seqs: list[int], tmp_path: Path) -> None:
     build(store, str(tmp_path))
     index = opened(store, tmp_path)

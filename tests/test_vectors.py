@@ -149,6 +149,18 @@ def test_pieces_are_counted_among_what_is_visible(store: Store) -> None:
     assert index.piece_frequencies(store.visible(ALICE), asked)[0][asked].tolist() == [3, 1, 1]
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_pieces_of_many_memories_are_counted_anew_when_a_hundredth_changed(store: Store) -> None:
+    for number in range(150):
+        put(store, f"Lesson number {number} of many", unit(number))
+    index, visible = open_index(store), store.visible(ALICE)
+    assert index.piece_frequencies(visible, [3])[1] == 150
+    for number, expected in ((150, 150), (151, 152)):
+        put(store, f"Lesson number {number} of many", unit(number))
+        index.refresh(store)
+        assert index.piece_frequencies(visible, [3])[1] == expected
+
+
 def test_similar_texts_of_one_partition_are_found_by_their_cosine(store: Store) -> None:
     near = unit(1) + 0.1 * unit(2)
     first = put(store, "The first of two similar lessons", unit(1))

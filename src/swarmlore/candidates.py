@@ -26,7 +26,7 @@ LEAST = 50  # candidates of each engine, however few hits are asked for
 BEHIND = "many texts wait for their vector and are found by words only: swarmlore reindex"
 FILTERED = 4  # times as many where a filter will throw most of them away
 AN_ANSWER = 0.5  # the relevance of an answer, where there is no hit to go by
-MOST_MATCHES = 20_000  # rows that full text ranks for one question: about ten milliseconds
+MOST_MATCHES = 5_000  # rows that full text ranks for one question: about four milliseconds
 WOKEN = 30  # memories that connections may add to the candidates
 UNNAMED = "the question names nothing that the memories are connected by: looked by meaning alone"
 
@@ -38,8 +38,14 @@ class Candidate:
     seq: int
     memory: Memory
     relevance: float
-    parts: tuple[Part, ...]
-    gate: tuple[Evidence, ...]
+    gate: tuple[Evidence, ...]  # of its text, and of its best situation
+    code: float
+    more: tuple[Part, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The explanation, made when it is wanted: most candidates are never shown."""
+        return (*_explain(self.gate[0], self.code), *self.more)
 
 
 @frozen
@@ -102,15 +108,16 @@ class Near:
 
 
 def telling(terms: Sequence[str], frequencies: Mapping[str, int], most: int = MOST_MATCHES) -> list[str]:
-    """The terms to look for: the rarest, as long as together they lead to no more rows than can be ranked quickly. A
-    word that every fifth memory has tells little, and costs most; what others find is judged by it too."""
+    """The terms to look for: the rarest, as long as together they lead to no more rows than can be ranked quickly, but
+    one that leads somewhere. A common word tells little, and costs most; what others find is judged by it too."""
     chosen: list[str] = []
     total = 0
     for term in sorted(terms, key=lambda term: (frequencies.get(term, 0), term)):
-        total += frequencies.get(term, 0)
-        if chosen and total > most:
+        rows = frequencies.get(term, 0)
+        if total and total + rows > most:
             break
-        chosen.append(term)
+        total += rows
+        chosen.append(term)  # also what no text has: a situation may
     return chosen
 
 
@@ -228,7 +235,7 @@ class Gatherer:
         else:
             added = []
         items = [
-            replace(item, relevance=item.relevance + gains[item.seq].value, parts=(*item.parts, gains[item.seq]))
+            replace(item, relevance=item.relevance + gains[item.seq].value, more=(*item.more, gains[item.seq]))
             if item.seq in gains
             else item
             for item in (*found.candidates, *added)
@@ -322,14 +329,12 @@ class Gatherer:
         average: float,
     ) -> Candidate:
         score = relevance.relevance(evidence, question.code)
-        parts = _explain(evidence, question.code)
         cue = self._best_situation(memory, cue_cosine, question, average)
         if cue is None:
-            return Candidate(seq, memory, score, parts, (evidence,))
+            return Candidate(seq, memory, score, (evidence,), question.code)
         boosted = relevance.with_situations(score, [relevance.relevance(cue, question.code)])
-        if boosted > score:
-            parts = (*parts, Part("situation", boosted - score, "it was needed in a situation like this"))
-        return Candidate(seq, memory, boosted, parts, (evidence, cue))
+        gain = Part("situation", boosted - score, "it was needed in a situation like this")
+        return Candidate(seq, memory, boosted, (evidence, cue), question.code, (gain,) if gain.value > 0 else ())
 
     def _best_situation(
         self, memory: Memory, cosine: float | None, question: Question, average: float
@@ -377,9 +382,7 @@ def _with_neighbours(found: list[Candidate]) -> list[Candidate]:
     """Turns of a conversation gain from a turn near them that fits better."""
     scores = relevance.with_neighbours([item.relevance for item in found], [_place(item.memory) for item in found])
     return [
-        item
-        if score == item.relevance
-        else replace(item, relevance=score, parts=(*item.parts, _neighbour(item, score)))
+        item if score == item.relevance else replace(item, relevance=score, more=(*item.more, _neighbour(item, score)))
         for item, score in zip(found, scores, strict=True)
     ]
 

@@ -49,7 +49,10 @@ def unpack_pieces(blob: bytes) -> tuple[Floats, Ids]:
     import numpy as np
 
     _, _, dimension = _HEADER.unpack_from(blob)
-    levels = _levels(_nibbles(blob))[:, :dimension]
+    halves = _levels(_nibbles(blob))
+    levels = np.empty_like(halves)
+    levels[:, 0::2], levels[:, 1::2] = np.split(halves, 2, axis=1)
+    levels = levels[:, :dimension]
     rows: Floats = levels / np.maximum(np.linalg.norm(levels, axis=1, keepdims=True), _TINY)
     return rows, piece_ids(blob)
 
@@ -98,11 +101,11 @@ def late_scores(query_pieces: Floats, query_weights: Floats, packed: Sequence[by
         return scores
     pieces, weights = _heaviest(np.asarray(query_pieces, np.float32), np.asarray(query_weights, np.float32))
     parts = [_nibbles(packed[place]) for place in filled]
-    levels = _levels(np.concatenate(parts))[:, : pieces.shape[1]]
+    levels = _levels(np.concatenate(parts))
     starts = np.cumsum([0, *(len(part) for part in parts[:-1])])
     norms = np.maximum(np.sqrt(np.einsum("ij,ij->i", levels, levels)), _TINY)
-    best = np.maximum.reduceat((pieces @ levels.T) / norms, starts, axis=1)
-    scores[filled] = weights @ np.tanh(STEEPNESS * np.maximum(best, 0.0))
+    best = np.maximum.reduceat((levels @ _in_halves(pieces).T) / norms[:, None], starts, axis=0)
+    scores[filled] = np.tanh(STEEPNESS * np.maximum(best, 0.0)) @ weights
     return scores
 
 
@@ -118,6 +121,14 @@ def _heaviest(pieces: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return pieces, weights / total if total > 0 else even
 
 
+def _in_halves(pieces: Floats) -> Floats:
+    """The dimensions in the order of `_levels`."""
+    import numpy as np
+
+    even = pieces if pieces.shape[1] % 2 == 0 else np.pad(pieces, ((0, 0), (0, 1)))
+    return np.concatenate([even[:, 0::2], even[:, 1::2]], axis=1)
+
+
 def _nibbles(blob: bytes) -> Any:
     import numpy as np
 
@@ -126,10 +137,13 @@ def _nibbles(blob: bytes) -> Any:
 
 
 def _levels(packed: Any) -> Floats:
-    """Two dimensions from each byte, as numbers from -7 to 7."""
+    """Two dimensions from each byte, as numbers from -7 to 7: first those with an even number, then the others, as
+    that is several times as fast as putting each in its place."""
     import numpy as np
 
-    levels: Floats = np.empty((len(packed), packed.shape[1] * 2), dtype=np.float32)
-    np.subtract(packed & 15, 8.0, out=levels[:, 0::2], casting="unsafe")
-    np.subtract(packed >> 4, 8.0, out=levels[:, 1::2], casting="unsafe")
+    half = packed.shape[1]
+    levels: Floats = np.empty((len(packed), 2 * half), dtype=np.float32)
+    levels[:, :half] = packed & 15
+    levels[:, half:] = packed >> 4
+    levels -= 8.0
     return levels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import sys
@@ -24,6 +25,7 @@ def main(words: list[str]) -> None:
     desks = open_desks(words[2], os.environ)
     try:
         desks.lore.embedding.awaited()  # while nobody asks yet
+        gc.freeze()  # what is there by now stays: looking through it would only take time
         while True:
             token, work = line.recv()
             _tell(line, _found(desks, token, work))

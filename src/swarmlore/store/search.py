@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 EMBEDDER_META = "embedder"  # whose vectors are stored
 MANY_ROWS = 20_000  # so many are not counted anew after every write
 COUNTED_S = 5.0
+MANY_MATCHES = 1_000  # a stem that so many memories hold is common
+MOST_COMMON = 2_000  # stems whose count is kept
 COUNTED_ROWS = 5_000  # up to here words are counted among the visible memories only
 
 
@@ -26,10 +28,12 @@ class Search(History):
     """Candidates for recall, and the vectors behind them."""
 
     _counts: dict[int, tuple[int, float]]
+    _common: dict[str, tuple[int, float]]
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
         self._counts = {}
+        self._common = {}
 
     def match_words(self, terms: Sequence[str], partitions: Sequence[int], limit: int) -> list[int]:
         """Rows of memories that hold any of the stems, best first."""
@@ -63,11 +67,26 @@ class Search(History):
             self._forget_counts()
         live = self._counted(0)
         mine = sum(self._counted(partition) for partition in partitions)
-        if self.engine.remote or mine >= live or mine > COUNTED_ROWS:
+        if self.engine.remote:
             rows = self.ask("document_frequency", terms=list(terms), partitions=list(partitions))
-            return {str(term): int(count) for term, count in rows}, mine if self.engine.remote else live
+            return {str(term): int(count) for term, count in rows}, mine
+        if mine >= live or mine > COUNTED_ROWS:
+            return self._frequencies(terms), live
         asked = ((term, self._asked([term], partitions)) for term in terms)
         return {term: int(self.ask("count_matches", **one)[0][0]) for term, one in asked if one}, mine
+
+    def _frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """In how many memories each stem occurs. To count a common one takes longest and changes least: it is kept a
+        little."""
+        now = time.monotonic()
+        known = {term: self._common[term] for term in terms if term in self._common}
+        found = {term: count for term, (count, at) in known.items() if now - at < COUNTED_S}
+        rows = self.ask("document_frequency", terms=[term for term in terms if term not in found], partitions=[])
+        counted = {str(term): int(count) for term, count in rows}
+        if len(self._common) > MOST_COMMON:
+            self._common.clear()
+        self._common |= {term: (count, now) for term, count in counted.items() if count > MANY_MATCHES}
+        return counted | found
 
     def _counted(self, partition: int) -> int:
         """How many live memories a partition has, or all (0); kept until somebody writes, where they are many a little

@@ -12,6 +12,7 @@ import json
 import mmap
 import os
 import zlib
+from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -85,6 +86,26 @@ class Kept:
         """Where the text and the situations of a memory are, the text first."""
         first, last = np.searchsorted(self.memory, [memory, memory + 1])
         return range(int(first), int(last))
+
+    def texts_of(self, memories: Sequence[int]) -> dict[int, int]:
+        """Where the texts of those memories are that have one here."""
+        asked = np.asarray(memories, np.int64)
+        slots = np.searchsorted(self.memory, asked)  # of several the first: the text
+        inside = slots < len(self)
+        asked, slots = asked[inside], slots[inside]
+        here = (self.memory[slots] == asked) & (self.cue[slots] == 0)
+        return dict(zip(asked[here].tolist(), slots[here].tolist(), strict=True))
+
+    def situations_of(self, memories: Sequence[int]) -> dict[int, list[int]]:
+        """Where the situations of those memories are that have some here."""
+        asked = np.asarray(memories, np.int64)
+        firsts, lasts = np.searchsorted(self.memory, asked), np.searchsorted(self.memory, asked, "right")
+        places = zip(asked.tolist(), firsts.tolist(), lasts.tolist(), strict=True)
+        return {
+            memory: [slot for slot in range(first, last) if self.cue[slot]]
+            for memory, first, last in places
+            if last - first > 1 or (last > first and self.cue[first])  # most have a text and nothing else
+        }
 
     def slot_of(self, memory: int, cue: int) -> int | None:
         return next((slot for slot in self.slots_of(memory) if self.cue[slot] == cue), None)

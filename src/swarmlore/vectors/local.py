@@ -7,13 +7,14 @@ large stores most vectors are in a file that all processes map (`kept`): a slot 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swarmlore.store.store import Store
+from swarmlore.vectors.common import SAMPLE, Common
 from swarmlore.vectors.kept import Kept
 
 COARSE_KEEP = 200  # candidates per asked row that the coarse pass hands on, at least
@@ -21,7 +22,6 @@ COARSE_SHARE = 0.01  # and of all; recall is measured in bench/approximate.py
 GROW = 1.25
 MOST_SIMILAR = 6
 READ_AT_ONCE = 2_000
-SAMPLE = 5_000  # memories from whose pieces it is learnt which are common
 HIDDEN = -1  # the partition of a vector whose memory is not live
 GONE = -2  # of one that is no more
 SPARE = 1_024  # slots that are added at once, at least
@@ -50,7 +50,7 @@ class VectorIndex:
         self._bits: NDArray[np.uint64] | None = None  # of the slots that were there when it was last needed
         self._pieces: list[bytes] = []
         self._cues: dict[int, list[int]] = {}
-        self._frequencies: tuple[tuple[tuple[int, ...], int], NDArray[np.int64], int] | None = None
+        self._common = Common(self._newest_pieces)
         self._sights: dict[tuple[int, ...], tuple[NDArray[np.bool_], NDArray[np.bool_]]] = {}
 
     @property
@@ -81,10 +81,12 @@ class VectorIndex:
             self._partition[lost] = GONE
             self._gone = last
             self._sights.clear()
+            self._common.forget()
             return
         for change, memory, cue in told:
             slot = self._find(memory, cue) if change > self._gone else None
             if slot is not None and self._changed[slot] < change:
+                self._common.changed(int(self._partition[slot]))
                 self._partition[slot] = GONE
                 self._sights.clear()
         self._gone = max(self._gone, told[-1][0] if told else 0)
@@ -102,6 +104,8 @@ class VectorIndex:
                 if self._bits is not None and slot < self._bits.shape[1]:
                     self._bits[:, slot] = _sign_bits(vector[None])[:, 0]
             self._memory[slot], self._cue[slot] = memory, cue
+            for place in {int(self._partition[slot]), partition}:
+                self._common.changed(place)
             self._partition[slot] = partition if live else HIDDEN
             self._changed[slot] = change
         self._sights.clear()
@@ -180,32 +184,36 @@ class VectorIndex:
 
     def cosines(self, query: NDArray[np.float32], rows: Sequence[int]) -> dict[int, float]:
         """The cosine of the query to the texts of given rows; rows without a vector are left out."""
-        known = [(row, slot) for row in rows if (slot := self._find(row, 0)) is not None]
-        scores = self._scores(query, np.asarray([slot for _, slot in known], np.int64))
-        return {row: float(score) for (row, _), score in zip(known, scores, strict=True)}
+        known = self._texts(rows)
+        scores = self._scores(query, np.asarray(list(known.values()), np.int64))
+        return dict(zip(known, scores.tolist(), strict=True))
+
+    def _texts(self, rows: Sequence[int]) -> dict[int, int]:
+        """The slots of the texts of rows that have a vector; the file is asked once for all of them."""
+        kept = self.kept.texts_of(rows) if self.kept else {}
+        found = ((row, self._slot.get((row, 0), kept.get(row))) for row in rows)
+        return {row: slot for row, slot in found if slot is not None and self._partition[slot] != GONE}
 
     def cue_cosines(self, query: NDArray[np.float32], rows: Sequence[int]) -> dict[int, float]:
         """The best cosine of the query to any situation of given rows."""
-        known = [(row, slots) for row in rows if (slots := self._situations(row))]
-        return {row: float(self._scores(query, np.asarray(slots, np.int64)).max()) for row, slots in known}
-
-    def _situations(self, row: int) -> list[int]:
-        kept: Iterable[int] = self.kept.slots_of(row) if self.kept else ()
-        slots = [*(slot for slot in kept if self._cue[slot]), *self._cues.get(row, ())]
-        return [slot for slot in slots if self._partition[slot] != GONE]
+        kept = self.kept.situations_of(rows) if self.kept else {}
+        mine = {row: [*kept.get(row, ()), *self._cues.get(row, ())] for row in rows if row in kept or row in self._cues}
+        known = {row: [slot for slot in slots if self._partition[slot] != GONE] for row, slots in mine.items()}
+        return {
+            row: float(self._scores(query, np.asarray(slots, np.int64)).max()) for row, slots in known.items() if slots
+        }
 
     def piece_frequencies(
         self, partitions: Sequence[int], ids: NDArray[np.integer[Any]] | Sequence[int]
     ) -> tuple[NDArray[np.int64], int]:
-        """In how many visible memories each word piece occurs (at least these), and of how many; the newest stand for
-        many."""
-        from swarmlore.late import piece_frequencies
+        """In how many visible memories each word piece occurs (at least these), and of how many; of a large partition
+        the newest stand for all."""
+        return self._common.among(partitions)
 
-        asked = (tuple(partitions), self._change)
-        if self._frequencies is None or self._frequencies[0] != asked:
-            sample = np.flatnonzero(self._sight(partitions)[0])[-SAMPLE:].tolist()
-            self._frequencies = (asked, piece_frequencies(map(self._pieces_at, sample)), len(sample))
-        return self._frequencies[1], self._frequencies[2]
+    def _newest_pieces(self, partition: int) -> Iterator[bytes]:
+        """Those of the newest texts of a partition."""
+        texts = (self._partition[: self._size] == partition) & (self._cue[: self._size] == 0)
+        return map(self._pieces_at, np.flatnonzero(texts)[-SAMPLE:].tolist())
 
     def _pieces_at(self, slot: int) -> bytes:
         if self.kept is not None and slot < self._first:

@@ -1015,8 +1015,9 @@ WHERE partition IN (:list:partitions) AND name IN (:list:names) GROUP BY name
 SELECT name, memory_seq, weight FROM mention WHERE partition IN (:list:partitions) AND name IN (:list:names)
 
 -- name: mentions_of_rows
+-- The plus keeps the partition out of the choice of an index: by that one a whole partition would be read.
 SELECT memory_seq, name, said, type, about, weight FROM mention
-WHERE partition IN (:list:partitions) AND memory_seq IN (:list:seqs)
+WHERE +partition IN (:list:partitions) AND memory_seq IN (:list:seqs)
 
 -- name: relations_from
 SELECT source, target, kind, strength, memory_seq, about FROM relation
