@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import servers
+from swarmlore import Lore
+from swarmlore.embedding import BATCH
 from swarmlore.errors import ConfigError, Unavailable
 from swarmlore.providers.openai import OpenAIEmbedder
 
@@ -259,3 +262,45 @@ def test_https_is_never_spoken_in_the_clear(server: Any, ask: Any) -> None:
     with pytest.raises(Unavailable):
         ask(base_url=server.url.replace("http:", "https:")).embed(["private"])
     assert server.seen == []
+
+
+# Texts that wait for their vector, from batch to batch
+
+
+LATER = 150
+
+
+@pytest.fixture
+def waiting(server: servers.ModelServer, tmp_path: Path) -> Iterator[Lore]:
+    """A home in which many texts wait, and whose embedder is the server."""
+    kind = {"SWARMLORE_EMBEDDER_KIND": "openai", "SWARMLORE_EMBEDDER_MODEL": "m"}
+    env = {"HOME": str(tmp_path), **kind, "SWARMLORE_EMBEDDER_BASE_URL": server.url + "/v1"}
+    env["SWARMLORE_EMBEDDER_BATCH"] = str(BATCH)
+    with Lore.open(tmp_path / "home", cwd=tmp_path, env=env) as lore:
+        for number in range(LATER):
+            lore.remember(f"Machine {number} of the laboratory is kept in room {number * 7}", defer=True)
+        yield lore
+        server.usual = servers.embeddings()
+
+
+def left(lore: Lore) -> int:
+    return lore.store.count_pending().get("embed", (0, 0))[0]
+
+
+def test_all_that_waits_gets_its_vector_batch_by_batch(waiting: Lore, server: Any) -> None:
+    assert waiting.catch_up(LATER - 1) == LATER - 1
+    assert left(waiting) == 1
+    assert waiting.catch_up(10_000) == 1
+    assert waiting.catch_up(10_000) == left(waiting) == 0
+    asked = [text for seen in server.seen for text in seen.body["input"]]
+    assert len(asked) == len({*asked}) == LATER, "each once, although the next are asked for before these are stored"
+    assert waiting.store.count_vectors() == LATER
+
+
+def test_what_follows_a_failure_is_left_as_it_was(waiting: Lore, server: Any) -> None:
+    server.then(servers.embeddings())
+    server.usual = servers.status(400)
+    assert waiting.catch_up(10_000) == BATCH
+    attempts = [row[2] for row in waiting.store.pending("embed", LATER)]
+    assert len(attempts) == LATER - BATCH
+    assert sorted(attempts) == [0] * (LATER - 2 * BATCH) + [1] * BATCH

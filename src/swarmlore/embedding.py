@@ -25,6 +25,7 @@ from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
+    from contextlib import AbstractContextManager
     from typing import Any, TypeAlias
 
     import numpy as np
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from swarmlore.vectors.remote import RemoteVectors
 
     Vectors: TypeAlias = VectorIndex | RemoteVectors
+    Rows: TypeAlias = list[dict[str, Any]]
 
 COMING_S = 0.05  # that a question waits for a new file of vectors; the next one finds it
 BATCH = 64
@@ -156,7 +158,7 @@ class Embedding:
             self._store.set_meta(name, base64.b64encode(vectors.astype("<f4").tobytes()).decode())
         return vectors
 
-    def rows(self, texts: Sequence[str]) -> list[dict[str, Any]] | None:
+    def rows(self, texts: Sequence[str]) -> Rows | None:
         """What `Store.put_vector` wants for each text, or None with `problem` set."""
         embedder = self.embedder()
         if embedder is None:
@@ -335,12 +337,30 @@ class Embedding:
     def _embed_batch(self, batch: Sequence[Waiting]) -> int:
         return self.keep(batch, self.rows([text for _, _, text in batch]))
 
-    def waiting(self, most: int) -> list[Waiting]:
-        """Some texts that wait: for who embeds them while others use the store."""
-        self.note_provider()
-        return next(self._waiting(most), [])
+    def made(self, most: int, guard: AbstractContextManager[Any]) -> Iterator[tuple[list[Waiting], Rows | None]]:
+        """Texts that wait, with their vectors, some at a time: the next are computed while whoever asked stores these.
+        `guard` keeps others from the store."""
+        with guard:
+            if self.embedder() is None:
+                return
+            self.note_provider()
+            batches = self._waiting(most)
+        batch, coming = self._begun(batches, guard)
+        while coming is not None:
+            vectors, following = coming.result(), self._begun(batches, guard)
+            yield batch, vectors
+            if vectors is None:
+                return
+            batch, coming = following
 
-    def keep(self, batch: Sequence[Waiting], vectors: list[dict[str, Any]] | None) -> int:
+    def _begun(
+        self, batches: Iterator[list[Waiting]], guard: AbstractContextManager[Any]
+    ) -> tuple[list[Waiting], Meanwhile | None]:
+        with guard:
+            batch = next(batches, [])
+        return batch, Meanwhile(partial(self.rows, [text for _, _, text in batch])) if batch else None
+
+    def keep(self, batch: Sequence[Waiting], vectors: Rows | None) -> int:
         """Store the vectors of texts that waited, or that they could not be had; returns how many got one."""
         if vectors is None:
             with self._store.engine.writing():

@@ -573,13 +573,14 @@ class Lore(Studies, Living, Errands, Receiving):
 
     def catch_up(self, most: int = 64) -> int:
         """Embed some of the texts that wait for a vector, while others may ask; settle what was compared by words."""
+        done = 0
+        for batch, vectors in self.embedding.made(most, self._guard):
+            with self._guard:
+                done += self.embedding.keep(batch, vectors)
+                self.writing.settle()
         with self._guard:
-            batch = self.embedding.waiting(most) if self.embedding.embedder() is not None else []
-        vectors = self.embedding.rows([text for _, _, text in batch]) if batch else None
-        with self._guard:
-            done = self.embedding.keep(batch, vectors) if batch else 0
-            self.writing.settle()
-            return done
+            self.writing.settle()  # also where no text waits
+        return done
 
     def migrate_store(self, target: str, progress: Progress | None = None) -> Copied:
         """Copy all that the caller may see into another store (postgresql://… or a folder), and compare both."""

@@ -28,6 +28,7 @@ ALL_SEEN = 200_000  # codes that are scanned in any case: one to two millisecond
 KEPT_PER_HIT = 20
 KEPT = 1_000  # codes that are compared exactly, at least: they are short, so the best are only among the first
 KEPT_SHARE = 0.002  # of the vectors: the more there are, the more have the same code
+KEPT_ALIKE = 200  # codes, where only nearly the same is looked for: of 15,000 such pairs all were among the first 100
 
 
 @cache
@@ -61,8 +62,11 @@ class Near:
         # A copy, 58 MB for a million vectors: read where it lies, the library takes one in the end.
         return cls(faiss.deserialize_index(np.array(data)))
 
-    def search(self, query: NDArray[np.float32], mine: NDArray[np.bool_], limit: int) -> NDArray[np.int64]:
-        """The slots among `mine` whose codes are nearest, many times as many as asked for, in no order."""
+    def search(
+        self, query: NDArray[np.float32], mine: NDArray[np.bool_], limit: int, *, alike: bool = False
+    ) -> NDArray[np.int64]:
+        """The slots among `mine` whose codes are nearest, many times as many as asked for, in no order; `alike` where
+        nothing else is wanted than what is nearly the same."""
         faiss, many = library(), int(np.count_nonzero(mine))
         assert faiss is not None  # else there would be no index
         lists = self._index.nlist
@@ -70,7 +74,7 @@ class Near:
         share = min(1.0, max(SEEN * len(mine), ALL_SEEN) / max(1, many))
         chosen = faiss.IDSelectorBitmap(np.packbits(mine, bitorder="little"))
         params = faiss.SearchParametersIVF(nprobe=max(1, math.ceil(lists * share)), sel=chosen)
-        keep = min(many, max(KEPT, KEPT_PER_HIT * limit, int(KEPT_SHARE * len(mine))))
+        keep = min(many, KEPT_ALIKE if alike else max(KEPT, KEPT_PER_HIT * limit, int(KEPT_SHARE * len(mine))))
         _, found = self._index.search(np.ascontiguousarray(query[None], np.float32), keep, params=params)
         slots: NDArray[np.int64] = found[0][found[0] >= 0]
         return slots

@@ -233,14 +233,14 @@ class VectorIndex:
     def _nearest_to_each(
         self, queries: NDArray[np.float32], mine: NDArray[np.bool_]
     ) -> Iterator[list[tuple[int, float]]]:
-        """What `_nearest` finds for each of several; what is beside the file is multiplied with all of them at once."""
+        """What is nearly the same as each of several; what the file lacks is multiplied with all of them at once."""
         if self.kept is None or self.kept.near is None:
             yield from (self._nearest(query, mine, MOST_SIMILAR) for query in queries)
             return
         tail = np.flatnonzero(mine[self._first :])
         beside = (self._matrix[: self._size - self._first] @ queries.T)[tail]
         for number, query in enumerate(queries):
-            found = self.kept.near.search(query, mine[: self._first], MOST_SIMILAR)
+            found = self.kept.near.search(query, mine[: self._first], MOST_SIMILAR, alike=True)
             scores = np.concatenate([self.kept.matrix[found] @ query, beside[:, number]])
             yield self._best(np.concatenate([found, self._first + tail]), scores, MOST_SIMILAR)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Handler: TypeAlias = Callable[[Lore, Job], None]
 
-STEP = 64  # texts that are embedded before others may write
+STEP = 1_024  # texts that are embedded in a row; others write meanwhile
 
 
 def embed(lore: Lore, _: Job) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -191,6 +192,8 @@ async def _serve(
         await asyncio.to_thread(household.open)
         async with Tools(hall) as tools:
             app.mounted["/mcp"] = tools.handle
+            gc.collect()
+            gc.freeze()  # what is there by now stays: to look through it again would hold up everybody for a moment
             ready()
             await server.serve(sockets=[sock])
     finally:
