@@ -3,6 +3,7 @@ take and give is texts, numbers, lists of texts, mappings and records."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from swarmlore.errors import InvalidInput
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 65_536
 MAX_ITEMS = 1_000
+NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _PLAIN: dict[str, Schema] = {
     "str": {"type": "string", "maxLength": MAX_TEXT},
     "int": {"type": "integer"},
@@ -71,7 +73,7 @@ def _check_text(name: str, value: str, schema: Mapping[str, Any]) -> None:
     if "enum" in schema and value not in schema["enum"]:
         known = tuple(word for word in schema["enum"] if word)
         raise InvalidInput(f"unknown {name}: {value[:80]!r}", choices_hint(value[:80], known))
-    if "\0" in value or any("\ud800" <= char <= "\udfff" for char in value):
+    if NO_TEXT.search(value):
         raise InvalidInput(f"{name} is no text: it holds a NUL or half a character", "give plain Unicode text")
 
 

@@ -58,9 +58,12 @@ class Route:
         self.handle = handle
         self.name = name or path
         self._parts = path.strip("/").split("/")
+        self._has_values = "{" in path
 
     def values(self, parts: list[str]) -> dict[str, str] | None:
         """The values in a path of this form; None for a path of another."""
+        if not self._has_values:
+            return {} if parts == self._parts else None
         if len(parts) != len(self._parts):
             return None
         found = {}

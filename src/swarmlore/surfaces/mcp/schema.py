@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.text.choices import choices_hint
+from swarmlore.verbs.schema import NO_TEXT
 
 if TYPE_CHECKING:
     from typing import Any
@@ -108,7 +109,7 @@ def _check_text(name: str, text: str, most: int, words: tuple[str, ...]) -> None
         raise InvalidInput(f"unknown {name}: {text[:MAX_NAME]!r}", choices_hint(text[:MAX_NAME], words))
     if len(text) > most:
         raise InvalidInput(f"{name} has {len(text)} characters", f"{most} at most: say it shorter")
-    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+    if NO_TEXT.search(text):
         raise InvalidInput(f"{name} is no text: it holds a NUL or half a character", "give plain Unicode text")
 
 
