@@ -92,7 +92,7 @@ def index_recall(home: str) -> list[dict[str, Any]]:
 
 
 def compare(lore: Lore, index: RemoteVectors, queries: np.ndarray, visible: list[int]) -> dict[str, Any]:
-    shares: dict[int, list[float]] = {10: [], 50: []}
+    shares: dict[int, list[float]] = {10: [], 30: [], 50: []}
     times: dict[str, list[float]] = {"exact_ms": [], "index_ms": []}
     for query in queries:
         asked = index._asked(query, visible, 50)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from conftest import ALICE, BOB, a_memory, an_operation, engine_env
-from swarmlore import Lore
+from swarmlore import Lore, embedding
 from swarmlore.doctor import Check
 from swarmlore.records import Hit
 from swarmlore.vectors.local import VectorIndex
@@ -94,6 +94,34 @@ def test_doctor_warns_of_an_index_that_finds_too_little_and_reindex_mends_it(
         assert (found.state, found.hint) == ("warn", "swarmlore reindex")
         lore.reindex()
         assert checks(lore)["vector search"].state == "ok"
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_a_new_file_is_looked_through_beside_questions(
+    tmp_path: Path, env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def file_in_use(lore: Lore) -> str:
+        index = lore.embedding.index()
+        assert isinstance(index, VectorIndex) and index.kept is not None
+        return index.kept.head.token
+
+    home = tmp_path / "home"
+    monkeypatch.setattr(embedding, "COMING_S", 10.0)
+    with open_large(home, env) as lore:
+        fill(lore)
+        do_jobs(lore, ("embed", "index"))
+        former, answers = file_in_use(lore), told(lore.recall(LESSONS[3], limit=10, mode="naive"))
+        with open_large(home, env) as other:
+            assert other.embedding.build_index(anew=True) == len(LESSONS)
+            newer = file_in_use(other)
+        assert newer != former
+        monkeypatch.setattr(embedding, "COMING_S", 0.0)
+        seen = [file_in_use(lore)]
+        while seen[-1] != newer and len(seen) < 1000:
+            assert told(lore.recall(LESSONS[3], limit=10, mode="naive")) == answers
+            seen.append(file_in_use(lore))
+        assert seen[-1] == newer and {*seen} <= {former, newer}  # so small a file may be there at once
+        assert told(lore.recall(LESSONS[3], limit=10, mode="naive")) == answers
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
