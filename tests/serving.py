@@ -122,6 +122,19 @@ class Server:
             return found
 
 
+def children_of(pid: int) -> list[int]:
+    """Its processes, whichever of its threads started them."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            facts = status.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(facts[1]) == pid:
+            found.append(int(status.parent.name))
+    return found
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     """A server over an empty SQLite store."""

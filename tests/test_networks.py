@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ import pytest
 import namespaces
 from conftest import LEAD, quick_env
 from namespaces import Network
-from serving import LESSON, Server
+from serving import LESSON, Server, children_of
 from swarmlore import Lore
 from swarmlore.errors import StoreLost, Unavailable
 from swarmlore.records import Caller
@@ -27,6 +29,8 @@ from swarmlore.store.store import Store
 
 SEED = "Run make e2e-seed before the browser tests, otherwise all of them fail at the login page"
 WAKE_S = 1.5
+LEASE_S = 2.0
+TASKS = sorted(f"task-{number}" for number in range(200))
 PUBLIC = ("--public", "--plain", "--rate", "100000")
 _numbers = itertools.count()
 
@@ -60,11 +64,20 @@ class Team:
         self.database.empty()
         with network.inside("base"):
             url = self.database.listen(network.address("base"))
-        env = {**quick_env(), "SWARMLORE_STORE_URL": url}
+        self._folder = folder
+        self._env = {**quick_env(), "SWARMLORE_STORE_URL": url, "SWARMLORE_WORKER_LEASE_S": str(LEASE_S)}
         with ThreadPoolExecutor(2) as both:
-            one = both.submit(start, network, "one", folder / "one" / "home", env, "--no-worker")
-            two = both.submit(start, network, "two", folder / "two" / "home", env)
+            one = both.submit(self._start, "one", "--no-worker")
+            two = both.submit(self._start, "two")
         self.one, self.two = one.result(), two.result()
+
+    def _start(self, name: str, *words: str) -> Server:
+        return start(self.network, name, self._folder / name / "home", self._env, *words)
+
+    def give_the_first_a_worker(self) -> None:
+        if self.one.process is not None:
+            self.one.stop(signal.SIGKILL)
+        self.one = self._start("one")
 
     def token(self, agent: str, role: str = "worker") -> str:
         with self.network.inside("one"):
@@ -192,6 +205,122 @@ def test_when_one_server_dies_the_other_goes_on_and_knows_what_was_answered(team
     assert team.ask(team.two, "/v1/send", said, token, headers=named) == first
     assert len(team.ask(team.two, "/v1/sent", {}, token)[1]["result"]) == 1
     assert team.ask(team.two, "/v1/remember", {"text": "Ports below 1024 need a capability"}, token)[0] == 200
+
+
+# Their workers
+
+# The database itself writes down from which machine each job was done.
+WATCH = """
+CREATE SCHEMA watch;
+CREATE TABLE watch.done (key TEXT, machine TEXT);
+CREATE FUNCTION watch.note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
+    $$ BEGIN INSERT INTO watch.done VALUES (NEW.key, host(inet_client_addr())); RETURN NULL; END $$;
+CREATE TRIGGER watch AFTER UPDATE ON swarmlore.job FOR EACH ROW
+    WHEN (NEW.state = 'done') EXECUTE FUNCTION watch.note();
+"""
+
+
+class Queue:
+    """Jobs that each record how one task ended, and what became of them."""
+
+    def __init__(self, team: Team) -> None:
+        self._ask = team.database.admin
+        self._ask(WATCH)
+        team.give_the_first_a_worker()
+        soon(lambda: self._ask("SELECT 1 FROM worker WHERE pid = %s", (worker_of(team.one),)))
+        with (
+            team.network.inside("one"),
+            Lore.open(team.one.home, cwd="/", caller=LEAD, env=team.one.env) as lore,
+            lore.store.engine.writing(),
+        ):
+            for key in TASKS:
+                told = {"task": key, "success": True, "summary": f"The importer reads the table of {key}"}
+                lore.enqueue("extract", {"outcome": told}, key)
+
+    def done(self) -> list[tuple[str, str]]:
+        """(key, machine) for each time that a job was done."""
+        return [
+            (str(key), str(machine)) for key, machine in self._ask("SELECT key, machine FROM watch.done ORDER BY key")
+        ]
+
+    def effects(self) -> list[str]:
+        return [str(task) for (task,) in self._ask("SELECT task FROM outcome ORDER BY task")]
+
+    def open(self) -> int:
+        return int(self._ask("SELECT count(*) FROM job WHERE state <> 'done'")[0][0])
+
+    def half_done(self, worker: int) -> list[str]:
+        """The job that a worker holds, if its task is recorded already."""
+        asked = "SELECT key FROM job WHERE state = 'running' AND owner LIKE %s AND key IN (SELECT task FROM outcome)"
+        return [str(key) for (key,) in self._ask(asked, (f"{worker}-%",))]
+
+    def attempts(self) -> dict[str, int]:
+        return {str(key): int(many) for key, many in self._ask("SELECT key, attempts FROM job WHERE kind = 'extract'")}
+
+    def wait(self, left: int = 0) -> None:
+        soon(lambda: self.open() <= left)
+
+    def close(self) -> None:
+        self._ask("DROP TRIGGER watch ON swarmlore.job; DROP SCHEMA watch CASCADE; DELETE FROM outcome")
+        self._ask("DELETE FROM job; DELETE FROM effect")
+
+
+@pytest.fixture
+def queue(team: Team) -> Iterator[Queue]:
+    made = Queue(team)
+    yield made
+    made.close()
+
+
+def test_the_workers_of_two_servers_share_one_queue(team: Team, queue: Queue) -> None:
+    queue.wait()
+    done = queue.done()
+    assert [key for key, _ in done] == TASKS
+    assert {machine for _, machine in done} == {team.one.host, team.two.host}
+    assert queue.attempts() == dict.fromkeys(TASKS, 1)
+    assert queue.effects() == TASKS
+
+
+def test_the_worker_of_one_server_finishes_what_died_with_the_other(team: Team, queue: Queue) -> None:
+    queue.wait(left=len(TASKS) * 3 // 4)
+    held = killed_with_a_job(team.one, queue)
+    assert queue.open() > len(TASKS) // 4
+    queue.wait()
+    done = queue.done()
+    assert [key for key, _ in done] == TASKS
+    assert (held, team.two.host) in done
+    assert queue.attempts() == {**dict.fromkeys(TASKS, 1), held: 2}
+    assert queue.effects() == TASKS
+
+
+def killed_with_a_job(server: Server, queue: Queue) -> str:
+    """Kill a server, its worker and the worker's child while they have a job that is half done; returns which."""
+    worker = worker_of(server)
+    (child,) = children_of(worker)
+    while True:
+        os.kill(child, signal.SIGSTOP)
+        if held := queue.half_done(worker):
+            break
+        os.kill(child, signal.SIGCONT)
+    server.stop(signal.SIGKILL)  # first, as it would start another worker
+    for pid in (child, worker):
+        with contextlib.suppress(ProcessLookupError):  # both end with their parent, if they have the time
+            os.kill(pid, signal.SIGKILL)
+    return held[0]
+
+
+def worker_of(server: Server) -> int:
+    """The process of the worker beside a server; 0 while there is none."""
+    assert server.process is not None
+    known = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children_of(server.process.pid)}
+    return next((pid for pid, words in known.items() if b"\0worker\0" in words), 0)
+
+
+def soon(what: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 40
+    while not what():
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.02)
 
 
 # A client and its server

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from conftest import quick_env
-from serving import LESSON, Server, server
+from serving import LESSON, Server, children_of, server
 from swarmlore import errors
 from swarmlore.errors import NotFound, StoreBusy, SwarmloreError, Unavailable
 from swarmlore.lore import Lore
@@ -60,18 +60,6 @@ def reader(tmp_path: Path) -> Reader:
         pass
     paths = os.pathsep.join((str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")))  # finds what is asked here
     return Reader(str(home), {**os.environ, **quick_env(), "PYTHONPATH": paths})
-
-
-def children_of(pid: int) -> list[int]:
-    found = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            facts = status.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(facts[1]) == pid:
-            found.append(int(status.parent.name))
-    return found
 
 
 def is_reader(pid: int) -> bool:
