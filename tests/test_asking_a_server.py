@@ -187,16 +187,31 @@ def test_status_and_doctor_say_which_server_is_asked_and_whether_the_token_holds
     assert "SWARMLORE_TOKEN" in run("status").out
 
 
-def test_doctor_says_that_nobody_answers(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server is named, and nothing listens there."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    monkeypatch.setattr("swarmlore.remote.line.PAUSES_S", (0.0,))
     monkeypatch.setenv("SWARMLORE_URL", f"http://127.0.0.1:{port}")
     monkeypatch.setenv("SWARMLORE_TOKEN", "t")
+
+
+@pytest.mark.usefixtures("nobody")
+def test_doctor_says_that_nobody_answers(run: Run) -> None:
     reply = run("doctor")
     assert (reply.code, "does not answer" in reply.out) == (1, True)
-    assert run("list").code == 7
+
+
+@pytest.mark.usefixtures("nobody")
+@pytest.mark.parametrize("words", [["list"], ["import", "{}/lessons.jsonl"], ["export", "{}/out.jsonl"]])
+def test_a_command_says_in_a_moment_that_nobody_answers(run: Run, world: Path, words: list[str]) -> None:
+    (world / "lessons.jsonl").write_text('{"lesson": "Run make schema first"}\n')
+    began = time.monotonic()
+    reply = run(*(word.format(world) for word in words))
+    assert (reply.code, "does not answer" in reply.err, "is it running" in reply.err) == (7, True, True)
+    assert time.monotonic() - began < 1.5
+    assert not (world / "out.jsonl").exists()
 
 
 def test_code_is_cited_and_checked_in_the_checkout_here(

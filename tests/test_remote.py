@@ -126,14 +126,15 @@ def test_a_server_without_a_token_says_what_is_missing() -> None:
         RemoteLore.open({"SWARMLORE_URL": "https://lore.example"})
 
 
-def test_nobody_there_is_an_error_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote_line, "PAUSES_S", (0.0, 0.0))
+def test_nobody_there_is_told_in_a_moment_with_a_hint() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    began = time.monotonic()
     with pytest.raises(Unavailable, match="does not answer") as error:
         RemoteLore(f"http://127.0.0.1:{port}", "t").count()
     assert error.value.hint
+    assert time.monotonic() - began < 1.5
 
 
 class Lossy:
@@ -235,9 +236,13 @@ def test_a_restarted_server_is_found_again(server: Server) -> None:
     with RemoteLore(f"http://127.0.0.1:{server.port}", server.token()) as far:
         first = far.remember(LESSON)
         server.stop()
-        server.start()
+        later = threading.Timer(
+            2 * remote_line.REFUSED_S, server.start
+        )  # refused meanwhile, and waited for all the same
+        later.start()
         found: Memory = far.get(first.memory.id)
         assert found.text == LESSON
+        later.join()
 
 
 def test_a_certificate_file_that_cannot_be_used_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PAUSES_S = (0.0, 0.2, 0.5, 1.0, 2.0, 3.0)  # before a request is sent again
 CONNECT_S = 5.0  # for a connection to be made
 REACH_S = 8.0  # a server that cannot be reached for so long is given up
+REFUSED_S = 0.5  # the same where nothing listens, and never did on this line: that is no restart
 ANSWER_S = 35.0  # a server answers within 30 s, if only to say that it takes longer
 DEAD_S = 9  # a line on which nothing is acknowledged for so long is broken
 TOTAL_S = 45.0  # for everything
@@ -58,6 +59,7 @@ class Line:
         self._timeout_s = timeout_s
         self._pauses_s = PAUSES_S if pauses_s is None else pauses_s
         self._kept: http.client.HTTPConnection | None = None
+        self._was_there = False
 
     def ask(self, path: str, body: Mapping[str, Any], *, key: str = "") -> Any:
         """The answer to a request, which may be sent several times: a question does no harm, and what changes something
@@ -85,7 +87,7 @@ class Line:
             except _Lost as lost:
                 why, busy = lost.why, None
                 lost_at = time.monotonic() if lost.reached else lost_at
-                if (lost.reached and not again) or time.monotonic() - lost_at > REACH_S:
+                if (lost.reached and not again) or time.monotonic() - lost_at > self._patience_s(lost):
                     break
                 continue
             if status not in AGAIN:
@@ -93,8 +95,14 @@ class Line:
             busy, lost_at = (status, answer), time.monotonic()
         if busy is not None:
             return busy
+        raise self._away(why)
+
+    def _patience_s(self, lost: _Lost) -> float:
+        return REFUSED_S if lost.refused and not self._was_there else REACH_S
+
+    def _away(self, why: str) -> Unavailable:
         hint = UNKNOWN if "CERTIFICATE" in why else AWAY
-        raise Unavailable(f"the server at {self.name} does not answer: {why}", hint)
+        return Unavailable(f"the server at {self.name} does not answer: {why}", hint)
 
     @property
     def name(self) -> str:
@@ -107,7 +115,8 @@ class Line:
         try:
             connection = connection or self._connect(until)
         except (OSError, http.client.HTTPException) as error:
-            raise _Lost(why(error), reached=False) from error
+            raise _Lost(why(error), reached=False, refused=isinstance(error, ConnectionRefusedError)) from error
+        self._was_there = True
         try:
             connection.sock.settimeout(max(0.1, min(ANSWER_S, until - time.monotonic())))
             connection.request("POST", path, data, {**self._headers(), **headers})
@@ -143,7 +152,10 @@ class Line:
 
     def fresh(self) -> tuple[http.client.HTTPConnection, dict[str, str]]:
         """A connection of its own for a stream, and the headers that say who asks."""
-        return self._connect(time.monotonic() + CONNECT_S), self._headers()
+        try:
+            return self._connect(time.monotonic() + CONNECT_S), self._headers()
+        except (OSError, http.client.HTTPException) as error:
+            raise self._away(why(error)) from error
 
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
@@ -165,12 +177,13 @@ def _certificates() -> SSLContext:
 
 
 class _Lost(Exception):
-    """No answer came; `reached` tells whether there was a server to begin with."""
+    """No answer came; `reached` tells whether there was a server to begin with, `refused` that the machine said no."""
 
-    def __init__(self, why: str, *, reached: bool) -> None:
+    def __init__(self, why: str, *, reached: bool, refused: bool = False) -> None:
         super().__init__(why)
         self.why = why
         self.reached = reached
+        self.refused = refused
 
 
 def _is_over(connection: http.client.HTTPConnection) -> bool:
