@@ -23,6 +23,7 @@ from swarmlore.records import (
     Shown,
     Situation,
 )
+from swarmlore.stats import count_listed
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 from swarmlore.text.words import query_terms
@@ -196,6 +197,33 @@ def test_list_filters_and_pages(store: Store) -> None:
     assert len(store.select(ALICE, Filter(kind="decision"))) == 3
     assert [m.tags for m in store.select(ALICE, Filter(tags=("t5",)))] == [("t5",)]
     assert store.select(ALICE, Filter(source="transcript")) == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (Filter(), ["shared", "kept", "file", "own"]),
+        (Filter(tiers=("agent", "hive")), ["file", "own"]),
+        (Filter(tier="swarm", tiers=("agent",)), ["shared", "kept", "file", "own"]),
+        (Filter(sources=("file_index", "note")), ["file"]),
+        (Filter(source="manual", sources=("file_index",)), ["shared", "file", "own"]),
+        (Filter(path="notes/a'%.md"), ["kept", "file"]),
+        (Filter(path="notes/a"), []),
+        (Filter(path="notes/a'%.md", tier="swarm"), ["kept"]),
+        (Filter(owner="bob"), ["shared"]),
+        (Filter(session="s1"), ["own"]),
+        (Filter(owner="alice", without="manual"), ["kept", "file"]),
+    ],
+)
+def test_what_is_listed_is_counted(store: Store, wanted: Filter, found: list[str]) -> None:
+    path = {"path": "notes/a'%.md"}
+    put(store, a_memory("The first", title="own", tier="agent", source_ref={"session": "s1"}))
+    put(store, a_memory("The second", title="file", tier="agent", source="file_index", source_ref=path))
+    put(store, a_memory("The third", title="kept", source="task_completion", source_ref=path))
+    put(store, a_memory("The fourth", title="shared", owner="bob"), BOB)
+    put(store, a_memory("The fifth", title="hidden", owner="bob", tier="agent", source_ref=path), BOB)
+    assert [memory.title for memory in store.select(ALICE, wanted)] == found
+    assert count_listed(store, ALICE, wanted) == store.count_selected(ALICE, wanted) == len(found)
 
 
 def test_situations_are_found_and_only_the_newest_eight_stay(store: Store) -> None:

@@ -9,7 +9,10 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from conftest import LEAD
 from serving import Server
+from swarmlore import Lore
+from swarmlore.store.rows import COLUMNS
 
 FIX = "The API requires the Bearer prefix on all auth headers. Without it, you get a misleading 403 instead of 401."
 NOTE = {"content": FIX, "name": "auth-header-fix", "scope": "agent", "source": "manual"}
@@ -72,6 +75,45 @@ def test_a_long_text_is_kept_in_pieces(server: Server) -> None:
     found = server.ask("/api/memory/list", {"source": "task_completion"}, token)[1]["results"]
     assert {(item["chunkIndex"], item["totalChunks"], item["sourceTaskId"]) for item in found} == {(n, 4, "T-1") for n in range(4)}  # fmt: skip
     assert all(item["expiresAt"] for item in found)
+
+
+COPY = """
+WITH RECURSIVE copy (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM copy WHERE number < :many)
+INSERT INTO memory ({names}, id, handle) SELECT {names}, 'copy-' || number, 'copy-' || number FROM memory, copy
+WHERE id = :id
+"""
+
+
+def crowd(server: Server, id: str, many: int) -> None:
+    """So many newer memories like one, as a year of work would leave them."""
+    names = ", ".join(("partition", *(name for name in COLUMNS if name not in ("id", "handle")), "session", "more"))
+    with Lore.open(server.home, cwd="/", caller=LEAD, env=server.env) as lore, lore.store.engine.writing():
+        lore.store.act_for(LEAD)
+        lore.store.engine.run(COPY.format(names=names), {"many": many, "id": id})
+
+
+def test_a_list_finds_what_fits_under_however_many_others(any_server: Server) -> None:
+    many, token, path = 10_100, any_server.token("worker-1"), "/workspace/personal/memory/auth.md"
+    (private,) = index(any_server, token, source="file_index", sourcePath=path)[1]["memoryIds"]
+    task = {"content": "Task: fix the login\n\nOutput:\nThe client adds the prefix now", "source": "task_completion"}
+    (kept,) = index(any_server, token, **task, scope="swarm")[1]["memoryIds"]
+    other = {"content": "Deployments go out on Tuesdays, never on Fridays", "scope": "swarm"}
+    (shared,) = index(any_server, any_server.token("worker-2"), **other)[1]["memoryIds"]
+    crowd(any_server, shared, many)
+
+    def listed(**asked: Any) -> tuple[int, list[str]]:
+        status, told = any_server.ask("/api/memory/list", asked, token)
+        assert status == 200, told
+        return told["total"], [item["id"] for item in told["results"]]
+
+    assert listed(scope="agent") == listed(sourcePath=path) == (1, [private])
+    assert listed(source="task_completion") == (1, [kept])
+    assert listed(agentId="worker-1") == (2, [kept, private])
+    assert listed(agentId="worker-1", scope="swarm", limit=1) == (1, [kept])
+    assert listed(agentId="worker-1", offset=1) == (2, [private])
+    assert listed(agentId="worker-1", sourcePath="/elsewhere.md") == (0, [])
+    assert listed(scope="swarm", offset=many) == (many + 2, [shared, kept])
+    assert listed(source="manual", limit=1) == (many + 1, [f"copy-{many}"])
 
 
 @pytest.mark.parametrize(

@@ -691,9 +691,10 @@ def _check_private(format: str, private: bool) -> None:
 def _checked(wanted: Filter) -> Filter:
     if not 1 <= wanted.limit <= MOST_LISTED or wanted.offset < 0:
         raise InvalidInput(f"limit {wanted.limit}, offset {wanted.offset}", f"a limit from 1 to {MOST_LISTED}")
-    known = {"tier": TIERS, "kind": KINDS, "status": LISTED_STATUSES, "source": SOURCES, "without": SOURCES}
-    for name, allowed in known.items():
-        if value := getattr(wanted, name):
-            choose(name, [value], allowed)
-    asked = wanted.source or wanted.kind or wanted.status or wanted.without
+    choose("tier", wanted.every_tier, TIERS)
+    choose("source", wanted.every_source, SOURCES)
+    choose("kind", {wanted.kind} - {""}, KINDS)
+    choose("status", {wanted.status} - {""}, LISTED_STATUSES)
+    choose("without", {wanted.without} - {""}, SOURCES)
+    asked = wanted.every_source or wanted.kind or wanted.status or wanted.without
     return wanted if asked else replace(wanted, without=STRATEGY_SOURCE)

@@ -13,20 +13,22 @@ if TYPE_CHECKING:
 
 _STATES = ("waiting", "running", "dead")
 GROUPS = ("tier", "status", "kind", "category", "source")
-UNCOUNTED = ("session", "owner", "tags")  # filters of `list` by which nothing is counted beforehand
+UNCOUNTED = ("session", "owner", "path")  # filters of `list` by which nothing is counted beforehand
 
 
 def count_listed(store: Store, caller: Caller, wanted: Filter) -> int | None:
     """How many memories `list` would show without a limit; None where only listing them would tell."""
-    if any(getattr(wanted, name) for name in UNCOUNTED):
+    if wanted.tags:
         return None
-    asked = {name: getattr(wanted, name) for name in GROUPS if name != "status"}
+    if any(getattr(wanted, name) for name in UNCOUNTED):
+        return store.count_selected(caller, wanted)
+    asked = {"tier": wanted.every_tier, "source": wanted.every_source}
+    asked |= {name: (value,) for name in ("kind", "category") if (value := getattr(wanted, name))}
     total = 0
     for *names, rows, hidden in store.counts(caller):
         facts = dict(zip(GROUPS, names, strict=True))
-        if facts["source"] != wanted.without and all(
-            not value or facts[name] == value for name, value in asked.items()
-        ):
+        fits = all(not values or facts[name] in values for name, values in asked.items())
+        if fits and facts["source"] != wanted.without:
             total += _of_status(wanted.status, facts["status"], rows, hidden)
     return total
 

@@ -28,28 +28,41 @@ MOST_OF_KEY = 4_000
 FEW_SHINGLES = 5
 MANY_SHINGLES = 12
 STEMS_KEPT = 4_000  # characters of a long text's words that scoring looks at
+_ALL = 2**62
 SHINGLE_LOOK = 20  # newest rows looked at per shared shingle: a phrase in more of them says little
 
 
 @frozen
 class Filter:
     """What `list` keeps. Empty means any; status '' means live, 'any' everything, 'forgotten' the hidden ones;
-    `without` is a source that is left out."""
+    `tiers` and `sources` are several; `path` is a file that it came from; `without` is a source that is left out."""
 
     tier: str = ""
+    tiers: tuple[str, ...] = ()
     kind: str = ""
     category: str = ""
     source: str = ""
+    sources: tuple[str, ...] = ()
     session: str = ""
     owner: str = ""
+    path: str = ""
     status: str = ""
     without: str = ""
     tags: tuple[str, ...] = ()
     limit: int = 20
     offset: int = 0
 
+    @property
+    def every_tier(self) -> tuple[str, ...]:
+        """Those that are asked for, one or several."""
+        return (*self.tiers, self.tier) if self.tier else self.tiers
 
-FILTERED = ("tier", "kind", "category", "source", "session", "owner", "status", "without")
+    @property
+    def every_source(self) -> tuple[str, ...]:
+        return (*self.sources, self.source) if self.source else self.sources
+
+
+FILTERED = ("kind", "category", "session", "owner", "path", "status", "without")
 
 
 @frozen
@@ -163,7 +176,7 @@ class Memories(Graphs):
     def select(self, caller: Caller, filter: Filter) -> list[Memory]:
         """Visible memories, newest arrivals first; those before the offset are passed over without being read."""
         found: list[Memory] = []
-        left, below = filter.offset, 2**62
+        left, below = filter.offset, _ALL
         page = min(filter.limit, PAGE) if not filter.tags and not left else PAGE
         while len(found) < filter.limit:
             seqs = self._newest(caller, filter, page, below)
@@ -179,13 +192,20 @@ class Memories(Graphs):
 
     def _newest(self, caller: Caller, filter: Filter, limit: int, below: int) -> list[int]:
         """The newest rows before a given one, over all partitions the caller sees."""
-        values = {name: getattr(filter, name) for name in FILTERED}
+        asked = {**_conditions(filter), "limit": limit, "below": below}
         rows_ = [
             row[0]
-            for partition in self.visible(caller)
-            for row in self.ask("list_memories", **values, partition=partition, limit=limit, below=below)
+            for partition in self.visible(caller, filter.every_tier)
+            for row in self.ask("list_memories", **asked, partition=partition)
         ]
         return sorted(rows_, reverse=True)[:limit]
+
+    def count_selected(self, caller: Caller, filter: Filter) -> int:
+        """How many `select` has without a limit, whatever their tags are; looks at every row."""
+        counted = "SELECT count(*) FROM (" + self._sql["list_memories"] + "\n) AS listed"  # it may end with a remark
+        asked = {**_conditions(filter), "limit": _ALL, "below": _ALL}
+        places = self.visible(caller, filter.every_tier)
+        return sum(int(self.engine.run(counted, {**asked, "partition": place})[0][0]) for place in places)
 
     def by_seqs(self, seqs: Sequence[int]) -> dict[int, Memory]:
         """Memories by their row numbers; the caller's sight was applied when the numbers were found."""
@@ -382,6 +402,13 @@ def shingles(text: str) -> tuple[int, ...]:
 def _place(partition: int) -> dict[str, Any]:
     """A partition as each engine's index of words wants it: as a word, or as it is."""
     return {"place": rows.place_word(partition), "partition": partition}
+
+
+def _conditions(filter: Filter) -> dict[str, Any]:
+    """What the statement that lists memories asks of them; their tiers say where it is asked."""
+    sources = filter.every_source
+    asked: dict[str, Any] = {name: getattr(filter, name) for name in FILTERED}
+    return asked | {"sources": sources, "any_source": int(not sources)}
 
 
 def _newest(situations: tuple[Situation, ...]) -> tuple[Situation, ...]:

@@ -61,13 +61,13 @@ DELETE FROM cue_words
 -- name: list_memories
 SELECT seq FROM memory INDEXED BY memory_newest
 WHERE partition = :partition
-  AND (:tier = '' OR tier = :tier)
   AND (:kind = '' OR kind = :kind)
   AND (:category = '' OR category = :category)
-  AND (:source = '' OR source = :source)
+  AND (:any_source = 1 OR source IN (:list:sources))
   AND (:without = '' OR source <> :without)
   AND (:session = '' OR session = :session)
   AND (:owner = '' OR owner = :owner)
+  AND CASE :path WHEN '' THEN TRUE ELSE json_extract(more, '$.source_ref.path') = :path END
   AND CASE :status
         WHEN '' THEN status IN ('candidate', 'established', 'promoted') AND forgotten_at IS NULL
         WHEN 'any' THEN TRUE

@@ -10,6 +10,7 @@ from functools import partial
 
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.records import STRATEGY_SOURCE
 from swarmlore.surfaces.http.app import Route, soon
 from swarmlore.surfaces.http.own_routes import WAIT_S
 from swarmlore.surfaces.mcp.sets.agent_swarm_calls import SOURCES, TIERS, record, result_of
@@ -62,7 +63,6 @@ _LIST = {
     "offset": {"type": "integer", "minimum": 0, "maximum": 10_000_000},
 }
 _EMBED = {"agentId": _NAME, "batchSize": {"type": "integer", "minimum": 1, "maximum": 100}}
-_MOST_LISTED = 10_000  # that are looked through where a path is asked for
 
 
 def add(app: App, hall: Hall, wait_s: float = WAIT_S) -> None:
@@ -149,30 +149,23 @@ def _search(lore: Lore, given: dict[str, Any]) -> Any:
 
 def _list(lore: Lore, given: dict[str, Any]) -> Any:
     limit, offset = given.get("limit", 20), given.get("offset", 0)
+    place = {"limit": limit, "offset": offset}
     if given.get("query"):
         hits = _search(lore, {**given, "limit": offset + limit})["results"]
-        return {"results": hits[offset:], "total": len(hits), "limit": limit, "offset": offset, "mode": "semantic"}
-    if given.get("scope", "all") == "all" and not any(given.get(name) for name in ("agentId", "source", "sourcePath")):
-        page = [record(memory) for memory in lore.list(limit=limit, offset=offset)]
-        return {"results": page, "total": lore.count() or 0, "limit": limit, "offset": offset, "mode": "list"}
-    fits = [memory for memory in _listed(lore, given) if _is_asked_for(memory, given)]
-    page = [record(memory) for memory in fits[offset : offset + limit]]
-    return {"results": page, "total": len(fits), "limit": limit, "offset": offset, "mode": "list"}
+        return {"results": hits[offset:], "total": len(hits), **place, "mode": "semantic"}
+    wanted = _filter(given)
+    page = [record(memory) for memory in lore.list(**wanted, **place)]
+    return {"results": page, "total": lore.count(**wanted), **place, "mode": "list"}
 
 
-def _listed(lore: Lore, given: Mapping[str, Any]) -> tuple[Memory, ...]:
-    return lore.list(limit=_MOST_LISTED, owner=given.get("agentId", ""))
-
-
-def _is_asked_for(memory: Memory, given: Mapping[str, Any]) -> bool:
-    tiers = TIERS[given.get("scope", "all")]
-    sources = SOURCES.get(given.get("source", ""), ())
-    path = given.get("sourcePath")
-    return (
-        (not tiers or memory.tier in tiers)
-        and (not sources or memory.source in sources)
-        and (not path or memory.source_ref.get("path") == path)
-    )
+def _filter(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "tiers": TIERS[given.get("scope", "all")],
+        "sources": SOURCES.get(given.get("source", ""), ()),
+        "owner": given.get("agentId", ""),
+        "path": given.get("sourcePath", ""),
+        "without": STRATEGY_SOURCE,  # in no list of theirs, whatever is asked for
+    }
 
 
 def _embed(lore: Lore, given: dict[str, Any]) -> Any:
