@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +17,9 @@ from typing import Any
 
 import pytest
 
-from conftest import ALICE, quick_env
+from conftest import ALICE, LEAD, quick_env
 from swarmlore import Lore
+from swarmlore.records import Caller
 
 LESSON = "The release build runs with make release in the tools folder"
 COUNT = 25
@@ -119,3 +122,19 @@ def process(home: Path, *words: str, **options: Any) -> subprocess.CompletedProc
     return subprocess.run(
         [*PROGRAM, *words], capture_output=True, text=True, timeout=60, check=False, env=env, cwd=home.parent, **options
     )
+
+
+def killed_import(home: Path, path: Path, after_rows: int, caller: Caller = LEAD) -> None:
+    """Start an import in a process of its own and kill it once it has stored some rows."""
+    code = (
+        "from swarmlore import Lore; from swarmlore.records import Caller; from conftest import quick_env\n"
+        f"Lore.open({str(home)!r}, cwd={str(home.parent)!r}, caller={caller!r}, env=quick_env()).import_file({str(path)!r})"
+    )
+    env = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
+    child = subprocess.Popen([sys.executable, "-c", code], env=env)
+    deadline = time.monotonic() + 60
+    with Lore.open(home, cwd=home.parent, caller=caller, env=quick_env()) as lore:
+        while lore.store.ask("last_audit")[0][0] < after_rows and time.monotonic() < deadline:
+            time.sleep(0.005)
+    child.kill()
+    assert child.wait() == -signal.SIGKILL

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +20,7 @@ from elsewhere_files import (
     database,
     json_lines,
 )
-from homes import process
+from homes import killed_import, process
 from swarmlore import Lore
 from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.records import Caller
@@ -432,21 +428,6 @@ def test_an_id_that_cannot_be_kept_becomes_one_that_stays_the_same(tmp_path: Pat
 # Interrupted
 
 
-def kill_while_importing(home: Path, path: Path, after_rows: int) -> None:
-    code = (
-        "from swarmlore import Lore; from conftest import LEAD, quick_env\n"
-        f"Lore.open({str(home)!r}, cwd={str(home.parent)!r}, caller=LEAD, env=quick_env()).import_file({str(path)!r})"
-    )
-    env = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
-    child = subprocess.Popen([sys.executable, "-c", code], env=env)
-    deadline = time.monotonic() + 60
-    with open_in(home) as lore:
-        while lore.store.ask("last_audit")[0][0] < after_rows and time.monotonic() < deadline:
-            time.sleep(0.005)
-    child.send_signal(signal.SIGKILL)
-    assert child.wait() == -signal.SIGKILL
-
-
 @pytest.mark.parametrize("kind", ["database", "document"])
 def test_a_killed_import_goes_on_where_it_was(kind: str, tmp_path: Path) -> None:
     count = 600
@@ -459,7 +440,7 @@ def test_a_killed_import_goes_on_where_it_was(kind: str, tmp_path: Path) -> None
     home = tmp_path / "home"
     with open_in(home):
         pass
-    kill_while_importing(home, path, 100)
+    killed_import(home, path, 100)
     with open_in(home) as lore:
         told = lore.import_file(str(path))
         assert 100 <= told.resumed_at < count

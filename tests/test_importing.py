@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 
 from clones import Clone
 from conftest import ALICE, BOB, LEAD, NOW, a_memory, an_operation, quick_env
-from homes import process
+from homes import killed_import, process
 from swarmlore import Lore
 from swarmlore.codec import iso
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound
@@ -407,29 +403,13 @@ def test_an_import_does_not_change_what_another_agent_wrote(tmp_path: Path) -> N
 # Interrupted
 
 
-def killed_import(home: Path, path: Path, after_rows: int) -> None:
-    """Start an import in a process of its own and kill it once it has stored some rows."""
-    code = (
-        "import sys; from swarmlore import Lore; from conftest import ALICE, quick_env\n"
-        f"Lore.open({str(home)!r}, cwd={str(home.parent)!r}, caller=ALICE, env=quick_env()).import_file({str(path)!r})"
-    )
-    env = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
-    child = subprocess.Popen([sys.executable, "-c", code], env=env)
-    deadline = time.monotonic() + 60
-    with open_in(home) as lore:
-        while lore.store.ask("last_audit")[0][0] < after_rows and time.monotonic() < deadline:
-            time.sleep(0.005)
-    child.send_signal(signal.SIGKILL)
-    assert child.wait() == -signal.SIGKILL
-
-
 def test_a_killed_import_goes_on_where_it_was(tmp_path: Path) -> None:
     rows = [a_row(number) if number % 50 else b"not json" for number in range(6000)]
     path = write(tmp_path / "in.jsonl", *rows)
     home = tmp_path / "home"
     with open_in(home):
         pass
-    killed_import(home, path, 800)
+    killed_import(home, path, 800, ALICE)
     with open_in(home) as lore:
         assert lore.store.engine.check() == []
         told = lore.import_file(str(path))
@@ -444,7 +424,7 @@ def test_a_file_that_changed_is_read_from_its_beginning(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with open_in(home):
         pass
-    killed_import(home, path, 800)
+    killed_import(home, path, 800, ALICE)
     write(path, a_row(9999), *(a_row(number) for number in range(3000)))
     with open_in(home) as lore:
         told = lore.import_file(str(path))
