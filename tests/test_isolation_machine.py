@@ -9,11 +9,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from hypothesis import settings
+import pytest
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from conftest import engine_env, examples
+from databases import server
 from swarmlore import Lore
 from swarmlore.errors import NotAllowed, NotFound, SwarmloreError
 from swarmlore.records import Caller, Memory
@@ -27,6 +29,10 @@ WHICH = st.integers(0, 999)
 NAMING = ("get", "history", "why", "forget", "rate", "confirm", "share")
 QUESTIONS = ("stats", "receipts", "outcomes", "rejected", "jobs", "sessions", "report", "promotions", "curate")
 _numbers = count(1)
+
+
+class Leak(AssertionError):
+    """Somebody was told of what is not theirs to see."""
 
 
 class Agents(RuleBasedStateMachine):
@@ -43,8 +49,9 @@ class Agents(RuleBasedStateMachine):
         if type(self).home is None:
             type(self).home = Path(tempfile.mkdtemp(prefix="agents"))
             type(self).places, type(self).marks = {}, {}
+            (self.home / "work").mkdir()  # an empty folder: `prime` looks through the one where it is asked
             env = engine_env(self.engine)
-            type(self).opened = Lore.open(self.home, cwd="/", caller=Caller("x", "x"), env=env)
+            type(self).opened = Lore.open(self.home, cwd=self.home / "work", caller=Caller("x", "x"), env=env)
         run = next(_numbers)
         self.who = {
             "ann": Caller(f"alpha{run}", f"ann{run}", "worker", 2),
@@ -52,7 +59,9 @@ class Agents(RuleBasedStateMachine):
             "boss": Caller(f"alpha{run}", f"boss{run}", "lead", 2),
             "eve": Caller(f"beta{run}", f"eve{run}", "lead", 2),
         }
-        self.lores = {name: self.opened.acting_as(caller, "/") for name, caller in self.who.items()}
+        self.lores = {
+            name: self.opened.acting_as(caller, self.opened.project.root) for name, caller in self.who.items()
+        }
         self.fresh: list[str] = []  # of this run; the hive is that of all runs
 
     def sees(self, name: str, id: str) -> bool:
@@ -79,12 +88,16 @@ class Agents(RuleBasedStateMachine):
             self.place(told)
         elif hasattr(told, "memory"):
             self.place(told.memory)
-        for id in self.places:
-            assert id not in said or self.sees(name, id), (name, what, given, said)
-        for mark in re.findall(r"mark\d+x", said):
-            known = self.marks.get(mark, set())
-            assert mark in str(given) or any(self.sees(name, id) for id in known), (name, what, given, said)
+        if self.is_leaked(name, said, given):
+            raise Leak(name, what, given, said)
         return told
+
+    def is_leaked(self, name: str, said: str, given: dict[str, Any]) -> bool:
+        """Whether an answer has the id or the words of something that is not theirs to see."""
+        ids = [id for id in self.places if id in said]
+        marks = [mark for mark in re.findall(r"mark\d+x", said) if mark not in str(given)]
+        seen = [any(self.sees(name, id) for id in self.marks.get(mark, ())) for mark in marks]
+        return not all(seen) or not all(self.sees(name, id) for id in ids)
 
     @rule(name=WHO, tier=TIER, first=WORD, second=WORD)
     def remember(self, name: str, tier: str, first: str, second: str) -> None:
@@ -127,6 +140,14 @@ class Agents(RuleBasedStateMachine):
 
     @rule(name=WHO)
     def list_and_count(self, name: str) -> None:
+        self.look_at_all(name)
+
+    def teardown(self) -> None:
+        for name in self.who:
+            self.look_at_all(name)
+
+    def look_at_all(self, name: str) -> None:
+        """Everything that somebody sees is there, and nothing else."""
         listed = self.ask(name, "list", status="any", limit=1000)
         own = {memory.id for memory in listed if memory.id in self.places}
         assert own == {id for id in self.places if self.sees(name, id)}, name
@@ -139,9 +160,60 @@ class AgentsOfATeam(Agents):
 
 
 TestAgents = Agents.TestCase
-TestAgents.settings = settings(max_examples=examples(20), stateful_step_count=20, deadline=None)
+TestAgents.settings = settings(max_examples=examples(100), stateful_step_count=20, deadline=None)
 TestAgentsOfATeam = AgentsOfATeam.TestCase
-TestAgentsOfATeam.settings = settings(max_examples=examples(10), stateful_step_count=20, deadline=None)
+TestAgentsOfATeam.settings = settings(max_examples=examples(40), stateful_step_count=20, deadline=None)
+
+
+# Would it be noticed? Each of these has a leak, and the usual number of examples has to find it.
+
+
+class Misplaced(Agents):
+    """What an agent keeps to itself stands where its whole project looks."""
+
+    home = None
+
+    def place(self, memory: Memory) -> None:
+        super().place(memory)
+        if memory.tier == "agent":
+            shared = self.opened.store.partition_at(("swarm", memory.project, ""))
+            self.move(memory.id, shared)
+
+    def move(self, id: str, partition: int) -> None:
+        self.opened.store.engine.run("UPDATE memory SET partition = :to WHERE id = :id", {"to": partition, "id": id})
+
+
+class MisplacedInATeam(Misplaced):
+    engine = "postgres"
+    home = None
+
+    def move(self, id: str, partition: int) -> None:
+        server().admin("UPDATE memory SET partition = %s WHERE id = %s", (partition, id))
+
+
+class Widened(Agents):
+    """Everybody looks everywhere."""
+
+    home = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        store = self.opened.store
+
+        def everywhere(*_: object, **__: object) -> list[int]:
+            return [int(id) for id, *_ in store.ask("every_partition")]
+
+        store.visible = everywhere  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("leak", [Misplaced, MisplacedInATeam, Widened])
+def test_a_leak_is_found(leak: type[Agents]) -> None:
+    quick = settings(TestAgents.settings, phases=[Phase.generate], derandomize=True, database=None)
+    try:
+        with pytest.raises(Leak):
+            run_state_machine_as_test(leak, settings=quick)
+    finally:
+        leak.opened.close()
 
 
 def teardown_module() -> None:
