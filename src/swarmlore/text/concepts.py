@@ -40,6 +40,7 @@ _COMMON_ERRORS = frozenset(
     "Error Exception TypeError ValueError KeyError RuntimeError AttributeError ReferenceError SyntaxError IOError"
     " OSError AssertionError IndexError NameError ImportError RuntimeException NullPointerException RangeError".split()
 )
+_SECOND_WORDS = frozenset(name.split(" ")[1] for name in (*KNOWN, *ALIASES) if name.count(" ") == 1)
 # Where the rules of `_singular` would part a word from its plural, or make it another word.
 _SINGULARS = {word: word for word in "alias atlas bias canvas series species lens news".split()} | dict(
     pair.split(":")
@@ -177,7 +178,7 @@ def _technologies(text: str) -> Iterator[str]:
     before, end = "", -1
     for match in _compiled(_WORD).finditer(text):
         word = match[0].rstrip("-.").lower()
-        pair = f"{before} {word}" if before and match.start() == end + 1 else ""
+        pair = f"{before} {word}" if word in _SECOND_WORDS and before and match.start() == end + 1 else ""
         name, said = (_known(pair), pair) if pair and _known(pair) else (_known(word), word)
         if name and ((said not in ORDINARY and len(said) > 2) or _as_name(text, match)):
             yield name
@@ -188,7 +189,7 @@ def _technologies(text: str) -> Iterator[str]:
 def _known(said: str) -> str:
     """The technology or tool that a lower-case word means, or ''."""
     name = ALIASES.get(said, said)
-    name = name if name in KNOWN or " " in said else _without_version(said)
+    name = name if name in KNOWN or " " in said or said.isalpha() else _without_version(said)  # letters tell no version
     return name if name in KNOWN else ""
 
 
