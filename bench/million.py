@@ -38,7 +38,7 @@ ENV = {"SWARMLORE_EMBEDDER_KIND": "none", "SWARMLORE_PROJECT": PROJECT, "SWARMLO
 QUESTIONS, WARM = 100, 10
 PER_TRANSACTION = 100
 WRITE_EVERY_S = 0.1
-COMMANDS = ("list", "stats", "status", "report", "doctor", "backup", "reindex")
+COMMANDS = ("list", "stats", "status", "report", "doctor", "backup")
 
 
 def told(name: str, wall_s: float, cpu_s: float, peak_mb: float, more: str = "") -> None:
@@ -139,20 +139,25 @@ def serving(home: Path) -> Iterator[tuple[str, int]]:
 
 
 class Beside:
-    """Another agent that writes while an import runs, and notes how long each write took."""
+    """Another agent that writes while something long runs, and notes how long each write took, and how large the log of
+    the store became."""
 
-    def __init__(self, url: str, token: str) -> None:
-        self._lore = RemoteLore(url, token)
+    def __init__(self, lore: Any, log: Path | None = None) -> None:
+        self._lore = lore
+        self._log = log
         self._ended = threading.Event()
         self.waits: list[float] = []
+        self.log_bytes = 0
         self._thread = threading.Thread(target=self._write)
         self._thread.start()
 
     def _write(self) -> None:
         while not self._ended.wait(WRITE_EVERY_S):
             before = time.perf_counter()
-            self._lore.remember(f"While importing, note {len(self.waits)} of {os.getpid()} was written by an agent")
+            self._lore.remember(f"Meanwhile note {len(self.waits)} of {os.getpid()} was written by an agent")
             self.waits.append(time.perf_counter() - before)
+            if self._log is not None and self._log.exists():
+                self.log_bytes = max(self.log_bytes, self._log.stat().st_size)
 
     def close(self) -> None:
         self._ended.set()
@@ -162,7 +167,11 @@ class Beside:
     def __str__(self) -> str:
         waits = sorted(self.waits)
         p50, p99 = waits[len(waits) // 2], waits[max(0, int(len(waits) * 0.99) - 1)]
-        return f"{len(waits)} writes beside it: p50 {1e3 * p50:.0f} ms, p99 {1e3 * p99:.0f} ms"
+        log = f"; log {self.log_bytes / 1e6:.0f} MB at most" if self._log is not None else ""
+        return (
+            f"{len(waits)} writes beside it: p50 {1e3 * p50:.0f} ms, p99 {1e3 * p99:.0f} ms, "
+            f"worst {1e3 * waits[-1]:.0f} ms{log}"
+        )
 
 
 def sent(home: Path, lines: Path, count: int) -> None:
@@ -170,11 +179,11 @@ def sent(home: Path, lines: Path, count: int) -> None:
     with Lore.open(home, cwd=home.parent, caller=Caller(PROJECT, "lead", "lead"), env=ENV) as lore:
         tokens = [lore.create_token(agent)[1] for agent in ("import", "writer")]
     with serving(home) as (url, pid), RemoteLore(url, tokens[0]) as far:
-        quiet = Beside(url, tokens[1])
+        quiet = Beside(RemoteLore(url, tokens[1]))
         time.sleep(20 * WRITE_EVERY_S)
         quiet.close()
         print(f"a server at rest: {quiet}", flush=True)
-        began, spent, beside = time.monotonic(), computed(pid), Beside(url, tokens[1])
+        began, spent, beside = time.monotonic(), computed(pid), Beside(RemoteLore(url, tokens[1]))
         with lines.open("rb") as file:
             brought: Any = far.import_lines(line for _, line in zip(range(count), file, strict=False))
         took, cpu = time.monotonic() - began, computed(pid) - spent
@@ -187,6 +196,17 @@ def sent(home: Path, lines: Path, count: int) -> None:
         told("GET /v1/export", took, cpu, peak_mb(pid), f"{given} lines, {given / took:.0f} lines/s")
     assert brought.read == count
     assert given >= brought.added
+
+
+def rebuilt(home: Path) -> None:
+    """All indexes anew, with a writer beside it."""
+    writer = Lore.open(home, cwd=home.parent, caller=Caller(PROJECT, "writer", "worker"), env=ENV)
+    count = int(writer.store.ask("count_memories")[0][0])
+    beside = Beside(writer, home / "lore.db-wal")
+    try:
+        command(home, "reindex", done=lambda _, cpu: f"{count / cpu:.0f} rows per second of computing; {beside}")
+    finally:
+        beside.close()
 
 
 def computed(pid: int) -> float:
@@ -234,6 +254,7 @@ def bench(place: Path, count: int, over_http: int, filled: Path | None) -> None:
     search(home)
     for word in COMMANDS:
         command(home, word)
+    rebuilt(home)
     files = {file.name: file.stat().st_size for file in home.iterdir() if file.is_file()}
     print(f"on disk: {sum(files.values()) / 1e6:.0f} MB, {sum(files.values()) / count:.0f} bytes a line")
 

@@ -29,11 +29,12 @@ from swarmlore.text.url import user_of, without_password
 ENGINE_ONLY = {
     "sqlite": {
         *("vectors_since", "count_vectors", "vectors_in_order", "count_changed", "last_change", "newest_vector"),
-        *("vectors_of", "vector_keys", "count_all_vectors"),
+        *("vectors_of", "vector_keys", "count_all_vectors", "clear_words", "clear_cue_words"),
     },
     "postgres": {
         *("seen_partitions", "index_vectors", "count_embedded", "count_pieces", "nearest_texts", "nearest_cues"),
         *("nearest_by_index", "search_widely", "cosines_of", "embedding_of", "newest_embedded", "has_vector_index"),
+        *("words_miscounted", "correct_place"),
     },
 }
 FILLED = (

@@ -86,6 +86,7 @@ ROOMS = {
     "reading": 8,
     "catching": 9,
     "waiting": 10,
+    "reindexing": 9,
     "parts": 10,
     "installing": 11,
     "living": 11,

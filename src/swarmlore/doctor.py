@@ -15,7 +15,8 @@ from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import Caller
 from swarmlore.spending import HINT, Spending
-from swarmlore.store.store import FILE, REINDEX_META, Store
+from swarmlore.store.rebuilding import REINDEX_META
+from swarmlore.store.store import FILE, Store
 
 if TYPE_CHECKING:
     from typing import Any
@@ -76,6 +77,8 @@ class Doctor:
 
     def _integrity(self) -> Check:
         problems = self._store.engine.check()
+        if problems and len(problems) == len(self._store.engine.damaged_indexes()):
+            return Check("integrity", "fail", f"{problems[0]}; the rows are whole", "swarmlore reindex")
         if problems:
             hint = "ask its administrator" if self._store.engine.remote else "swarmlore restore-backup FILE"
             return Check("integrity", "fail", problems[0], f"{hint}; nothing was changed")

@@ -13,6 +13,7 @@ import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import partial
 
 from swarmlore.config import EmbedderSettings, RecallSettings
@@ -25,7 +26,6 @@ from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
-    from contextlib import AbstractContextManager
     from typing import Any, TypeAlias
 
     import numpy as np
@@ -45,6 +45,7 @@ FEW = 48  # texts that are embedded before an answer: about half a second
 WRITER_S = 1.0  # for other writers, before an answer goes on without what is stored on the way
 MAX_ATTEMPTS = 5
 Progress = Callable[[int, int], None]
+Acting = Callable[[], contextlib.AbstractContextManager[object]]  # while it lasts, no other thread uses the store
 Waiting = tuple[int, int, str]  # memory, situation, text
 
 
@@ -261,7 +262,7 @@ class Embedding:
         behind = "there is none yet, or it is far behind: a worker makes a new one"
         return ("warn", behind, "swarmlore reindex") if self.is_index_due() else None
 
-    def build_index(self, *, anew: bool = False, progress: Progress | None = None) -> int:
+    def build_index(self, *, anew: bool = False, acting: Acting = nullcontext) -> int:
         """Make what large stores are searched by, where it is due; returns how many vectors it holds. A server keeps
         its index in step itself: here it is made sure that it has one for vectors of this size."""
         if self._store.engine.remote:
@@ -270,11 +271,13 @@ class Embedding:
             return 0
         from swarmlore.vectors.due import can_build
 
-        if not (can_build(self._store, self._recall) if anew else self.is_index_due()):
+        with acting():
+            wanted = can_build(self._store, self._recall) if anew else self.is_index_due()
+        if not wanted:
             return 0
         from swarmlore.vectors.building import build
 
-        return build(self._store, self._home, progress)
+        return build(self._store, self._home, acting=acting)
 
     def note_provider(self) -> int:
         """Remember whose vectors are stored; after a change queue all others. Returns how many texts wait."""
@@ -288,15 +291,18 @@ class Embedding:
             self.build_index()  # while there are no vectors of this size, that takes a moment and stops nobody
         return waiting
 
-    def catch_up(self, limit: int, progress: Progress | None = None) -> int:
-        """Embed up to `limit` waiting texts; returns how many got their vector."""
+    def catch_up(self, limit: int, progress: Progress | None = None, acting: Acting = nullcontext) -> int:
+        """Embed up to `limit` waiting texts; returns how many got their vector. The store is used inside of `acting`
+        alone, the model outside of it."""
         if self.embedder() is None:
             return 0
-        self.note_provider()
-        total = min(limit, self._store.count_pending().get("embed", (0, 0))[0])
+        with acting():
+            self.note_provider()
+            total = min(limit, self._store.count_pending().get("embed", (0, 0))[0])
         done = 0
-        for batch in self._waiting(limit):
-            done += self._embed_batch(batch)
+        for batch, vectors in self.made(limit, acting):
+            with acting():
+                done += self.keep(batch, vectors)
             if progress:
                 progress(done, total)
         return done
@@ -334,29 +340,22 @@ class Embedding:
         found = self._store.text_of(memory, cue)
         return found[0] if found else ""
 
-    def _embed_batch(self, batch: Sequence[Waiting]) -> int:
-        return self.keep(batch, self.rows([text for _, _, text in batch]))
-
-    def made(self, most: int, guard: AbstractContextManager[Any]) -> Iterator[tuple[list[Waiting], Rows | None]]:
+    def made(self, most: int, acting: Acting) -> Iterator[tuple[list[Waiting], Rows | None]]:
         """Texts that wait, with their vectors, some at a time: the next are computed while whoever asked stores these.
-        `guard` keeps others from the store."""
-        with guard:
+        The store is used inside of `acting` alone."""
+        with acting():
             if self.embedder() is None:
                 return
             self.note_provider()
             batches = self._waiting(most)
-        batch, coming = self._begun(batches, guard)
+        batch, coming = self._begun(batches, acting)
         while coming is not None:
-            vectors, following = coming.result(), self._begun(batches, guard)
+            vectors, following = coming.result(), self._begun(batches, acting)
             yield batch, vectors
-            if vectors is None:
-                return
             batch, coming = following
 
-    def _begun(
-        self, batches: Iterator[list[Waiting]], guard: AbstractContextManager[Any]
-    ) -> tuple[list[Waiting], Meanwhile | None]:
-        with guard:
+    def _begun(self, batches: Iterator[list[Waiting]], acting: Acting) -> tuple[list[Waiting], Meanwhile | None]:
+        with acting():
             batch = next(batches, [])
         return batch, Meanwhile(partial(self.rows, [text for _, _, text in batch])) if batch else None
 

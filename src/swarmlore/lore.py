@@ -554,30 +554,27 @@ class Lore(Studies, Living, Errands, Receiving):
             files = (*self.exchange.checks(), *self.notes.checks())
             return (*self._doctor.checks(), *files, *life, *loop.checks(self.now()), *queue)
 
-    def reindex(self, progress: Progress | None = None) -> dict[str, int]:
+    def reindex(self, progress: Progress | None = None, indexing: Progress | None = None) -> dict[str, int]:
         """Build every derived index anew from the rows, those of notes from their files, and embed what has no vector
-        of the current embedder."""
-        from swarmlore.graph.communities import ensure as find_communities
+        of the current embedder; other threads and processes may go on meanwhile."""
+        from swarmlore.reindexing import Reindexing
 
-        with self._changing():
-            notes = sum(told.read for told in self.notes.reindex())
-            rows = self.store.reindex_words()
-            find_communities(self.store, self.store.visible(self.caller))
-            self.embedding.note_provider()
-            if self.store.engine.remote:
-                self.embedding.build_index()  # before the vectors come: then nobody waits for it
-            embedded = self.embedding.catch_up(10**9, progress)
-            settled = self.writing.settle()
-            self.embedding.build_index(anew=True)
-            return {"notes": notes, "rows": rows, "embedded": embedded, "settled": settled}
+        notes = sum(told.read for told in self.notes.reindex())
+        with self._guard:
+            parts = (self.store, self.caller, self.embedding, self.writing)
+        counts = Reindexing(*parts, lambda: self._guard).run(progress, indexing)
+        with self._changing():  # what was settled goes into the files as well
+            return {"notes": notes, **counts}
 
     def catch_up(self, most: int = 64) -> int:
         """Embed some of the texts that wait for a vector, while others may ask; settle what was compared by words."""
         done = 0
-        for batch, vectors in self.embedding.made(most, self._guard):
+        for batch, vectors in self.embedding.made(most, lambda: self._guard):
             with self._guard:
                 done += self.embedding.keep(batch, vectors)
                 self.writing.settle()
+            if vectors is None:
+                break  # what follows would hardly fare better
         with self._guard:
             self.writing.settle()  # also where no text waits
         return done
@@ -656,6 +653,7 @@ class Lore(Studies, Living, Errands, Receiving):
         from swarmlore.vectors.place import remove as remove_vectors
 
         with self.store.operation(self._operation("erase")) as operation:
+            self.store.owe_scrub(operation)
             if origin:
                 self.store.drop_origin(self.caller, origin, erase=True)
             for memory in memories:
@@ -667,7 +665,7 @@ class Lore(Studies, Living, Errands, Receiving):
                     self.store.erase(operation, memory)
                 self.store.erase_words(self.caller, memory.text)
             self.store.forget_lonely_names()
-        self.store.afterwards("scrub", self.store.engine.scrub)  # a file cannot be rewritten within a group
+        self.store.afterwards("scrub", self.store.scrub)  # a file cannot be rewritten within a group
         remove_vectors(self.home)
         drop_recommendations(self.home)
         drop_reports(self.home)

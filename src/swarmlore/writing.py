@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 
 from swarmlore.config import Settings
@@ -365,10 +365,13 @@ class Writing:
             return told
         return replace(told, outcome=stored.outcome, memory=stored.memory, related=stored.related, reason=stored.reason)
 
-    def settle(self) -> int:
-        """Compare every fresh vector that still waits; returns how many did."""
-        total = 0
-        while count := len(self._settle(self.plain_terms(), {})):
+    def settle(self, acting: Callable[[], AbstractContextManager[object]] = nullcontext) -> int:
+        """Compare every fresh vector that still waits; returns how many did. Between batches others may use the
+        store."""
+        total, count = 0, 1
+        while count:
+            with acting():
+                count = len(self._settle(self.plain_terms(), {}))
             total += count
         return total
 

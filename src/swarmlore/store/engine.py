@@ -150,6 +150,10 @@ class Engine(Protocol):
         """Make deleted content unrecoverable from the database's own files, as far as that is in its power."""
         ...
 
+    def damaged_indexes(self) -> list[str]:
+        """The indexes of words that contradict themselves; looks without keeping a writer waiting."""
+        ...
+
     def check(self) -> list[str]:
         """What is wrong with the database; empty when nothing is."""
         ...

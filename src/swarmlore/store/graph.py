@@ -42,31 +42,13 @@ class Graphs(StoreBase):
 
     def index_graph(self, seq: int, partition: int, memory: Memory) -> None:
         """Note what a memory mentions."""
-        from swarmlore.rules.mentions import mentions_of  # reading does not need it
-
-        found = mentions_of(memory)
-        place = {"partition": partition, "memory_seq": seq}
-        self.ask_many(
-            "add_mention",
-            [place | _mention_row(name, entity, found.weights[name]) for name, entity in found.entities.items()],
-        )
-        self.ask_many(
-            "add_relation",
-            [
-                place
-                | {"source": r.source, "target": r.target, "kind": r.kind, "about": r.description}
-                | {"strength": r.strength}
-                for r in found.relations
-            ],
-        )
+        mentions, relations = graph_rows(seq, partition, memory)
+        self.ask_many("add_mention", mentions)
+        self.ask_many("add_relation", relations)
 
     def unindex_graph(self, seqs: Sequence[int]) -> None:
         self.ask("delete_mentions_of", seqs=list(seqs))
         self.ask("delete_relations_of", seqs=list(seqs))
-
-    def clear_graph(self) -> None:
-        for name in ("clear_mentions", "clear_relations", "clear_communities"):
-            self.ask(name)
 
     def forget_lonely_names(self) -> None:
         """Take names out of the communities that no memory has any more, whatever wording or tier it had them in."""
@@ -160,6 +142,18 @@ class Graphs(StoreBase):
     def names_without_community(self, partition: int) -> list[str]:
         """Names that came since the communities of a partition were found."""
         return sorted(str(name) for (name,) in self.ask("names_without_community", partition=partition))
+
+
+def graph_rows(seq: int, partition: int, memory: Memory) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What a memory adds to the graph, as rows: mentions and relations."""
+    from swarmlore.rules.mentions import mentions_of  # reading does not need it
+
+    found = mentions_of(memory)
+    place = {"partition": partition, "memory_seq": seq}
+    return [place | _mention_row(name, entity, found.weights[name]) for name, entity in found.entities.items()], [
+        place | {"source": r.source, "target": r.target, "kind": r.kind, "about": r.description, "strength": r.strength}
+        for r in found.relations
+    ]
 
 
 def _mention_row(name: str, entity: Entity, weight: float) -> dict[str, object]:

@@ -25,6 +25,8 @@ _COUNTERS = (
 # How a rating is called in the history. It changes no content: it stands in the way of no other undo.
 RATED = {True: "rated helpful", False: "rated harmful"}
 UNRATED = "unrated"
+SCRUB_META = "scrub"  # the last erasure that the files may still tell of
+SCRUBBED = "done"
 _FEEDBACK = ("feedback_score", "feedback_count", "last_validated_at")
 
 
@@ -87,6 +89,23 @@ class History(Memories):
             self.ask(name, id=memory.id)
         self.ask("clear_answers")
         self.audit(operation, replace(memory, text="", title=""), "erased", None)
+
+    def owe_scrub(self, operation: Operation) -> None:
+        """Keep in mind that something was erased; part of its transaction."""
+        self.ask("put_meta", name=SCRUB_META, value=operation.id)
+
+    def scrub(self) -> None:
+        """Make what was erased unrecoverable. Where that fails it stays owed."""
+        owed = self.meta(SCRUB_META)
+        self.engine.scrub()
+        with self.engine.writing(durable=False):
+            if self.meta(SCRUB_META) == owed:  # else something was erased since
+                self.ask("put_meta", name=SCRUB_META, value=SCRUBBED)
+
+    def is_scrub_owed(self) -> bool:
+        """Whether what was erased may still be in the files. A store that never heard of this tells by its history."""
+        owed = self.meta(SCRUB_META)
+        return owed != SCRUBBED if owed else bool(self.ask("any_erased"))
 
     def superseded_by(self, caller: Caller, id: str) -> list[Memory]:
         """Every memory whose place this one took, directly or through another."""

@@ -329,17 +329,11 @@ class Memories(Graphs):
 
     def _index(self, seq: int, partition: int, memory: Memory, words: Words) -> None:
         """Full text, shingles, entities and the graph follow the row; what is not live is not found."""
-        if not memory.live:
-            if memory.status == "quarantined" and memory.forgotten_at is None:
-                # Known by its words still, so that it does not come back by being said again.
-                self.ask("add_shingle", partition=partition, shingle=rows.text_key(memory.text), memory_seq=seq)
-            return
-        columns = {"title": words.title, "body": words.body, "tags": words.tags}
-        self.ask("index_words", seq=seq, **_place(partition), **columns)
-        self.ask_many("add_shingle", shingle_rows(seq, partition, memory))
-        names = (*memory.entities, *dict.fromkeys(f"file:{citation.path}" for citation in memory.citations))
-        self.ask_many("add_entity", [{"partition": partition, "entity": name, "memory_seq": seq} for name in names])
-        self.index_graph(seq, partition, memory)
+        self.ask_many("add_shingle", key_rows(seq, partition, memory))
+        if memory.live:
+            self.ask("index_words", **word_row(seq, partition, words))
+            self.ask_many("add_entity", entity_rows(seq, partition, memory))
+            self.index_graph(seq, partition, memory)
 
     def _renew_vector(self, seq: int, partition: int, memory: Memory, *, same_text: bool) -> None:
         """A vector goes with its text; where only the state changed it stays and follows."""
@@ -360,7 +354,7 @@ class Memories(Graphs):
         values = {"memory_seq": seq, "via": situation.via, "text": situation.text, "at": situation.at}
         cue = int(self.ask("add_situation", **values)[0][0])
         if live:
-            self.ask("index_cue", seq=cue, body=index_text(situation.text), **_place(partition))
+            self.ask("index_cue", **cue_row(cue, partition, situation.text))
         self.ask("add_pending", memory_seq=seq, situation_seq=cue, work="embed")
 
     def _replace_situations(self, seq: int, wanted: Iterable[Situation]) -> None:
@@ -382,7 +376,7 @@ class Memories(Graphs):
         for _, text, _, _, cue in self.ask("situations_of", seqs=[seq]):
             self.ask("unindex_cue", seqs=[cue])
             if live:
-                self.ask("index_cue", seq=cue, body=index_text(text), **_place(partition))
+                self.ask("index_cue", **cue_row(cue, partition, text))
 
 
 def index_text(text: str) -> str:
@@ -430,7 +424,30 @@ def _without_handle(row: dict[str, object]) -> dict[str, object]:
     return row
 
 
-def shingle_rows(seq: int, partition: int, memory: Memory) -> list[dict[str, object]]:
+def word_row(seq: int, partition: int, words: Words) -> dict[str, Any]:
+    return {"seq": seq, **_place(partition), "title": words.title, "body": words.body, "tags": words.tags}
+
+
+def cue_row(cue: int, partition: int, text: str) -> dict[str, Any]:
+    return {"seq": cue, "body": index_text(text), **_place(partition)}
+
+
+def entity_rows(seq: int, partition: int, memory: Memory) -> list[dict[str, Any]]:
+    names = (*memory.entities, *dict.fromkeys(f"file:{citation.path}" for citation in memory.citations))
+    return [{"partition": partition, "entity": name, "memory_seq": seq} for name in names]
+
+
+def key_rows(seq: int, partition: int, memory: Memory) -> list[dict[str, Any]]:
+    """The keys that a memory has in the state it is in: what is in quarantine is known by its text still, so that it
+    does not come back by being said again."""
+    if memory.live:
+        return shingle_rows(seq, partition, memory)
+    if memory.status == "quarantined" and memory.forgotten_at is None:
+        return [{"partition": partition, "shingle": rows.text_key(memory.text), "memory_seq": seq}]
+    return []
+
+
+def shingle_rows(seq: int, partition: int, memory: Memory) -> list[dict[str, Any]]:
     """The keys under which a memory meets its like."""
     keys = {rows.text_key(memory.text), *(() if memory.raw else shingles(memory.text))}
     return [{"partition": partition, "shingle": key, "memory_seq": seq} for key in keys]

@@ -4,7 +4,7 @@ Its parts, each on top of the one before: `base` (statements, sight, operations)
 how), `memories` (rows and their indexes), `history` (undo, forget, erase), `search` (candidates and
 vectors), `journal` (sessions, receipts, rejections), `ledgers` (files in repositories, imports), `lives` (phases, and
 what they mean for memories), `jobs` (work that waits, under leases), `mail` (messages between agents),
-`reflections` (what is proposed and approved), `tokens` (who may ask a server).
+`reflections` (what is proposed and approved), `tokens` (who may ask a server), `rebuilding` (the indexes anew).
 """
 
 from __future__ import annotations
@@ -14,19 +14,17 @@ import os
 
 from swarmlore.errors import StoreCorrupt, StoreFull, StoreReadOnly, Unavailable
 from swarmlore.store.files import create, damaged, refusal, wal_bytes
-from swarmlore.store.memories import Words
 from swarmlore.store.migrate import migrate, newest
+from swarmlore.store.rebuilding import Rebuilding
 from swarmlore.store.sqlite import SqliteEngine
-from swarmlore.store.tokens import Tokens
 
 FILE = "lore.db"
 MARKER = "store.json"
 BACKUPS = "backups"
-REINDEX_META = "reindex"  # why the indexes should be built anew, where a migration left them behind
 INSTALL_DRIVER = 'pip install "swarmlore[postgres]"'
 
 
-class Store(Tokens):
+class Store(Rebuilding):
     """Everything that is remembered, for callers that may see it."""
 
     @classmethod
@@ -59,26 +57,6 @@ class Store(Tokens):
         except ImportError as error:
             raise Unavailable("the driver for PostgreSQL is not installed", INSTALL_DRIVER) from error
         return cls(reach(url, now, lock_timeout_s))
-
-    def reindex_words(self) -> int:
-        """Build full text, shingles, entities and the graph anew from the rows; returns how many rows were read."""
-        with self.engine.writing():
-            for name in ("clear_words", "clear_cues", "clear_shingles", "clear_entities"):
-                self.ask(name)
-            self.clear_graph()
-            done, after = 0, 0
-            while seqs := [int(row[0]) for row in self.ask("every_seq", after=after, limit=500)]:
-                for seq, memory in self.by_seqs(seqs).items():
-                    partition = self.partition_of(memory)
-                    words = Words.of(memory)
-                    self.ask("set_stems", seq=seq, stems=words.stems)
-                    self._index(seq, partition, memory, words)
-                    self._reindex_cues(seq, partition, memory.live)
-                done, after = done + len(seqs), seqs[-1]
-            self.ask("queue_missing")
-            self.ask("drop_meta", name=REINDEX_META)
-        self.engine.scrub()  # what could not be scrubbed when it was erased goes now
-        return done
 
 
 def _is_new(path: str, marked: bool) -> bool:

@@ -11,6 +11,7 @@ import os
 import time
 from array import array
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ LOCK = "vectors.lock"
 READ_AT_ONCE = 2_000
 LOOK_AGAIN_S = 0.05
 Progress = Callable[[int, int], None]
+Acting = Callable[[], AbstractContextManager[object]]
 
 
 def look_at(home: str, token: str) -> kept.Kept | None:
@@ -54,13 +56,15 @@ def find(store: Store, home: str, provider: str) -> tuple[Known, kept.Kept | Non
     return has, None, why
 
 
-def build(store: Store, home: str, progress: Progress | None = None) -> int:
-    """Make the file anew from the table; returns how many vectors it holds, 0 where another process is at it."""
-    newest = store.newest_vector()
+def build(store: Store, home: str, progress: Progress | None = None, acting: Acting = nullcontext) -> int:
+    """Make the file anew from the table; returns how many vectors it holds, 0 where another process is at it. The store
+    is used inside of `acting` alone."""
+    with acting():
+        newest = store.newest_vector()
     lock = FairLock(os.path.join(home, LOCK), 0.0)
     try:
         with lock:
-            return Builder(store, home, *newest).build(progress) if newest else 0
+            return Builder(store, home, *newest, acting).build(progress) if newest else 0
     except StoreBusy:
         return 0
     finally:
@@ -70,8 +74,9 @@ def build(store: Store, home: str, progress: Progress | None = None) -> int:
 class Builder:
     """Makes one file for the vectors of one provider."""
 
-    def __init__(self, store: Store, home: str, provider: str, dimension: int) -> None:
+    def __init__(self, store: Store, home: str, provider: str, dimension: int, acting: Acting = nullcontext) -> None:
         self._store = store
+        self._acting = acting
         self._home = home
         self._provider = provider
         self._dimension = dimension
@@ -109,13 +114,14 @@ class Builder:
 
     def _begin(self) -> tuple[int, int]:
         """Tell the store that a file is being made; its last change, and about how many vectors it has."""
-        with self._store.engine.writing():
+        with self._acting(), self._store.engine.writing():
             self._store.ask("put_meta", name=MAKING_META, value=self._token)
             return self._store.last_change(), self._store.count_vectors()
 
     def _page(self) -> list[tuple[Any, ...]]:
         memory, cue = (self._columns[name][-1] if self._columns[name] else -1 for name in ("memory", "cue"))
-        return self._store.vectors_in_order((self._provider, self._dimension), memory, cue, READ_AT_ONCE)
+        with self._acting():
+            return self._store.vectors_in_order((self._provider, self._dimension), memory, cue, READ_AT_ONCE)
 
     def _take(self, memory: int, cue: int, partition: int, live: int, data: bytes, pieces: bytes) -> bytes:
         self._pieces += b"" if cue else pieces
@@ -126,7 +132,7 @@ class Builder:
 
     def _take_place(self, making: kept.Making, facts: Known) -> bool:
         """Let the new file be the store's own, unless something was erased since its making began."""
-        with self._store.engine.writing():
+        with self._acting(), self._store.engine.writing():
             if self._store.meta(MAKING_META) != self._token:
                 return False
             self._store.ask("drop_meta", name=MAKING_META)

@@ -431,17 +431,38 @@ SELECT id FROM memory WHERE session = :session AND partition IN (:list:partition
 INSERT INTO pending (memory_seq, situation_seq, work)
 SELECT memory_seq, situation_seq, 'embed' FROM embedding WHERE provider <> :provider ON CONFLICT DO NOTHING
 
--- name: clear_shingles
-DELETE FROM shingle
-
--- name: clear_entities
-DELETE FROM entity
+-- The indexes anew, range by range of row numbers.
 
 -- name: queue_missing
 INSERT INTO pending (memory_seq, situation_seq, work)
 SELECT memory.seq, 0, 'embed' FROM memory
 LEFT JOIN embedding ON embedding.memory_seq = memory.seq AND embedding.situation_seq = 0
-WHERE embedding.seq IS NULL ON CONFLICT DO NOTHING
+WHERE memory.seq > :after AND memory.seq <= :upto AND embedding.seq IS NULL ON CONFLICT DO NOTHING
+
+-- name: situations_after
+SELECT situation.seq, situation.text, memory.partition FROM situation
+JOIN memory ON memory.seq = situation.memory_seq
+WHERE situation.seq > :after AND memory.status IN (:list:live) AND memory.forgotten_at IS NULL
+ORDER BY situation.seq LIMIT :limit
+
+-- name: entities_between
+SELECT partition, entity, memory_seq FROM entity WHERE memory_seq > :after AND memory_seq <= :upto
+
+-- name: mentions_between
+SELECT partition, name, memory_seq, said, type, about, weight FROM mention
+WHERE memory_seq > :after AND memory_seq <= :upto
+
+-- name: relations_between
+SELECT partition, source, target, kind, memory_seq, about, strength FROM relation
+WHERE memory_seq > :after AND memory_seq <= :upto
+
+-- name: keys_after
+SELECT partition, shingle, memory_seq FROM shingle
+WHERE (partition, shingle, memory_seq) > (:partition, :shingle, :memory_seq)
+ORDER BY partition, shingle, memory_seq LIMIT :limit
+
+-- name: any_erased
+SELECT 1 FROM audit WHERE action = 'erased' LIMIT 1
 
 -- name: newest_time
 SELECT max(created_at) FROM (SELECT created_at FROM memory ORDER BY seq DESC LIMIT 100) AS newest
@@ -994,12 +1015,6 @@ DELETE FROM mention WHERE memory_seq IN (:list:seqs)
 
 -- name: delete_relations_of
 DELETE FROM relation WHERE memory_seq IN (:list:seqs)
-
--- name: clear_mentions
-DELETE FROM mention
-
--- name: clear_relations
-DELETE FROM relation
 
 -- name: clear_communities
 DELETE FROM community

@@ -111,11 +111,36 @@ SELECT id FROM memory WHERE partition IN (:list:partitions) AND (forgotten_at IS
     WHERE origin #>> '{}' IN (:list:ids)
 )
 
--- name: clear_words
-WITH gone AS (DELETE FROM posting) DELETE FROM place_size
+-- name: unindex_words_between
+WITH gone AS (
+    DELETE FROM posting WHERE memory_seq > :after AND memory_seq <= :upto RETURNING memory_seq, partition, size
+), texts AS (
+    SELECT DISTINCT memory_seq, partition, size FROM gone
+), places AS (
+    SELECT partition, count(*) AS memories, sum(size) AS words FROM texts GROUP BY partition
+)
+UPDATE place_size SET memories = place_size.memories - places.memories, words = place_size.words - places.words
+FROM places WHERE place_size.partition = places.partition
 
--- name: clear_cues
-DELETE FROM cue_posting
+-- name: unindex_cues_between
+DELETE FROM cue_posting WHERE situation_seq > :after AND situation_seq <= :upto
+
+-- By how much the counts of a partition are off; one statement sees both as they are at one moment. A text's size is
+-- how often its terms occur in all.
+-- name: words_miscounted
+SELECT * FROM (
+    SELECT partition, coalesce(there.memories, 0) - coalesce(told.memories, 0) AS memories,
+        coalesce(there.words, 0) - coalesce(told.words, 0) AS words
+    FROM (
+        SELECT partition, count(DISTINCT memory_seq) AS memories, sum(times)::BIGINT AS words
+        FROM posting GROUP BY partition
+    ) AS there FULL JOIN place_size AS told USING (partition)
+) AS off WHERE memories <> 0 OR words <> 0
+
+-- name: correct_place
+INSERT INTO place_size (partition, memories, words) VALUES (:partition, :memories, :words)
+ON CONFLICT (partition) DO UPDATE
+SET memories = place_size.memories + excluded.memories, words = place_size.words + excluded.words
 
 -- name: list_memories
 SELECT seq FROM memory

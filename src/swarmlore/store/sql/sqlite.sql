@@ -52,11 +52,18 @@ SELECT id FROM memory WHERE partition IN (:list:partitions) AND (forgotten_at IS
     SELECT 1 FROM json_each(more, '$.source_ref.derived_from') WHERE json_each.value IN (:list:ids)
 )
 
+-- For an index that is damaged: row by row, that would be read.
 -- name: clear_words
-DELETE FROM words
+INSERT INTO words (words) VALUES ('delete-all')
 
--- name: clear_cues
-DELETE FROM cue_words
+-- name: clear_cue_words
+INSERT INTO cue_words (cue_words) VALUES ('delete-all')
+
+-- name: unindex_words_between
+DELETE FROM words WHERE rowid > :after AND rowid <= :upto
+
+-- name: unindex_cues_between
+DELETE FROM cue_words WHERE rowid > :after AND rowid <= :upto
 
 -- name: list_memories
 SELECT seq FROM memory INDEXED BY memory_newest

@@ -16,6 +16,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: Desk) -> int:
     with desk.open() as lore:
-        with desk.progress("embedding") as progress:
-            counts = lore.reindex(progress)
+        with desk.progress("indexing") as indexing, desk.progress("embedding") as embedding:
+            counts = lore.reindex(embedding, indexing)
         return desk.show(lambda: counts, lambda page: render.reindexed(counts, page))
