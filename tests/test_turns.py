@@ -37,8 +37,7 @@ def test_acts_of_a_group_are_there_together(open_store: Callable[[], Store]) -> 
     with store.together():
         put(store, a_memory("Ports below 1024 need a capability"))
         put(store, a_memory("The linter reads pyproject only"))
-        if not store.engine.remote:
-            assert texts(other) == set()
+        assert texts(other) == set()
     assert texts(other) == {"Ports below 1024 need a capability", "The linter reads pyproject only"}
 
 
@@ -59,10 +58,8 @@ def put_two(store: Store, one: Memory, two: Memory) -> None:
 
 
 def test_a_group_that_fails_leaves_nothing_and_the_store_goes_on(store: Store) -> None:
-    if store.engine.remote:
-        pytest.skip("there each act is a transaction of its own")
     with pytest.raises(ValueError, match="gone"), store.together():
-        put(store, a_memory("Ports below 1024 need a capability", owner="bob", tier="agent"))
+        put(store, a_memory("Ports below 1024 need a capability", owner="alice", tier="agent"))
         raise ValueError("gone")
     assert texts(store) == set()
     put(store, a_memory("Ports below 1024 need a capability", owner="alice", tier="agent"))

@@ -154,13 +154,16 @@ class Living(Parts):
         gone = [memory.id for text in bad for memory in self._retract(text, again=False)]
         return learned, tuple(gone)
 
-    def _follow_phases(self) -> None:
-        """Follow the plan and the calendar before something is remembered; their failure is no failure of that."""
+    def _follow_phases(self) -> Phase | None:
+        """Follow the plan and the calendar before something is remembered; their failure is no failure of that. Returns
+        the phase that goes on, where there was nothing to follow."""
         try:
-            if not self.store.engine.readonly and self._phases.is_due(self.now()):
+            phase = self._phases.going_on(self.now())
+            if phase is None and not self.store.engine.readonly and self._phases.is_due(self.now()):
                 self._life.follow()
         except StoreError:
-            return  # what is due is due at the next time as well
+            return None  # what is due is due at the next time as well
+        return phase
 
     def _let_live(self, told: Remembered, session: str) -> None:
         """What a lesson means for those that are there: the hive meets it again, and the oldest may have to go."""

@@ -77,9 +77,9 @@ class Lore(Studies, Living, Errands, Receiving):
         """Store one lesson or text through the gate. `facts` are the fields of `Draft`; `defer` leaves the vector."""
         draft = make(Draft, {**facts, "text": text}, "remember")
         with self._changing():
-            self._follow_phases()
+            phase = self._follow_phases()
             session = self.store.look(lambda: self.store.session_of(self.caller, session))
-            told = self.writing.remember(draft, defer=defer, session=session)
+            told = self.writing.remember(draft, defer=defer, session=session, phase=phase)
             self._let_live(told, session)
             self._keep_names()
             if defer:

@@ -50,6 +50,11 @@ class Phases:
             return replace(found, place=last.place, number=last.number) if last else found
         return found
 
+    def going_on(self, now: float) -> Phase | None:
+        """The phase at this time, where it was begun already: then nothing is due."""
+        found = self._found(self._store.open_phase(self._caller), now)
+        return found if found.started_at else None
+
     def newest(self, limit: int = 20) -> list[Phase]:
         """The phases so far, newest first."""
         return [_phase(row) for row in self._store.phases(self._caller, limit)]

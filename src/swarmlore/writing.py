@@ -112,11 +112,18 @@ class Writing:
         }
 
     def remember(
-        self, draft: Draft, *, defer: bool = False, session: str = "", form: Callable[[Memory], Memory] | None = None
+        self,
+        draft: Draft,
+        *,
+        defer: bool = False,
+        session: str = "",
+        phase: Phase | None = None,
+        form: Callable[[Memory], Memory] | None = None,
     ) -> Remembered:
-        """Store one draft. The reply means that it is durable. `form` is what its door makes of a text that passed."""
+        """Store one draft. The reply means that it is durable. `phase` goes on, where that is known; `form` is what its
+        door makes of a text that passed."""
         operation = self._operation("remember")
-        self._phase = self._store.look(self._find_phase)
+        self._phase = phase or self._store.look(self._find_phase)
         passed = self._pass(draft, operation)
         memory = self._born(passed.draft, operation)
         memory = form(memory) if form else memory

@@ -1,7 +1,8 @@
 """One memory, open for everybody who shows a token: who they are, what they write in turns, what they read beside it.
 
-On SQLite there is one writer, whose turns share their wait for the disk, and a few processes that only read. A team's
-database orders its writers itself: there each connection does both.
+There is one writer, whose turns share their wait for the disk. On SQLite a few processes beside it only read. A team's
+database is asked over a few connections; what may take longer than a moment is written over these as well, as nobody
+else in the team can write while a turn lasts.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     Lend = Callable[..., Lore]
     How = tuple[Any, ...]  # what a memory is lent for: a profile, and what a project is built with
 
-CONNECTIONS = 4  # to a team's database; more did not write faster (docs/postgres.md)
+CONNECTIONS = 4  # to a team's database, beside that of the writer
 
 
 class Pool:
@@ -79,7 +80,7 @@ class OneWriter:
     def read(self, token: Token, work: Callable[[Lend], T]) -> Future[T]:
         return self._readers.submit(lambda reader: reader.ask(token, work))
 
-    def write(self, work: Callable[[Desks], T]) -> Future[T]:
+    def write(self, work: Callable[[Desks], T], *, brief: bool) -> Future[T]:
         return self._turns.take(lambda: work(self._desks))
 
     def close(self, wait_s: float) -> None:
@@ -92,25 +93,30 @@ class OneWriter:
 
 
 class Connections:
-    """A team's database: a few connections, each of which reads and writes."""
-
-    waiting = 0
+    """A team's database: one connection for what is written in a moment, a few for everything else."""
 
     def __init__(self, first: Desks, home: str | None, env: Mapping[str, str]) -> None:
         others = [open_desks(home, env) for _ in range(CONNECTIONS)]
         for desks in others:
             desks.lore.embedding.borrow(first.lore.embedding)
+        self._first = first
+        self._turns = Turns(first.lore.store, first.lore.acting)
         self._pool = Pool(others, "swarmlore-connection")
 
+    @property
+    def waiting(self) -> int:
+        return self._turns.waiting
+
     def read(self, token: Token, work: Callable[[Lend], T]) -> Future[T]:
-        return self.write(lambda desks: work(partial(desks.of, token)))
+        return self._pool.submit(lambda desks: work(partial(desks.of, token)))
 
-    def write(self, work: Callable[[Desks], T]) -> Future[T]:
-        return self._pool.submit(work)
+    def write(self, work: Callable[[Desks], T], *, brief: bool) -> Future[T]:
+        return self._turns.take(lambda: work(self._first)) if brief else self._pool.submit(work)
 
-    def close(self, _: float) -> None:
-        for desks in self._pool.things:
+    def close(self, wait_s: float) -> None:
+        for desks in (self._first, *self._pool.things):
             desks.lore.store.leaving.set()
+        self._turns.close(wait_s)
         self._pool.close()
         for desks in self._pool.things:
             desks.lore.close()
@@ -141,31 +147,42 @@ class Hall:
 
     def _note_use(self, token: Token, now: float) -> None:
         with suppress(StoreError):
-            self._way.write(lambda desks: desks.lore.store.use_token(token.id, now))
+            self._way.write(lambda desks: desks.lore.store.use_token(token.id, now), brief=False)
 
     def read(self, token: Token, work: Callable[[Lore], T], how: How = ()) -> Future[T]:
         """What `work`, which can be named, finds in the memory of whoever shows this token, lent as `how` says."""
         return self.read_by(token, partial(_lent, work, how))
 
-    def write(self, token: Token, work: Callable[[Lore], T], how: How = ()) -> Future[T]:
-        """The same for what changes something; told when that is durable."""
-        return self.write_by(token, partial(_lent, work, how))
+    def write(self, token: Token, work: Callable[[Lore], T], how: How = (), *, brief: bool = False) -> Future[T]:
+        """The same for what changes something; told when that is durable. `brief`: it takes a moment at most, asks
+        nobody but the store, and may be done again from the beginning where the line to that broke."""
+        return self.write_by(token, partial(_lent, work, how), brief=brief)
 
     def read_by(self, token: Token, work: Callable[[Lend], T]) -> Future[T]:
         """The same for what is asked by the rules of a profile, which `work` chooses."""
         return self._way.read(token, work)
 
-    def write_by(self, token: Token, work: Callable[[Lend], T]) -> Future[T]:
-        return self._way.write(lambda desks: work(partial(desks.of, token)))
+    def write_by(self, token: Token, work: Callable[[Lend], T], *, brief: bool = False) -> Future[T]:
+        return self._way.write(lambda desks: work(partial(desks.of, token)), brief=brief and not self._asks_a_model)
+
+    @property
+    def _asks_a_model(self) -> bool:
+        """Whether a text may be shown to a language model before it is stored, which takes seconds."""
+        return self.writer.settings.writer.kind != "none"
 
     def write_once(
-        self, token: Token, name: str, asked: str, work: Callable[[Lore], str], how: How = ()
+        self,
+        token: Token,
+        name: str,
+        asked: str,
+        work: Callable[[Lore], str],
+        how: How = (),
+        *,
+        brief: bool = False,
     ) -> Future[str]:
         """The same for a request that its sender named: asked twice, it is done once, and answered the same."""
         once = partial(answered_once, token=token.id, name=name, asked=asked, work=work)
-        if not self.is_team:  # in a group, both are certain at once
-            return self.write(token, once, how)
-        return self.write(token, lambda lore: lore.store.look(lambda: _united(lore, once)), how)
+        return self.write(token, lambda lore: _united(lore, once), how, brief=brief)
 
     def write_here(
         self, caller: Caller, folder: str, profile: str, named: tuple[str, str], work: Callable[[Lore], str]
@@ -176,7 +193,7 @@ class Hall:
             who = ("", caller.project, caller.agent, caller.role, caller.trust, folder)
             return answered_once(desks.of_caller(who, caller, folder, profile), HERE, *named, work)
 
-        return self._way.write(turn)
+        return self._way.write(turn, brief=True)
 
     def search_once(
         self, token: Token, name: str, asked: str, work: Callable[[Lore], str], how: How = ()
@@ -208,8 +225,13 @@ def answered_once(lore: Lore, token: str, name: str, asked: str, work: Callable[
 
 
 def _united(lore: Lore, work: Callable[[Lore], T]) -> T:
-    """What `work` does, certain together or not at all; a refusal undoes what was refused, not that it is noted."""
-    with lore.acting(), lore.store.together(), lore.store.engine.uniting():
+    """What `work` does, certain together or not at all: in a group it is that already."""
+    return work(lore) if lore.store.engine.inside else lore.store.look(partial(_alone, lore, work))
+
+
+def _alone(lore: Lore, work: Callable[[Lore], T]) -> T:
+    """The same as a group of its own; a refusal undoes what was refused, not that it is noted."""
+    with lore.acting(), lore.store.together():
         try:
             return work(lore)
         except StoreError:

@@ -1,7 +1,8 @@
 """The writes of many callers, one after the other in one thread; those that came meanwhile share a wait for the disk.
 
 Waiting for the disk is what a small write costs most. Whoever writes is answered after the commit of its group, so an
-answer still means that the text is on disk; and as there is one writer, nobody is kept out by others.
+answer still means that the text is on disk; and as there is one writer, nobody is kept out by others. Where a line to a
+database broke, nothing of the group was changed, and all of it is done again.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import Future
+from functools import partial
 
-from swarmlore.errors import StoreBusy, SwarmloreError
+from swarmlore.errors import StoreBusy, StoreLost, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-    Turn = tuple[Callable[[], Any], "Future[Any]"]
+    Turn = tuple[Callable[[], Any], Future[Any]]
+    Told = tuple[Any, BaseException | None]  # what a turn returned, or raised
 
 MOST_TURNS = 64  # of one group
 GROUP_S = 0.03  # the first of a group does not wait longer for the others
@@ -67,14 +70,15 @@ class Turns:
 
     def _work(self) -> None:
         while self._wait():
-            group: list[tuple[Future[Any], Any, BaseException | None]] = []
+            group: list[Turn] = []
+            told: list[Told] = []
             try:
-                with self._alone(), self._store.together():
-                    self._fill(group)
+                self._store.look(partial(self._write, group, told))
             except BaseException as error:  # noqa: BLE001 - the group's commit failed: told to everyone in it
-                group = [(future, None, own or error) for future, _, own in group]
-            for turn in group:
-                _settle(*turn)
+                owns = [own for _, own in told]
+                told = [(None, own or error) for own in owns + [None] * (len(group) - len(owns))]
+            for (_, future), end in zip(group, told, strict=True):
+                _settle(future, *end)
 
     def _wait(self) -> bool:
         """Whether there is a turn; False where there will be none any more."""
@@ -83,22 +87,56 @@ class Turns:
                 self._change.wait()
             return bool(self._waiting)
 
-    def _fill(self, group: list[tuple[Future[Any], Any, BaseException | None]]) -> None:
-        """Do the turns of one group: those that wait, and those that come while they are done."""
-        until = time.monotonic() + GROUP_S
+    def _write(self, group: list[Turn], told: list[Told]) -> None:
+        """Do the turns of a group, and those that come while they are done; what takes too long is left to the next."""
+        told.clear()
+        self._take(group)
+        with self._alone(), self._store.together():
+            until = time.monotonic() + GROUP_S
+            while len(told) < len(group):
+                told.append(_done(*group[len(told)]))
+                if not self._store.engine.intact:
+                    self._give_up(group, told)
+                if time.monotonic() < until:
+                    self._take(group)
+                else:
+                    self._leave(group, len(told))
+
+    def _take(self, group: list[Turn]) -> None:
         while self._waiting and len(group) < MOST_TURNS:
-            work, future = self._waiting.popleft()
-            if not future.set_running_or_notify_cancel():
-                continue  # whoever asked has gone
-            try:
-                group.append((future, work(), None))
-            except Exception as error:  # noqa: BLE001 - told to whoever asked; it was undone alone
-                group.append((future, None, error))
-            if time.monotonic() > until:
-                return
+            group.append(self._waiting.popleft())
+
+    def _leave(self, group: list[Turn], done: int) -> None:
+        self._waiting.extendleft(reversed(group[done:]))
+        del group[done:]
+
+    def _give_up(self, group: list[Turn], told: list[Told]) -> None:
+        """The last turn was the end of the transaction. If it knows why, the others are done without it."""
+        if told[-1][1] is not None:
+            _, future = group.pop(len(told) - 1)
+            _settle(future, *told.pop())
+        raise StoreLost("the group of writes was given up; nothing was changed", "try again in a moment")
+
+
+def _done(work: Callable[[], Any], future: Future[Any]) -> Told:
+    if not _is_wanted(future):
+        return None, None
+    try:
+        return work(), None
+    except StoreLost:
+        raise  # with all that the group did so far
+    except Exception as error:  # noqa: BLE001 - told to whoever asked; it was undone alone
+        return None, error
+
+
+def _is_wanted(future: Future[Any]) -> bool:
+    """Whether whoever asked still waits; once it is begun, it is brought to its end."""
+    return future.running() or (not future.done() and future.set_running_or_notify_cancel())
 
 
 def _settle(future: Future[Any], result: Any, error: BaseException | None) -> None:
+    if not _is_wanted(future):
+        return
     if error is None:
         future.set_result(result)
     else:

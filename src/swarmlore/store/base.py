@@ -59,6 +59,10 @@ class StoreBase:
         """Run a named statement; `:name` takes a value, `IN (:list:name)` a list."""
         return self.engine.run(self._sql[statement], params)
 
+    def note(self, statement: str, /, **params: Any) -> None:
+        """Run a named statement whose rows nobody needs; it may be sent with the next one."""
+        self.engine.note(self._sql[statement], params)
+
     def prove(self, statement: str, /, **params: Any) -> None:
         """What finds something that only the open transaction wrote."""
         self.engine.prove(self._sql[statement], params)
@@ -253,7 +257,7 @@ class StoreBase:
         """Record one change of one memory; the operation itself is recorded with its first change."""
         self._tell(operation)
         former = None if before is None else json.dumps(memory_to_dict(before), ensure_ascii=False)
-        self.ask(
+        self.note(
             "add_audit",
             operation=operation.id,
             memory=memory.id,
@@ -271,7 +275,7 @@ class StoreBase:
     def _tell(self, operation: Operation) -> None:
         if operation.id == self._told:
             return
-        self.ask(
+        self.note(
             "add_operation",
             id=operation.id,
             at=operation.at,

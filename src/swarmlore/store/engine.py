@@ -48,6 +48,11 @@ class Engine(Protocol):
         """Run one statement and return all its rows; `:name` takes a value, `IN (:list:name)` a list."""
         ...
 
+    def note(self, sql: str, params: Params) -> None:
+        """Run one statement whose rows nobody needs. It may be sent later, with the next one or at the end of the act:
+        then it is seen by that one, and a failure of it shows there."""
+        ...
+
     def run_many(self, sql: str, rows: Iterable[Params]) -> None:
         """Run one statement for each of many parameter sets."""
         ...
@@ -66,12 +71,17 @@ class Engine(Protocol):
         ...
 
     def grouping(self) -> AbstractContextManager[None]:
-        """Several acts, one after the other, with one wait for the disk where that is what costs: each act inside is
-        undone alone if it fails, and none is certain before the group has ended."""
+        """Several acts, one after the other, with one wait for the disk: each act inside is undone alone if it fails,
+        and none is certain before the group has ended."""
+        ...
+
+    @property
+    def intact(self) -> bool:
+        """Whether the open transaction can still be committed: a question that failed may be the end of it."""
         ...
 
     def uniting(self) -> AbstractContextManager[None]:
-        """Several acts that are certain together or not at all; each is undone alone if it fails."""
+        """The same, as part of a group where one is open."""
         ...
 
     def prove(self, sql: str, params: Params) -> None:

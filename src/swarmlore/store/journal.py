@@ -71,7 +71,7 @@ class Journal(Search):
         if named or caller.role == "person" or not caller.agent:
             return named
         self.act_for(caller)
-        rows = self.ask("open_session_of", projects=self.names_of(caller.project), agent=caller.agent)
+        rows = self.ask("open_session_of", projects=self._own_names(caller.project), agent=caller.agent)
         return str(rows[0][0]) if rows else ""
 
     def sessions(self, caller: Caller, limit: int = 20) -> list[Session]:

@@ -43,7 +43,7 @@ class Lives(Ledgers):
 
     def open_phase(self, caller: Caller) -> PhaseRow | None:
         """The phase that goes on in a project, if one does."""
-        rows = self.ask("open_phase", projects=self.names_of(caller.project))
+        rows = self.ask("open_phase", projects=self._own_names(caller.project))
         return PhaseRow(*rows[0]) if rows else None
 
     def phases(self, caller: Caller, limit: int = 20) -> list[PhaseRow]:

@@ -101,7 +101,7 @@ class Memories(Graphs):
         for situation in memory.situations:
             self._add_situation(seq, partition, situation, memory.live)
         self._index(seq, partition, memory, words)
-        self.ask("add_pending", memory_seq=seq, situation_seq=0, work="embed")
+        self.note("add_pending", memory_seq=seq, situation_seq=0, work="embed")
         self.audit(operation, memory, action, None, reason)
         return memory
 
@@ -329,11 +329,15 @@ class Memories(Graphs):
 
     def _index(self, seq: int, partition: int, memory: Memory, words: Words) -> None:
         """Full text, shingles, entities and the graph follow the row; what is not live is not found."""
-        self.ask_many("add_shingle", key_rows(seq, partition, memory))
+        self._add_shingles(seq, partition, _keys(memory))
         if memory.live:
-            self.ask("index_words", **word_row(seq, partition, words))
+            self.note("index_words", **word_row(seq, partition, words))
             self.ask_many("add_entity", entity_rows(seq, partition, memory))
             self.index_graph(seq, partition, memory)
+
+    def _add_shingles(self, seq: int, partition: int, keys: set[int]) -> None:
+        if keys:
+            self.note("add_shingles", partition=partition, memory_seq=seq, shingles=json.dumps(sorted(keys)))
 
     def _renew_vector(self, seq: int, partition: int, memory: Memory, *, same_text: bool) -> None:
         """A vector goes with its text; where only the state changed it stays and follows."""
@@ -438,16 +442,14 @@ def entity_rows(seq: int, partition: int, memory: Memory) -> list[dict[str, Any]
 
 
 def key_rows(seq: int, partition: int, memory: Memory) -> list[dict[str, Any]]:
-    """The keys that a memory has in the state it is in: what is in quarantine is known by its text still, so that it
-    does not come back by being said again."""
+    """The rows of the keys under which a memory meets its like."""
+    return [{"partition": partition, "shingle": key, "memory_seq": seq} for key in _keys(memory)]
+
+
+def _keys(memory: Memory) -> set[int]:
+    """Those that a memory has in the state it is in: what is in quarantine is known by its text still, so that it does
+    not come back by being said again."""
     if memory.live:
-        return shingle_rows(seq, partition, memory)
-    if memory.status == "quarantined" and memory.forgotten_at is None:
-        return [{"partition": partition, "shingle": rows.text_key(memory.text), "memory_seq": seq}]
-    return []
-
-
-def shingle_rows(seq: int, partition: int, memory: Memory) -> list[dict[str, Any]]:
-    """The keys under which a memory meets its like."""
-    keys = {rows.text_key(memory.text), *(() if memory.raw else shingles(memory.text))}
-    return [{"partition": partition, "shingle": key, "memory_seq": seq} for key in keys]
+        return {rows.text_key(memory.text), *(() if memory.raw else shingles(memory.text))}
+    quarantined = memory.status == "quarantined" and memory.forgotten_at is None
+    return {rows.text_key(memory.text)} if quarantined else set()

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import threading
 import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
-from functools import cache
+from functools import partial
 
 import psycopg
 from psycopg import errors as pg
@@ -26,6 +25,24 @@ from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.store.lock import Patience
 from swarmlore.store.pool import Pool
 from swarmlore.store.postgres_errors import LOST, ROLE, check_address, may_come_back, translated, why_unreachable
+from swarmlore.store.postgres_words import (
+    BEGIN,
+    COUNT_WRITE,
+    NOBODY,
+    ROLE_FACTS,
+    SCRUBBED,
+    SERVER_FACTS,
+    SET_SIGHT,
+    SET_WAITS,
+    TAKE_TURN,
+    TAKE_TURN_FOR,
+    UNPROTECTED,
+    WRITES,
+    Sight,
+    sight_params,
+    spelled,
+    with_lists,
+)
 from swarmlore.text.url import user_of, without_password
 
 if TYPE_CHECKING:
@@ -58,17 +75,12 @@ OUTCOME_S = 30.0  # how long to ask what became of a commit whose answer was los
 
 
 @frozen
-class Sight:
-    """Who looks, as the policies of the database want it."""
+class Proof:
+    """What finds something that only the open transaction wrote, and who sees that."""
 
-    agent: str = ""
-    projects: tuple[str, ...] = ()
-    leads: bool = False
-    wide: bool = False
-    works: str = ""
-
-
-NOBODY = Sight()
+    sql: str
+    params: Params
+    sight: Sight
 
 
 class _Turn:
@@ -76,10 +88,13 @@ class _Turn:
 
     def __init__(self) -> None:
         self.db: psycopg.Connection[Any] | None = None
+        self.cursor: psycopg.Cursor[Any] | None = None
+        self.held: list[tuple[str, Params]] = []  # statements whose rows nobody needs: sent with the next
         self.depth = 0
         self.united = False  # whether acts are parts of the open transaction
-        self.proof: tuple[str, Params] | None = None  # what finds something that only the open transaction wrote
+        self.proof: Proof | None = None
         self.told = NOBODY  # the sight that the open transaction was given
+        self.noticed = False  # whether it is known what others wrote before the open transaction
         self.seen = -1
 
 
@@ -102,6 +117,8 @@ class PostgresEngine:
         self._sight: ContextVar[Sight] = ContextVar("sight", default=NOBODY)
         self._url = url
         self._clock: tuple[float, float] | None = None
+        self._seen_writes = -1  # the number of writes that we know of
+        self._others_wrote = 0  # how often that number was another than we left
         self._pool = Pool(self._connect, POOL_SIZE)
         self._reach()
 
@@ -164,12 +181,12 @@ class PostgresEngine:
         with self._ours(), self._pool.connection() as db:
             try:
                 with _at_once(db):
-                    db.execute(_BEGIN)
+                    db.execute(BEGIN)
                     if not self._owner:
-                        db.execute(_SET_SIGHT, _sight_params(self._sight.get()))
-                    cursor = db.execute(_spelled(sql), _with_lists(params or {}))
-                    _end(db)
-                return cursor.fetchall() if cursor.description else []
+                        db.execute(SET_SIGHT, sight_params(self._sight.get()))
+                    cursor = db.execute(spelled(sql), with_lists(params or {}))
+                    db.execute("COMMIT")
+                return _rows(cursor)
             except BaseException:
                 _roll_back(db)
                 raise
@@ -187,9 +204,31 @@ class PostgresEngine:
         raise AssertionError  # the loop returns or raises
 
     def _execute(self, db: psycopg.Connection[Any], sql: str, params: Params | None) -> list[Row]:
-        self._tell_sight(db)
-        cursor = db.execute(_spelled(sql), _with_lists(params or {}))
-        return cursor.fetchall() if cursor.description else []
+        self._tell_sight()
+        return self._ask(db, spelled(sql), with_lists(params or {}))
+
+    def _ask(self, db: psycopg.Connection[Any], sql: str, params: Params | None = None) -> list[Row]:
+        """The rows of a statement, which is sent with those that were held back."""
+        turn = self._turn
+        turn.cursor = turn.cursor or db.cursor()
+        if not turn.held:
+            return _rows(turn.cursor.execute(sql, params))
+        with _at_once(db):
+            self._send_held(db)
+            turn.cursor.execute(sql, params)
+        return _rows(turn.cursor)
+
+    def _send_held(self, db: psycopg.Connection[Any]) -> None:
+        held, self._turn.held = self._turn.held, []
+        for sql, params in held:
+            db.execute(sql, params)
+
+    def note(self, sql: str, params: Params) -> None:
+        if self._turn.db is None:
+            self.run(sql, params)
+        else:
+            self._tell_sight()
+            self._turn.held.append((spelled(sql), with_lists(params)))
 
     def run_many(self, sql: str, rows: Iterable[Params]) -> None:
         db = self._turn.db
@@ -198,8 +237,10 @@ class PostgresEngine:
                 self.run_many(sql, rows)
             return
         with self._ours():
-            self._tell_sight(db)
-            db.cursor().executemany(_spelled(sql), list(rows))
+            self._tell_sight()
+            with _at_once(db):
+                self._send_held(db)
+                db.cursor().executemany(spelled(sql), list(rows))
 
     def script(self, sql: str) -> None:
         with self._ours():
@@ -215,12 +256,17 @@ class PostgresEngine:
         named = tuple(projects) if caller.project else ()
         self._sight.set(Sight(caller.agent, named, caller.leads, wide, works))
 
-    def _tell_sight(self, db: psycopg.Connection[Any]) -> None:
+    def _tell_sight(self) -> None:
+        if told := self._sight_to_tell():
+            self._turn.held.append((SET_SIGHT, told))
+
+    def _sight_to_tell(self) -> dict[str, str]:
+        """For whom the open transaction acts from now on; nothing where it knows."""
         turn, sight = self._turn, self._sight.get()
         if turn.told == sight or self._owner:
-            return
-        db.execute(_SET_SIGHT, _sight_params(sight))
+            return {}
         turn.told = sight
+        return sight_params(sight)
 
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[None]:
@@ -231,19 +277,13 @@ class PostgresEngine:
             return
         if turn.db is not None:
             raise errors.StoreError("a write cannot begin inside a read", "end the read first")
-        with self._transaction(begin=lambda db: self._begin_writing(db, durable), commit=self._commit) as db:
-            with self._joined():
-                yield
-            if not self._owner:
-                db.execute("UPDATE clock SET writes = writes + 1")
+        begin = partial(self._begin_writing, durable=durable)
+        with self._transaction(begin=begin, commit=self._commit_write), self._joined():
+            yield
 
     @contextmanager
     def grouping(self) -> Iterator[None]:
-        """Each act is a transaction of its own: the server itself waits for the disk once for several of them."""
-        yield
-
-    @contextmanager
-    def uniting(self) -> Iterator[None]:
+        """One transaction: between two acts there is no way there and back, and nobody else's turn."""
         with self.writing():
             turn = self._turn
             turn.united, turn.depth = True, turn.depth - 1  # the next who writes begins an act
@@ -251,6 +291,14 @@ class PostgresEngine:
                 yield
             finally:
                 turn.united, turn.depth = False, turn.depth + 1
+
+    def uniting(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._turn.united else self.grouping()
+
+    @property
+    def intact(self) -> bool:
+        db = self._turn.db
+        return db is None or db.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
 
     @contextmanager
     def _part(self, db: psycopg.Connection[Any]) -> Iterator[None]:
@@ -261,32 +309,39 @@ class PostgresEngine:
             return
         with self._ours():
             told, proof = turn.told, turn.proof
-            db.execute("SAVEPOINT act")
+            turn.held.append(("SAVEPOINT act", {}))
             try:
                 yield
-                db.execute("RELEASE act")
+                self._ask(db, "RELEASE act")
             except BaseException:
                 turn.told, turn.proof = told, proof  # whom it acts for is undone as well
                 if not (db.closed or db.broken):
-                    db.execute("ROLLBACK TO act; RELEASE act")
+                    self._undo(db)
                 raise
 
+    def _undo(self, db: psycopg.Connection[Any]) -> None:
+        """Go back to where the act began, which the server may not even have been told yet."""
+        with suppress(psycopg.Error), _at_once(db):
+            self._send_held(db)
+        db.execute("ROLLBACK TO act; RELEASE act")
+
     def prove(self, sql: str, params: Params) -> None:
-        self._turn.proof = None if self._owner else (sql, params)
+        self._turn.proof = None if self._owner else Proof(sql, params, self._sight.get())
 
-    def _begin_writing(self, db: psycopg.Connection[Any], durable: bool) -> None:
-        """Wait for our turn."""
-        self._set_waits(db, durable)
-        db.execute("SELECT pg_advisory_xact_lock(%s)", (WRITERS,))
+    def _begin_writing(self, db: psycopg.Connection[Any], durable: bool) -> psycopg.Cursor[Any] | None:
+        """Wait for our turn; the number of writes that is asked for afterwards stands until we are done."""
+        told = self._sight_to_tell()
+        db.execute(TAKE_TURN_FOR if told else TAKE_TURN, {**told, **self._waits(durable), "writers": WRITERS})
+        return None if self._owner else db.execute(WRITES)
 
-    def _set_waits(self, db: psycopg.Connection[Any], durable: bool) -> None:
-        """How long this transaction waits for others, and whether for the disk."""
-        wait = {
-            "lock": f"{max(1, int(self._patience.seconds * 1000))}ms",
-            "sync": "on" if durable else "off",
-            "idle": f"{IDLE_S}s",
-        }
-        db.execute(_SET_WAITS, wait)
+    def _begin_queueing(self, db: psycopg.Connection[Any], durable: bool) -> None:
+        self._tell_sight()
+        db.execute(SET_WAITS, self._waits(durable))
+
+    def _waits(self, durable: bool) -> dict[str, str]:
+        """How long a transaction waits for others, and whether for the disk."""
+        patience = f"{max(1, int(self._patience.seconds * 1000))}ms"
+        return {"lock": patience, "sync": "on" if durable else "off", "idle": f"{IDLE_S}s"}
 
     @contextmanager
     def queueing(self, *, durable: bool = True) -> Iterator[None]:
@@ -296,7 +351,8 @@ class PostgresEngine:
             with self._part(turn.db), self._joined():
                 yield
             return
-        with self._transaction(begin=lambda db: self._set_waits(db, durable), commit=self._commit), self._joined():
+        begin = partial(self._begin_queueing, durable=durable)
+        with self._transaction(begin=begin, commit=self._commit), self._joined():
             yield
 
     @contextmanager
@@ -320,39 +376,53 @@ class PostgresEngine:
     def _transaction(
         self,
         isolation: str = "READ COMMITTED",
-        begin: Callable[[psycopg.Connection[Any]], object] = lambda _: None,
+        begin: Callable[[psycopg.Connection[Any]], psycopg.Cursor[Any] | None] | None = None,
         commit: Callable[[psycopg.Connection[Any]], None] | None = None,
-    ) -> Iterator[psycopg.Connection[Any]]:
+    ) -> Iterator[None]:
         """One transaction on one connection of the pool, for the caller that acts now."""
         turn = self._turn
         with self._ours(), self._pool.connection() as db:
-            turn.db, turn.told, turn.proof = db, NOBODY, None
+            turn.db, turn.told, turn.proof, turn.held = db, NOBODY, None, []
             try:
                 with _at_once(db):
                     db.execute(f"BEGIN ISOLATION LEVEL {isolation}")
-                    self._tell_sight(db)
-                    begin(db)
-                yield db
-                (commit or _end)(db)
+                    writes = begin(db) if begin else None
+                if writes is not None:
+                    self._notice(writes)
+                yield
+                (commit or self._end)(db)
             except BaseException:
                 self.undone += 1
                 _roll_back(db)
                 raise
             finally:
-                turn.db, turn.depth, turn.united = None, 0, False
+                turn.db, turn.cursor, turn.depth, turn.united, turn.noticed = None, None, 0, False, False
+
+    def _commit_write(self, db: psycopg.Connection[Any]) -> None:
+        """Commit, and count it."""
+        if self._owner:
+            self._commit(db)
+            return
+        writes, number = self._ask(db, COUNT_WRITE)[0]
+        self._commit_as(db, number)
+        self._seen_writes = writes
 
     def _commit(self, db: psycopg.Connection[Any]) -> None:
+        self._commit_as(db, self._ask(db, "SELECT pg_current_xact_id_if_assigned()::TEXT")[0][0])
+
+    def _end(self, db: psycopg.Connection[Any]) -> None:
+        self._ask(db, "COMMIT")
+
+    def _commit_as(self, db: psycopg.Connection[Any], number: str | None) -> None:
         """Commit; where the answer is lost, ask the server what became of it, so that nothing is done twice."""
-        number = db.execute("SELECT pg_current_xact_id_if_assigned()::TEXT").fetchone()
         try:
             db.execute("COMMIT")
         except psycopg.OperationalError as error:
             self._pool.forget()
-            turn = self._turn
-            if number is None or number[0] is None or not self._was_committed(str(number[0]), turn.told, turn.proof):
+            if number is None or not self._was_committed(number, self._turn.proof):
                 raise errors.StoreLost(*LOST) from error
 
-    def _was_committed(self, number: str, sight: Sight = NOBODY, proof: tuple[str, Params] | None = None) -> bool:
+    def _was_committed(self, number: str, proof: Proof | None = None) -> bool:
         """Whether a transaction was committed; waits for one that is still at it. A server that died before it wrote
         the number down gives it to another transaction: what was written is the proof."""
         deadline = time.monotonic() + OUTCOME_S
@@ -361,7 +431,7 @@ class PostgresEngine:
                 with self._pool.connection() as db:
                     row = db.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()
                     if row is not None and row[0] == "committed" and proof is not None:
-                        return _is_there(db, sight, *proof)
+                        return _is_there(db, proof)
             except psycopg.OperationalError:
                 row = None
             except psycopg.DataError:  # "in the future": the server died before it ever wrote that number down
@@ -406,10 +476,25 @@ class PostgresEngine:
         """The newest row of `migration` says it."""
 
     def data_version(self) -> int:
-        return int(self.run("SELECT writes FROM clock")[0][0])
+        if not self._turn.noticed:
+            self._notice_number(self._writes())
+        return self._others_wrote
+
+    def _writes(self) -> int:
+        return int(self.run(WRITES)[0][0])
+
+    def _notice(self, asked: psycopg.Cursor[Any]) -> None:
+        """Under the lock: nobody else writes until we are done."""
+        self._notice_number(int(_rows(asked)[0][0]))
+        self._turn.noticed = True
+
+    def _notice_number(self, writes: int) -> None:
+        if writes != self._seen_writes:
+            self._seen_writes = writes
+            self._others_wrote += 1
 
     def changed(self) -> bool:
-        seen = self.data_version()
+        seen = self._writes()
         changed, self._turn.seen = seen != self._turn.seen, seen
         return changed
 
@@ -428,7 +513,7 @@ class PostgresEngine:
     def scrub(self) -> None:
         """Give back the space of deleted rows. Log and backups of the server are its administrator's."""
         with self._pool.connection() as db:
-            for table in _SCRUBBED:
+            for table in SCRUBBED:
                 try:
                     db.execute(f"VACUUM {SCHEMA}.{table}")
                 except pg.InsufficientPrivilege:
@@ -438,7 +523,7 @@ class PostgresEngine:
         return []  # they are tables, which the server guards
 
     def check(self) -> list[str]:
-        found = self.run(_UNPROTECTED, {"schema": SCHEMA})
+        found = self.run(UNPROTECTED, {"schema": SCHEMA})
         problems = [f"row-level security is not forced on {name}" for (name,) in found]
         role, superuser, bypass, _ = self._role()
         if superuser or bypass:
@@ -446,7 +531,7 @@ class PostgresEngine:
         return problems
 
     def _role(self) -> tuple[str, bool, bool, bool]:
-        row = self.run(_ROLE_FACTS, {"schema": SCHEMA})[0]
+        row = self.run(ROLE_FACTS, {"schema": SCHEMA})[0]
         return str(row[0]), bool(row[1]), bool(row[2]), bool(row[3])
 
     def copy_to(self, path: str) -> None:
@@ -456,7 +541,7 @@ class PostgresEngine:
 
     def facts(self) -> Mapping[str, Any]:
         role, superuser, bypass, owner = self._role()
-        server, size, extension = self.run(_SERVER_FACTS)[0]
+        server, size, extension = self.run(SERVER_FACTS)[0]
         return {
             "engine": self.name,
             "path": self.path,
@@ -510,11 +595,11 @@ class _Watch:
         self._db = None
 
 
-def _is_there(db: psycopg.Connection[Any], sight: Sight, sql: str, params: Params) -> bool:
-    """Whether somebody with this sight finds anything."""
+def _is_there(db: psycopg.Connection[Any], proof: Proof) -> bool:
+    """Whether whoever wrote it finds it."""
     with db.transaction():
-        db.execute(_SET_SIGHT, _sight_params(sight))
-        return db.execute(_spelled(sql), params).fetchone() is not None
+        db.execute(SET_SIGHT, sight_params(proof.sight))
+        return db.execute(spelled(proof.sql), proof.params).fetchone() is not None
 
 
 def _at_once(db: psycopg.Connection[Any]) -> AbstractContextManager[object]:
@@ -522,8 +607,10 @@ def _at_once(db: psycopg.Connection[Any]) -> AbstractContextManager[object]:
     return db.pipeline() if psycopg.Pipeline.is_supported() else nullcontext()
 
 
-def _end(db: psycopg.Connection[Any]) -> None:
-    db.execute("COMMIT")
+def _rows(cursor: psycopg.Cursor[Any]) -> list[Row]:
+    """What a statement found; asked of the answer itself, as the cursor would describe every column for that."""
+    answer = cursor.pgresult
+    return cursor.fetchall() if answer is not None and answer.nfields else []
 
 
 def _roll_back(db: psycopg.Connection[Any]) -> None:
@@ -541,76 +628,3 @@ def _may_become_app(db: psycopg.Connection[Any]) -> bool:
         "SELECT pg_has_role(current_user, oid, 'SET') FROM pg_roles WHERE rolname = %s", (ROLE,)
     ).fetchone()
     return bool(row and row[0])
-
-
-@cache
-def _spelled(sql: str) -> str:
-    """A statement as psycopg reads it: values `%(name)s`, lists through ANY."""
-    sql = re.sub(r"\bIN \(:list:(\w+)\)", r"= ANY (:\1)", sql.replace("%", "%%"))
-    return re.sub(r"(?<![:\w]):(\w+)\b", r"%(\1)s", sql)
-
-
-def _with_lists(params: Params) -> Params:
-    """Sets and tuples as the lists that become arrays."""
-    kinds = (tuple, set, frozenset)
-    return {name: list(value) if isinstance(value, kinds) else value for name, value in params.items()}
-
-
-_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
-_SET_WAITS = (
-    "SELECT set_config('lock_timeout', %(lock)s, true), set_config('synchronous_commit', %(sync)s, true), "
-    "set_config('idle_in_transaction_session_timeout', %(idle)s, true)"
-)
-_SET_SIGHT = (
-    "SELECT set_config('swarmlore.agent', %(agent)s, true), set_config('swarmlore.leads', %(leads)s, true), "
-    "set_config('swarmlore.wide', %(wide)s, true), set_config('swarmlore.projects', %(projects)s, true), "
-    "set_config('swarmlore.works', %(works)s, true)"
-)
-
-
-def _sight_params(sight: Sight) -> dict[str, str]:
-    return {
-        "agent": sight.agent,
-        "leads": "1" if sight.leads else "",
-        "wide": "1" if sight.wide else "",
-        "works": sight.works,
-        "projects": _array_text(sight.projects) if sight.projects else "",
-    }
-
-
-def _array_text(values: Sequence[str]) -> str:
-    quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
-    return "{" + ",".join(f'"{value}"' for value in quoted) + "}"
-
-
-_SCRUBBED = (
-    "memory",
-    "situation",
-    "audit",
-    "posting",
-    "cue_posting",
-    "shingle",
-    "mention",
-    "relation",
-    "community",
-    "embedding",
-    "piece",
-    "rejection",
-    "job",
-    "message",
-)
-_UNPROTECTED = """
-    SELECT relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-    WHERE nspname = :schema AND relkind = 'r' AND NOT (relrowsecurity AND relforcerowsecurity)
-      AND relname NOT IN ('migration', 'meta', 'clock', 'project_alias') ORDER BY relname
-"""
-_ROLE_FACTS = """
-    SELECT current_user, rolsuper, rolbypassrls, EXISTS (
-        SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-        WHERE nspname = :schema AND relname = 'memory' AND pg_has_role(current_user, relowner, 'USAGE')
-    ) FROM pg_roles WHERE rolname = current_user
-"""
-_SERVER_FACTS = """
-    SELECT current_setting('server_version'), pg_database_size(current_database()),
-        (SELECT extversion FROM pg_extension WHERE extname = 'vector')
-"""

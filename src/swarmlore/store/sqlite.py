@@ -109,6 +109,9 @@ class SqliteEngine:
             self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # a damaged file is left as it is, WAL and all
         return ours
 
+    def note(self, sql: str, params: Params) -> None:
+        self.run(sql, params)
+
     def script(self, sql: str) -> None:
         """Drain every statement: APSW runs the next one only when the rows of the last were taken."""
         try:
@@ -182,6 +185,10 @@ class SqliteEngine:
                 self._grouped = False
             if not self._db.in_transaction:
                 raise errors.StoreFull("the group of writes was given up; nothing was changed", "try again")
+
+    @property
+    def intact(self) -> bool:
+        return True  # what fails here ends no transaction, or the group says so itself
 
     def uniting(self) -> AbstractContextManager[None]:
         return nullcontext() if self._grouped else self.grouping()

@@ -54,6 +54,6 @@ class Tokens(Proposals):
     def keep_answer(self, token: str, name: str, asked: str, answer: str, now: float) -> None:
         """Keep it for a day: whoever did not get it asks again before long."""
         with self.engine.writing():
-            self.ask("put_answer", token=token, name=name, asked=asked, answer=answer, at=now)
+            self.note("put_answer", token=token, name=name, asked=asked, answer=answer, at=now)
             self.prove("find_answer", token=token, name=name)
-            self.ask("prune_answers", before=now - ANSWERS_S)
+            self.note("prune_answers", before=now - ANSWERS_S)

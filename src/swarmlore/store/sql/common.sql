@@ -81,10 +81,6 @@ INSERT INTO situation (memory_seq, via, text, at) VALUES (:memory_seq, :via, :te
 -- name: delete_situation
 DELETE FROM situation WHERE seq = :seq
 
--- name: add_shingle
-INSERT INTO shingle (partition, shingle, memory_seq) VALUES (:partition, :shingle, :memory_seq)
-ON CONFLICT DO NOTHING
-
 -- name: delete_shingle
 DELETE FROM shingle WHERE partition = :partition AND shingle = :shingle AND memory_seq = :memory_seq
 
@@ -292,7 +288,9 @@ SELECT id, client, project, agent, started_at, ended_at, cwd, extra FROM session
 WHERE ended_at IS NULL AND started_at > :since AND client <> '' ORDER BY started_at DESC LIMIT :limit
 
 -- name: open_session_of
-SELECT id FROM session WHERE project IN (:list:projects) AND agent = :agent AND ended_at IS NULL
+SELECT id FROM session
+WHERE (project IN (:list:projects) OR project IN (SELECT alias FROM project_alias WHERE project IN (:list:projects)))
+  AND agent = :agent AND ended_at IS NULL
 ORDER BY started_at DESC LIMIT 1
 
 -- name: clients_seen
@@ -550,7 +548,8 @@ UPDATE memory SET forgotten_at = :at, version = version + 1 WHERE seq IN (:list:
 
 -- name: open_phase
 SELECT seq, project, number, name, kind, started_at, completed_at, ended, note, by FROM phase
-WHERE project IN (:list:projects) AND ended = 0 ORDER BY seq DESC LIMIT 1
+WHERE (project IN (:list:projects) OR project IN (SELECT alias FROM project_alias WHERE project IN (:list:projects)))
+  AND ended = 0 ORDER BY seq DESC LIMIT 1
 
 -- name: list_phases
 SELECT seq, project, number, name, kind, started_at, completed_at, ended, note, by FROM phase

@@ -68,6 +68,11 @@ WITH found AS MATERIALIZED (
 )
 SELECT memory_seq FROM best ORDER BY fit DESC, situation_seq LIMIT :limit
 
+-- name: add_shingles
+INSERT INTO shingle (partition, shingle, memory_seq)
+SELECT :partition, asked.value::BIGINT, :memory_seq FROM json_array_elements_text(:shingles::JSON) AS asked (value)
+ON CONFLICT DO NOTHING
+
 -- name: memories_of_shingles
 SELECT (
     SELECT string_agg(near.memory_seq::TEXT, ',') FROM (

@@ -22,6 +22,10 @@ SELECT situation.memory_seq FROM (
     WHERE cue_words MATCH :match AND rank MATCH 'bm25(1.0, 0.0)' ORDER BY rank LIMIT :limit
 ) JOIN situation ON situation.seq = cue ORDER BY fit
 
+-- name: add_shingles
+INSERT OR IGNORE INTO shingle (partition, shingle, memory_seq)
+SELECT :partition, asked.value, :memory_seq FROM json_each(:shingles) AS asked
+
 -- name: memories_of_shingles
 SELECT (
     SELECT group_concat(memory_seq) FROM (

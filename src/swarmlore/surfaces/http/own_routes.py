@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 WAIT_S = 30.0
 MOST_TOLD = 10_000  # memories of a report
+BRIEF = ("remember",)  # what many do at once, and what takes a moment
 HIDDEN = ("store", "bytes", "embedder")  # of the server's machine
 
 
@@ -53,7 +54,9 @@ def _asked(hall: Hall, name: str, wait_s: float) -> Callable[[Request], Any]:
             return await soon(hall.read(request.token, work, how), wait_s)
         if key := request.header(b"idempotency-key"):
             return await _once(hall, request, key, name, given, how, wait_s)
-        return await soon((hall.read if name in SEARCHES else hall.write)(request.token, work, how), wait_s)
+        if name in SEARCHES:
+            return await soon(hall.read(request.token, work, how), wait_s)
+        return await soon(hall.write(request.token, work, how, brief=name in BRIEF), wait_s)
 
     return handle
 
@@ -76,7 +79,7 @@ async def _once(
     if not is_id(key):
         raise InvalidInput("that cannot name a request", ID_HINT)
     asked = hashlib.sha256(json.dumps([name, given, how], sort_keys=True).encode()).hexdigest()
-    once = hall.search_once if name in SEARCHES else hall.write_once
+    once = hall.search_once if name in SEARCHES else partial(hall.write_once, brief=name in BRIEF)
     told = await soon(once(request.token, key, asked, partial(_written, name=name, given=given), how), wait_s)
     return Ready(told.encode("utf-8", "replace"))
 
