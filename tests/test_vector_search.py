@@ -184,3 +184,17 @@ def test_the_database_searches_through_its_index_and_looks_at_all_where_that_giv
         monkeypatch.setitem(store._sql, "search_widely", little)
         with lore.acting():
             assert len(index.nearest(question, visible, 60)[0]) == 60
+
+
+@pytest.mark.parametrize("engine_name", ["postgres"], indirect=True)
+def test_a_search_asks_the_database_once_how_many_vectors_there_are(
+    tmp_path: Path, env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_large(tmp_path / "home", env) as lore:
+        fill(lore)
+        lore.recall(LESSONS[3])
+        asked: list[str] = []
+        run = lore.store.engine.run
+        monkeypatch.setattr(lore.store.engine, "run", lambda sql, params=None: asked.append(sql) or run(sql, params))
+        lore.recall(LESSONS[7])
+        assert [asked.count(lore.store._sql[name]) for name in ("seen_partitions", "count_embedded")] == [0, 1]

@@ -349,7 +349,7 @@ class Gatherer:
         """Late interaction with those candidates that have pieces."""
         cue = question.vector.embedded if question.vector else None
         index = self._embedding.index() if cue is not None else None
-        packed = self._store.pieces_of(seqs, index.provider) if index else {}
+        packed = self._store.pieces_of(seqs, index.provider) if index is not None else {}
         if cue is None or index is None or not packed:
             return {}
         from swarmlore.late import late_scores, piece_weights

@@ -187,7 +187,7 @@ class Embedding:
         if embedder is None or not embedder.dimension:
             return None
         if self._store.engine.remote:
-            self._index = self._index or self._remote(embedder)
+            self._index = self._remote(embedder) if self._index is None else self._index
         else:
             self._index = self._local(embedder)
         self._index.refresh(self._store)

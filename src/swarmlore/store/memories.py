@@ -442,14 +442,26 @@ def entity_rows(seq: int, partition: int, memory: Memory) -> list[dict[str, Any]
 
 
 def key_rows(seq: int, partition: int, memory: Memory) -> list[dict[str, Any]]:
-    """The rows of the keys under which a memory meets its like."""
-    return [{"partition": partition, "shingle": key, "memory_seq": seq} for key in _keys(memory)]
+    """The rows of the keys that a memory has in the state it is in."""
+    return _shingle_rows(seq, partition, _keys(memory))
+
+
+def shingle_rows(seq: int, partition: int, memory: Memory) -> list[dict[str, Any]]:
+    """The rows of every key under which a memory can meet its like."""
+    return _shingle_rows(seq, partition, _every_key(memory))
+
+
+def _shingle_rows(seq: int, partition: int, keys: Iterable[int]) -> list[dict[str, Any]]:
+    return [{"partition": partition, "shingle": key, "memory_seq": seq} for key in keys]
 
 
 def _keys(memory: Memory) -> set[int]:
-    """Those that a memory has in the state it is in: what is in quarantine is known by its text still, so that it does
-    not come back by being said again."""
+    """What is in quarantine is known by its text still, so that it does not come back by being said again."""
     if memory.live:
-        return {rows.text_key(memory.text), *(() if memory.raw else shingles(memory.text))}
+        return _every_key(memory)
     quarantined = memory.status == "quarantined" and memory.forgotten_at is None
     return {rows.text_key(memory.text)} if quarantined else set()
+
+
+def _every_key(memory: Memory) -> set[int]:
+    return {rows.text_key(memory.text), *(() if memory.raw else shingles(memory.text))}

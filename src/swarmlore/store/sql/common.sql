@@ -81,6 +81,10 @@ INSERT INTO situation (memory_seq, via, text, at) VALUES (:memory_seq, :via, :te
 -- name: delete_situation
 DELETE FROM situation WHERE seq = :seq
 
+-- name: add_shingle
+INSERT INTO shingle (partition, shingle, memory_seq) VALUES (:partition, :shingle, :memory_seq)
+ON CONFLICT DO NOTHING
+
 -- name: delete_shingle
 DELETE FROM shingle WHERE partition = :partition AND shingle = :shingle AND memory_seq = :memory_seq
 
