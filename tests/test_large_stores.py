@@ -7,11 +7,15 @@ from itertools import product
 
 import pytest
 
-from conftest import ALICE, Open
-from swarmlore.reporting import duplicates
+from conftest import ALICE, NOW, Open
+from swarmlore.frozen import replace
+from swarmlore.records import Draft
+from swarmlore.reporting import duplicates, sums
 from swarmlore.reporting.figures import MemoryFigures
 from swarmlore.store import memories
+from swarmlore.surfaces import render_report
 from swarmlore.surfaces.http import own_routes
+from swarmlore.surfaces.page import Page
 
 
 def test_a_page_far_down_is_found_without_reading_what_stands_above_it(
@@ -43,6 +47,40 @@ def test_pairs_that_share_most_are_kept_where_there_are_too_many(monkeypatch: py
     assert sorted(duplicates._candidates(groups, everything)) == [(1, 2), (2**31, 2**31 + 1)]
     monkeypatch.setattr(duplicates, "MOST_HELD", 8)
     assert sorted(duplicates._candidates(groups, everything)) == [(1, 2), (2**31, 2**31 + 1)]
+
+
+def test_a_report_names_some_of_very_many_and_counts_all(open_as: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    lore = open_as(ALICE)
+    day = 86_400.0
+    drafts = [
+        Draft(f"Lesson {n} of a long list says {n * 7}", id=f"i{n}", created_at=NOW - n * day) for n in range(120)
+    ]
+    lore.remember_many([*drafts, Draft("Lesson 70 of a long list says 490", id="twin", tier="agent")])
+    lore.rate("i60", helpful=True)
+    whole, count = lore.report(), len(lore.list(limit=1_000))
+    assert (len(whole.memories), whole.memories_left_out) == (count, 0)
+    monkeypatch.setattr(sums, "MOST_NAMED", 10)
+    some = lore.report()
+    assert replace(some, memories=(), memories_left_out=0) == replace(whole, memories=(), memories_left_out=0)
+    newest = [memory.id for memory in whole.memories if memory.id != "i60"][:9]
+    assert [memory.id for memory in some.memories] == [*newest, "i60"]
+    assert some.memories_left_out == count - 10
+    assert set(some.memories) <= set(whole.memories)
+
+
+def test_a_report_names_the_unused_that_wait_longest(open_as: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sums, "MOST_NAMED", 3)
+    monkeypatch.setattr(sums, "OLDEST_NAMED", 2)
+    lore = open_as(ALICE)
+    lore.remember_many(
+        Draft(f"Lesson {n} of a long list says {n * 7}", id=f"i{n}", created_at=NOW - n * 86_400.0) for n in range(100)
+    )
+    lore.block("what does the long list say")
+    found = lore.report()
+    assert [memory.id for memory in found.memories][-2:] == ["i98", "i99"]
+    assert (len(found.memories), found.memories_left_out) == (5, found.standing.lessons - 5)
+    assert found.standing.unused > 30
+    assert f"and {found.standing.unused - 1} more" in render_report.report(found, Page(), 1)
 
 
 def test_an_answer_names_memories_with_something_to_tell_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,7 +121,8 @@ class Cut:
 
 @frozen
 class Report:
-    """Everything a report says. Figures are of what its reader may see."""
+    """Everything a report says. Figures are of what its reader may see. Of very many memories, `memories` has those
+    about which there is something to tell and the newest; `memories_left_out` is how many there are besides."""
 
     at: float
     project: str
@@ -139,6 +140,7 @@ class Report:
     cuts: tuple[Cut, ...] = ()
     limits: tuple[Limit, ...] = ()
     memories: tuple[MemoryFigures, ...] = field(default_factory=tuple)
+    memories_left_out: int = 0
 
     @property
     def kept(self) -> bool:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import accumulate
 from sys import intern
 
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import LIVE_STATUSES, RAW_SOURCES, STRATEGY_SOURCE
 from swarmlore.reporting.duplicates import find_twins
-from swarmlore.reporting.figures import Cut, MemoryFigures, Period, ProjectFigures, Report, Silence, Standing
-from swarmlore.reporting.periods import DAY_S, Span, Tally, span_of
-from swarmlore.rules.freshness import STALE
-from swarmlore.rules.junk import WORDS, Evidence, Limits, check, junk
+from swarmlore.reporting.figures import Cut, MemoryFigures, Period, ProjectFigures, Report, Silence
+from swarmlore.reporting.periods import DAY_S, Tally, span_of
+from swarmlore.reporting.sums import Sums
+from swarmlore.rules.junk import Evidence, Limits, check, junk
 from swarmlore.store.figures import Figures
 from swarmlore.store.history import RATED
 
@@ -46,13 +48,19 @@ class Order:
     threshold: float = 0.6
 
 
-@frozen
-class _Life:
-    """A memory's row number, figures, and when it ended, if it did."""
+class _Lessons:
+    """Row numbers, a byte each: a large store has a million of them."""
 
-    seq: int
-    figures: MemoryFigures
-    ended_at: float | None
+    def __init__(self) -> None:
+        self._there = bytearray()
+
+    def add(self, seq: int) -> None:
+        if seq >= len(self._there):
+            self._there.extend(bytes(seq + 1 - len(self._there) + len(self._there) // 2))
+        self._there[seq] = 1
+
+    def __contains__(self, seq: object) -> bool:
+        return isinstance(seq, int) and seq < len(self._there) and self._there[seq] == 1
 
 
 class Gathering:
@@ -73,54 +81,67 @@ class Gathering:
         self._silences: Counter[tuple[str, str]] = Counter()
         self._last_given: float | None = None
         self._strategies: set[str] = set()
+        self._steps: dict[str, list[int]] = {}  # by project and period, how many memories came and went
+        self._lessons = _Lessons()
+        self._watched = False
 
     def report(self) -> Report:
-        lives = list(self._lives())
-        self._strategies = {life.figures.id for life in lives if life.figures.strategy}
+        """The rows are read twice, and none but those that are told are kept: a store may hold a million."""
         sessions = list(self._rows.sessions(self._since))
+        shown = self._showings()
+        self._survey(shown.keys())
         self._count_moments()
-        self._count_uses(lives, sessions)
-        figures = self._judged(self._with_showings(lives))
+        self._count_uses(sessions)
+        facts = self._joined(shown)
         told = self._tally.counts()
-        lessons = [item for item in figures if item.lesson]
+        sums = self._judged(facts, self._watched or told.moments > 0)
+        chosen = sums.chosen()
         return Report(
             at=self._order.at,
             project=self._order.project,
             since=self._span.start,
             period_s=self._span.length,
             all_projects=self._rows.wide,
-            standing=_standing(figures),
+            standing=sums.standing(),
             counts=told,
             sessions=len(sessions),
             sessions_without_moment=sum(not asked for *_, asked in sessions),
             last_given_at=self._last_given,
-            periods=tuple(self._periods(lives, lessons)),
-            projects=tuple(self._projects(lives, figures)),
+            periods=tuple(self._periods(sums)),
+            projects=tuple(self._projects(sums)),
             silences=tuple(Silence(*key, count) for key, count in self._silences.most_common()),
             cuts=tuple(Cut(reason, count) for reason, count in self._reasons.most_common() if count),
-            limits=check([item.junk for item in lessons], told.moments, told.given, self._order.limits),
-            memories=tuple(figures),
+            limits=check(sums.words, told.moments, told.given, self._order.limits),
+            memories=chosen,
+            memories_left_out=sums.count - len(chosen),
         )
 
-    def _lives(self) -> Iterable[_Life]:
-        """Every memory that is or was, with its birth and its end counted."""
-        for row in self._rows.memories():
-            life = self._life(row)
-            self._count_life(life)
-            yield life
+    def _survey(self, shown: Container[str]) -> None:
+        """Count births and ends of all memories that are or were, and note the live lessons."""
+        for seq, id, _, _, project, tier, _, source, status, created_at, *times, _, _, _ in self._rows.memories():
+            ended_at = self._end(status, *times)
+            if ended_at is None and id in shown:
+                self._watched = True
+            place = self._place(project, tier)
+            if source == STRATEGY_SOURCE:  # neither a lesson nor material: `live`, `added` and `ended` speak of those
+                self._strategies.add(id)
+                self._steps.setdefault(place, [0] * (self._span.count + 1))
+                continue
+            self._count_life(place, created_at, ended_at)
+            if ended_at is None and source not in RAW_SOURCES:
+                self._lessons.add(seq)
 
-    def _life(self, row: Row) -> _Life:
-        seq, id, handle, _, project, tier, kind, source, status, created_at, *times, title, text, outcomes = row
+    def _figures(self, row: Row) -> MemoryFigures:
+        _, id, handle, _, project, tier, kind, source, status, created_at, *_, title, text, outcomes = row
         counted: dict[str, Any] = {name: int(outcomes.get(name, 0)) for name in _COUNTERS}
         place, tier, kind, source, status = map(intern, (self._place(project, tier), tier, kind, source, status))
-        figures = MemoryFigures(
+        return MemoryFigures(
             *(id, handle, _line(title or text), place, tier, kind, source, status, created_at),
             **counted,
             raw=source in RAW_SOURCES and source != STRATEGY_SOURCE,
             strategy=source == STRATEGY_SOURCE,
             code=next((state for state in _WORST if state in self._code.get(id, ())), ""),
         )
-        return _Life(seq, figures, self._end(status, *times))
 
     def _place(self, project: str, tier: str) -> str:
         """The project under its name of today; what every project sees stands apart."""
@@ -135,14 +156,15 @@ class Gathering:
             ends.append(valid_until if status == "superseded" and valid_until is not None else updated_at)
         return min(ends, default=None)
 
-    def _count_life(self, life: _Life) -> None:
-        item = life.figures
-        if item.strategy:  # neither a lesson nor material: `live`, `added` and `ended` speak of those
-            return
-        if item.created_at >= self._since:
-            self._tally.add(item.project, self._span.place(item.created_at), "added")
-        if life.ended_at is not None and life.ended_at >= self._since:
-            self._tally.add(item.project, self._span.place(life.ended_at), "ended")
+    def _count_life(self, project: str, created_at: float, ended_at: float | None) -> None:
+        if created_at >= self._since:
+            self._tally.add(project, self._span.place(created_at), "added")
+        if ended_at is not None and ended_at >= self._since:
+            self._tally.add(project, self._span.place(ended_at), "ended")
+        steps = self._steps.setdefault(project, [0] * (self._span.count + 1))
+        born = self._span.place(created_at)
+        steps[born] += 1
+        steps[self._span.count if ended_at is None else max(born, self._span.place(ended_at))] -= 1
 
     def _count_moments(self) -> None:
         for project, period, trigger, reason, given, count, tokens, last in self._rows.moments(self._since, *self._cut):
@@ -160,14 +182,12 @@ class Gathering:
         if period >= 0 or not self._since:
             self._tally.add(self._place(project, ""), period, name, times)
 
-    def _with_showings(self, lives: Sequence[_Life]) -> list[tuple[int, MemoryFigures]]:
-        """The live memories with how often they were shown, helped and did harm."""
-        told = self._showings()
+    def _joined(self, told: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """By memory, how often it was shown, helped, did harm and was cut; nothing about most."""
         for more in (self._ratings(), self._cuts()):
             for id, facts in more.items():
                 told[id] = {**told.get(id, {}), **facts}
-        live = [life for life in lives if life.ended_at is None]
-        return [(life.seq, _with(life.figures, told.get(life.figures.id, {}))) for life in live]
+        return told
 
     def _showings(self) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}
@@ -189,34 +209,39 @@ class Gathering:
             told[name] += times
         return found
 
-    def _count_uses(self, lives: Sequence[_Life], sessions: Iterable[tuple[Any, ...]]) -> None:
+    def _count_uses(self, sessions: Sequence[tuple[Any, ...]]) -> None:
         """Memories that were mentioned or followed, each once per session; and how tasks ended."""
-        ids = {life.figures.handle: life.figures.id for life in lives}
+        named = {handle for *_, handles, _ in sessions for handle in handles}
+        followed = {id for *_, told in self._rows.outcomes(self._since) for id in _used(told)}
+        ids, visible = self._rows.known(named, followed)
         seen: set[tuple[str, str]] = set()
         for id, project, at, handles, _ in sessions:
             known = {ids[handle] for handle in handles if handle in ids}
             self._tally.add(self._place(project, ""), self._span.place(at), "used", len(known))
             seen |= {(id, memory) for memory in known}
-        visible = set(ids.values())
         for at, project, session, verdict, told in self._rows.outcomes(self._since):
             place, period = self._place(project, ""), self._span.place(at)
             self._tally.add(place, period, f"tasks_{verdict}")
-            used = {id for name in ("cited", "applied") for id in told.get(name, ()) if id in visible}
-            fresh = {id for id in used if not session or (session, id) not in seen}
+            fresh = {id for id in _used(told) if id in visible and (not session or (session, id) not in seen)}
             self._tally.add(place, period, "used", len(fresh))
             seen |= {(session, id) for id in fresh}
 
-    def _judged(self, found: Sequence[tuple[int, MemoryFigures]]) -> list[MemoryFigures]:
-        """The figures with the twin of each lesson and what is wrong with it, newest first."""
-        lessons = {seq: item for seq, item in found if item.lesson}
-        twins = find_twins(self._rows, lessons.keys(), self._order.threshold)
-        watched = self._tally.counts().moments > 0 or any(item.shown for _, item in found)
-        judged = []
-        for seq, item in found:
-            twin = lessons[twins[seq]].handle if seq in twins else ""
+    def _judged(self, facts: Mapping[str, Mapping[str, Any]], watched: bool) -> Sums:
+        """Every live memory with the twin of a lesson and what is wrong with it, summed up."""
+        twins = find_twins(self._rows, self._lessons, self._order.threshold)
+        handles, olders = dict[int, str](), set(twins.values())
+        sums = Sums(self._span)
+        for row in self._rows.memories():
+            if self._end(row[8], *row[10:14]) is not None:
+                continue
+            seq, item = row[0], self._figures(row)
+            item = _with(item, facts.get(item.id, {}))
+            if seq in olders:
+                handles[seq] = item.handle
+            twin = handles.get(twins[seq], "") if seq in twins else ""  # the older one came before
             words = self._words(item, twin, watched) if item.lesson else ()
-            judged.append(_with(item, {"duplicate_of": twin, "junk": words} if words else {}))
-        return sorted(judged, key=lambda item: (-item.created_at, item.id))
+            sums.add(_with(item, {"duplicate_of": twin, "junk": words} if words else {}))
+        return sums
 
     def _words(self, item: MemoryFigures, twin: str, watched: bool) -> tuple[str, ...]:
         shown = (
@@ -226,31 +251,23 @@ class Gathering:
         evidence = Evidence(item.code, twin, item.helped, item.hurt, shown, age_s)
         return junk(evidence, unused_after_days=self._order.limits.unused_after_days, watched=watched)
 
-    def _periods(self, lives: Sequence[_Life], lessons: Sequence[MemoryFigures]) -> Iterable[Period]:
-        live = _live_by_period(lives, self._span)
-        citing = [item for item in lessons if item.code in ("unchanged", "moved", *STALE)]
-        born = Counter(self._span.place(item.created_at) for item in citing)
-        stale = Counter(self._span.place(item.created_at) for item in citing if item.code in STALE)
+    def _periods(self, sums: Sums) -> Iterable[Period]:
+        live = _summed([sum(steps) for steps in zip(*self._steps.values(), strict=True)] or [0] * self._span.count)
         for number, start in enumerate(self._span.starts()):
             counts = self._tally.counts(period=number)
-            yield Period(start, counts, live[number], born[number], stale[number])
+            yield Period(start, counts, live[number], sums.born[number], sums.stale[number])
 
-    def _projects(self, lives: Sequence[_Life], figures: Sequence[MemoryFigures]) -> Iterable[ProjectFigures]:
+    def _projects(self, sums: Sums) -> Iterable[ProjectFigures]:
         """Each project and the hive, the largest first."""
-        mine: dict[str, tuple[list[_Life], list[MemoryFigures]]] = {name: ([], []) for name in self._tally.projects()}
-        for life in lives:
-            mine.setdefault(life.figures.project, ([], []))[0].append(life)
-        for item in figures:
-            mine[item.project][1].append(item)
-        found = [self._project(name, *its) for name, its in mine.items()]
-        return sorted(found, key=lambda item: (-item.standing.lessons, item.project))
+        names = self._tally.projects() | self._steps.keys() | sums.projects()
+        return sorted(map(partial(self._project, sums), names), key=lambda it: (-it.standing.lessons, it.project))
 
-    def _project(self, name: str, lives: Sequence[_Life], figures: Sequence[MemoryFigures]) -> ProjectFigures:
+    def _project(self, sums: Sums, name: str) -> ProjectFigures:
         return ProjectFigures(
             name,
-            _standing(figures),
+            sums.standing(name),
             self._tally.counts(name),
-            tuple(_live_by_period(lives, self._span)),
+            tuple(_summed(self._steps.get(name) or [0] * self._span.count)[: self._span.count]),
             tuple(self._tally.counts(name, number).tokens for number in range(self._span.count)),
         )
 
@@ -283,33 +300,10 @@ def _line(text: str) -> str:
     return line if len(line) <= TEXT_CHARS else line[: TEXT_CHARS - 1] + "…"
 
 
-def _standing(figures: Sequence[MemoryFigures]) -> Standing:
-    lessons = [item for item in figures if item.lesson]
-    words = Counter(word for item in lessons for word in item.junk)
-    return Standing(
-        lessons=len(lessons),
-        raw=sum(item.raw for item in figures),
-        strategies=sum(item.strategy for item in figures),
-        never_shown=sum(not (item.shown + item.succeeded_after + item.failed_after) for item in lessons),
-        cited_code=sum(bool(item.code) for item in lessons),
-        moved=sum(item.code == "moved" for item in lessons),
-        junk=sum(bool(item.junk) for item in lessons),
-        **{word: words[word] for word in WORDS},
-    )
+def _used(told: Mapping[str, Any]) -> set[str]:
+    return {id for name in ("cited", "applied") for id in told.get(name, ()) if isinstance(id, str)}
 
 
-def _live_by_period(lives: Iterable[_Life], span: Span) -> list[int]:
-    """How many lessons and how much material was live at the end of each period."""
-    steps = [0] * (span.count + 1)
-    for life in lives:
-        if life.figures.strategy:
-            continue
-        born = span.place(life.figures.created_at)
-        ended = span.count if life.ended_at is None else max(born, span.place(life.ended_at))
-        steps[born] += 1
-        steps[ended] -= 1
-    total, found = 0, []
-    for step in steps[:-1]:
-        total += step
-        found.append(total)
-    return found
+def _summed(steps: Iterable[int]) -> list[int]:
+    """How many were live at the end of each period."""
+    return list(accumulate(steps))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.records import Caller
@@ -85,6 +85,15 @@ class Figures:
             handles = tuple(map(str, listed)) if isinstance(listed, (list, tuple)) else ()
             yield id, project, float(started_at), handles, bool(asked)
 
+    def known(self, handles: Collection[str], ids: Collection[str]) -> tuple[dict[str, str], set[str]]:
+        """Those of some handles and ids that name a memory: ids by handle, and ids."""
+        named: dict[str, str] = {}
+        for page in _pages(handles):
+            found = self._store.ask("ids_of_handles", partitions=self.partitions, handles=page)
+            named |= {str(handle): str(id) for handle, id in found}
+        listed = (self._store.ask("seqs_of_ids", partitions=self.partitions, ids=page) for page in _pages(ids))
+        return named, {str(id) for rows in listed for _, id in rows}
+
     def alike(self) -> Iterator[list[int]]:
         """Rows of one partition that share a key under which near-duplicates meet, a few at a time."""
         for partition in self.partitions:
@@ -101,3 +110,8 @@ class Figures:
             asked = self._store.ask("texts_of", seqs=seqs[first : first + PAGE])
             found |= {int(seq): str(text) for seq, text in asked}
         return found
+
+
+def _pages(items: Collection[str]) -> Iterator[list[str]]:
+    ordered = sorted(items)
+    return (ordered[start : start + PAGE] for start in range(0, len(ordered), PAGE))

@@ -269,6 +269,11 @@ def groups(found: Report) -> list[Group]:
     ]
 
 
+def total(group: Group, found: Report) -> int:
+    """How many such memories there are; a report of very many names only some."""
+    return max(len(group.items), getattr(found.standing, group.word) if group.word else 0)
+
+
 def _spent(item: MemoryFigures) -> str:
     what = "a strategy, " if item.strategy else ""
     return f"{what}{item.tokens:,} tokens, shown {item.shown}, helped {item.helped}"
@@ -283,9 +288,8 @@ def _since(item: MemoryFigures, now: float) -> str:
 def _memories(chosen: Sequence[Group], found: Report, page: Page, listed: int) -> Iterator[tuple[str, list[str]]]:
     for group in chosen:
         lines = [_line(item, group.say(item), page) for item in group.items[:listed]]
-        if len(group.items) > listed:
-            rest = f"and {len(group.items) - listed:,} more: --limit N, or --json"
-            lines.append(say(rest, page, 2, "dim"))
+        if (rest := total(group, found) - listed) > 0:
+            lines.append(say(f"and {rest:,} more: --limit N, or --json", page, 2, "dim"))
         yield group.head, lines if listed else []
 
 

@@ -12,7 +12,17 @@ from html import escape
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.page import ago, clean, many
 from swarmlore.surfaces.render_plots import Series, amount, bars, line, share, spark
-from swarmlore.surfaces.render_report import day, groups, names_of, part_of, percent, period_name, whose, why_unjudged
+from swarmlore.surfaces.render_report import (
+    day,
+    groups,
+    names_of,
+    part_of,
+    percent,
+    period_name,
+    total,
+    whose,
+    why_unjudged,
+)
 from swarmlore.surfaces.report_style import STYLE
 
 if TYPE_CHECKING:
@@ -160,7 +170,7 @@ def _groups(found: Report) -> Iterator[str]:
     for group in groups(found):
         if group.items:
             rows = "".join(_memory(item, group.say(item)) for item in group.items[:LISTED])
-            rest = len(group.items) - LISTED
+            rest = total(group, found) - LISTED
             more = f"<p class='more'>and {rest:,} more, in the list of all memories below</p>" if rest > 0 else ""
             yield _section(group.head.capitalize(), f"<table class='lessons stacked'>{rows}</table>{more}")
 
@@ -180,10 +190,11 @@ def _all(found: Report) -> str:
         for item in found.memories[:MOST_ROWS]
     )
     heads = ("memory", "", *(f"{name}|n" for name in _OF_MEMORY), "code", "junk")
-    more = len(found.memories) - MOST_ROWS
-    note = f"<p class='more'>and {more:,} older ones: swarmlore report --json lists all</p>" if more > 0 else ""
+    count = len(found.memories) + found.memories_left_out
+    more = count - min(len(found.memories), MOST_ROWS)
+    note = f"<p class='more'>and {more:,} others: swarmlore report --json lists more</p>" if more > 0 else ""
     table = f"<table class='lessons cards'>{_head(*heads)}{rows}</table>{note}"
-    summary = f"<summary>All of {many(len(found.memories), 'memory', 'memories')}, newest first</summary>"
+    summary = f"<summary>All of {many(count, 'memory', 'memories')}, newest first</summary>"
     return f'<section><details>{summary}<div class="wide">{table}</div></details></section>'
 
 

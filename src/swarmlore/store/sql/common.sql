@@ -716,6 +716,9 @@ VALUES (:memory_seq, :situation_seq, :work, :attempts, :error) ON CONFLICT DO NO
 SELECT (SELECT min(created_at) FROM memory WHERE partition IN (:list:partitions)),
     (SELECT min(at) FROM receipt WHERE (project IN (:list:projects) OR :wide = 1) AND (agent = :agent OR :every = 1))
 
+-- name: ids_of_handles
+SELECT handle, id FROM memory WHERE handle IN (:list:handles) AND partition IN (:list:partitions)
+
 -- name: memory_figures
 SELECT seq, id, handle, partition, project, tier, kind, source, status, created_at, updated_at, valid_until,
     forgotten_at, expires_at, title, substr(text, 1, 400), more

@@ -121,7 +121,9 @@ def document(name: str, told: Any) -> dict[str, Any]:
     if name == "stats":
         return {"result": {key: value for key, value in told.items() if key not in HIDDEN}}
     if name == "report":
-        told = replace(told, memories=_worth_telling(told.memories))
+        some = _worth_telling(told.memories)
+        besides = told.memories_left_out + len(told.memories) - len(some)
+        told = replace(told, memories=some, memories_left_out=besides)
     return {"result": plain(told)}
 
 
