@@ -272,7 +272,8 @@ def test_the_doors_of_streams_are_those_of_the_others(server: Place) -> None:
     for kind in ("application/json", "text/plain", "", "application/x-ndjson; charset=latin-1"):
         assert ask("/v1/import", token=token, data=a_line(), headers={"Content-Type": kind})[0] == 415
     assert ask("/v1/import", token=token, data=a_line(), headers={**BY_HAND, "Content-Encoding": "gzip"})[0] == 415
-    for query in ("?format=retractions", "?format=", "?nope=1", "?format=knowledge&format=shared"):
+    many = "?" + "&".join(f"nope{number}=" for number in range(1_000))
+    for query in ("?format=retractions", "?format=", "?nope=1", "?format=knowledge&format=shared", many):
         assert ask(f"/v1/import{query}", token=token, data=a_line(), headers=BY_HAND)[0] == 400
         assert ask(f"/v1/export{query}", token=token)[0] == 400
     assert ask("/v1/import", token=token)[0] == 405

@@ -85,7 +85,7 @@ class Places:
 
 def _format(request: Request, known: tuple[str, ...], usual: str) -> str:
     """The format that the address asks for."""
-    asked = parse_qs(request.scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=10)
+    asked = parse_qs(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
     if strange := sorted(set(asked) - {"format"}):
         raise InvalidInput(f"unknown parameter: {strange[0][:40]!r}", "this path takes ?format=")
     named: list[str] = asked.get("format", [usual])
