@@ -34,7 +34,7 @@ PIECE = 200  # rows of one transaction: other writers wait for it
 KEYS = 20_000  # that are read at once
 LOOKED_AT = 20_000  # memories whose keys are held in mind at once
 GIVE_WAY_S = 0.002  # between two pieces, for a thread that waits; processes have their turn while one is worked out
-END = 2**62  # above every row number
+END = 2**62  # above every row number, and -END below
 MOST = 2**64 - 1
 KINDS = {  # the tables that say of a row what it is about, and where in theirs its number stands
     "entity": ("entities", 2, ("partition", "entity", "memory_seq")),
@@ -67,30 +67,35 @@ class Piece:
 
 
 class Marks:
-    """What keys each row has, as one number: equal where the keys are."""
+    """What keys each row has, as one number: equal where the keys are. An array for the rows that there are; numbers
+    that come later, or that no row ever had, stand apart."""
 
-    def __init__(self) -> None:
-        self._of = array("Q")
+    def __init__(self, newest: int) -> None:
+        self._of = array("Q", bytes(8 * (newest + 1)))
+        self._others: dict[int, int] = {}
 
     def add(self, keys: Iterable[Row]) -> None:
-        of = self._of
+        of, others = self._of, self._others
         for partition, key, seq in keys:
-            if seq >= len(of):
-                of.frombytes(bytes(8 * (seq + 1 - len(of) + len(of) // 2)))
-            of[seq] = (of[seq] + hash((partition, key))) & MOST
+            if 0 <= seq < len(of):
+                of[seq] = (of[seq] + hash((partition, key))) & MOST
+            else:
+                others[seq] = (others.get(seq, 0) + hash((partition, key))) & MOST
 
     def of(self, seq: int) -> int:
         """The mark of a row, 0 where it has no keys."""
-        return self._of[seq] if seq < len(self._of) else 0
+        return self._of[seq] if seq < len(self._of) else self._others.get(seq, 0)
 
     def drop(self, seqs: Iterable[int]) -> None:
         for seq in seqs:
             if seq < len(self._of):
                 self._of[seq] = 0
+            else:
+                self._others.pop(seq, None)
 
     def left(self) -> Iterator[int]:
         """The rows that have one still."""
-        return (seq for seq, mark in enumerate(self._of) if mark)
+        return chain((seq for seq, mark in enumerate(self._of) if mark), self._others)
 
 
 def marked(keys: Sequence[Values]) -> int:
@@ -118,7 +123,7 @@ class Rebuilding(Tokens):
         mark = self._begin()
         self._empty_damaged()
         done, total = 0, int(self.ask("count_memories")[0][0])
-        marks, wrong = Marks(), set[int]()
+        marks, wrong = Marks(int(self.ask("newest_seq")[0][0])), set[int]()
         for keys in self._every_key():
             marks.add(keys)
             yield 0, total
@@ -157,7 +162,7 @@ class Rebuilding(Tokens):
     def _rows_anew(self, marks: Marks, wrong: set[int]) -> Iterator[int]:
         """Piece by piece; gives how many rows each has. Adds to `wrong` the rows that have keys they should not have,
         or were changed since the keys were read."""
-        after = 0
+        after = -END
         while after < END:
             piece = self.look(partial(self._piece, after, marks))
             marks.drop(piece.seqs)
@@ -240,7 +245,7 @@ class Rebuilding(Tokens):
     # Situations
 
     def _cues_anew(self) -> Iterator[None]:
-        after = 0
+        after = -END
         while after < END:
             after = self.look(partial(self._cue_piece, after))
             yield
@@ -261,7 +266,7 @@ class Rebuilding(Tokens):
             yield from self._drop_wrong_keys(seqs[start : start + LOOKED_AT])
 
     def _every_key(self) -> Iterator[list[Row]]:
-        last: Row = (-1, -1, -1)
+        last: Row = (-END, -END, -END)
         while rows := self.ask("keys_after", **_key(*last), limit=KEYS):
             yield rows
             last = rows[-1]

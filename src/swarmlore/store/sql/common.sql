@@ -441,6 +441,9 @@ SELECT memory.seq, 0, 'embed' FROM memory
 LEFT JOIN embedding ON embedding.memory_seq = memory.seq AND embedding.situation_seq = 0
 WHERE memory.seq > :after AND memory.seq <= :upto AND embedding.seq IS NULL ON CONFLICT DO NOTHING
 
+-- name: newest_seq
+SELECT coalesce(max(seq), 0) FROM memory
+
 -- name: situations_after
 SELECT situation.seq, situation.text, memory.partition FROM situation
 JOIN memory ON memory.seq = situation.memory_seq
