@@ -39,6 +39,7 @@ bench: setup
 	$(BIN)/python bench/mcp_start.py
 	$(BIN)/python bench/doors.py
 	$(BIN)/python bench/team.py
+	$(BIN)/python bench/team_writes.py
 	$(BIN)/python bench/freshness.py
 	$(BIN)/python bench/freshness.py --cost 1000
 	$(BIN)/python bench/learns.py --seeds 3

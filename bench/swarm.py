@@ -92,14 +92,16 @@ class Texts:
 
 
 class Server:
-    """One `swarmlore serve`, with a token for each agent."""
+    """One `swarmlore serve`, with a token for each agent; over a team's database where its address is given."""
 
-    def __init__(self, home: Path, agents: int) -> None:
+    def __init__(self, home: Path, agents: int, url: str = "") -> None:
         self.home = home
-        with Lore.open(home, cwd="/", caller=LEAD, env={}) as lore:
+        env = {"SWARMLORE_STORE_URL": url} if url else {}
+        with Lore.open(home, cwd="/", caller=LEAD, env=env) as lore:
             self.tokens = [lore.create_token(f"agent-{number}")[1] for number in range(agents)]
         words = [sys.executable, "-m", "swarmlore", "serve", "--port", "0", "--quiet", "--json", "--rate", "100000"]
-        self.process = subprocess.Popen([*words, "--home", str(home)], stdout=subprocess.PIPE, text=True)
+        words += ["--home", str(home)]
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env={**os.environ, **env})
         assert self.process.stdout is not None
         text = ""
         while not text.rstrip().endswith("}"):
