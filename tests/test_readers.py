@@ -170,7 +170,7 @@ def test_vectors_are_computed_with_what_others_leave_but_stored_without_delay(tm
             thread.name.partition("_")[0]: os.getpriority(os.PRIO_PROCESS, thread.native_id or 0)
             for thread in threading.enumerate()
         }
-    assert niceness["swarmlore-embed"] == 7
+    assert niceness["swarmlore-model"] == 7
     assert niceness["MainThread"] == os.getpriority(os.PRIO_PROCESS, 0) < 7
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import os
 import sys
 import threading
 import zlib
@@ -25,7 +24,6 @@ from swarmlore.store.search import EMBEDDER_META
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
     from typing import Any, TypeAlias
 
     import numpy as np
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 
 COMING_S = 0.05  # that a question waits for a new file of vectors; the next one finds it
 BATCH = 64
-AT_ONCE = 16  # vectors that are stored before others may write
+AT_ONCE = 4  # vectors that are stored before others may write
 FEW = 48  # texts that are embedded before an answer: about half a second
 WRITER_S = 1.0  # for other writers, before an answer goes on without what is stored on the way
 MAX_ATTEMPTS = 5
@@ -75,7 +73,7 @@ class Embedding:
         self.file_problem = ""
         self._coming: tuple[str, Meanwhile] | None = None  # a new file that is being looked through
         self._everyday: NDArray[np.float32] | None = None
-        self._aside: ThreadPoolExecutor | None = None
+        self._nice = 0
         self.problem = ""
 
     @property
@@ -117,7 +115,10 @@ class Embedding:
         names = ("model", "base_url", "api_key_env", "dimension", "timeout_s", "batch", "threads")
         options = {name: value for name in names if (value := getattr(self._settings, name))}
         try:
-            self._embedder = open_embedder(self._settings.kind, options)
+            found = open_embedder(self._settings.kind, options)
+            if self._nice and found is not None and hasattr(found, "step_back"):
+                found.step_back(self._nice)
+            self._embedder = found
         except SwarmloreError as error:
             self.problem = f"{error.message} ({error.hint})" if error.hint else error.message
         if self._settings.kind == "none":
@@ -129,7 +130,7 @@ class Embedding:
         if embedder is None:
             return None
         try:
-            found = self._embed(embedder, [text])[0]
+            found = _computed(embedder, [text])[0]
         except SwarmloreError as error:
             self.problem = error.message
             return None
@@ -165,21 +166,15 @@ class Embedding:
         if embedder is None:
             return None
         try:
-            found = self._embed(embedder, texts)
+            found = _computed(embedder, texts)
         except SwarmloreError as error:
             self.problem = error.message
             return None
         return [_row(embedder, text, item) for text, item in zip(texts, found, strict=True)]
 
     def step_back(self, nice: int) -> None:
-        """Compute in a thread that leaves the processors to others; only there, as whoever holds the store's lock must
-        not be slow."""
-        from concurrent.futures import ThreadPoolExecutor
-
-        self._aside = ThreadPoolExecutor(1, "swarmlore-embed", _be_nice, (nice,))
-
-    def _embed(self, embedder: Embedder, texts: Sequence[str]) -> list[Any]:
-        return self._aside.submit(_computed, embedder, texts).result() if self._aside else _computed(embedder, texts)
+        """Let the model that is loaded from now on leave the processors to others, if it can."""
+        self._nice = nice
 
     def index(self) -> Vectors | None:
         """All vectors of the current embedder, caught up with every process's writes."""
@@ -370,9 +365,10 @@ class Embedding:
         return sum(self._keep(found[start : start + AT_ONCE]) for start in range(0, len(found), AT_ONCE))
 
     def _keep(self, found: Sequence[tuple[Waiting, dict[str, Any]]]) -> int:
-        """A few, so that others may write in between."""
+        """A few, so that others may write in between. Nobody waits for the disk: what a machine that loses its power
+        forgets is made again, as its text waits then as before."""
         stored = 0
-        with self._store.engine.writing():
+        with self._store.engine.writing(durable=False):
             for (memory, cue, _), vector in found:
                 stored += self._store.put_vector(memory, cue, vector)
                 if cue == 0:
@@ -386,12 +382,6 @@ def _computed(embedder: Embedder, texts: Sequence[str]) -> list[Any]:
     if isinstance(embedder, TokenEmbedder):
         return list(embedder.embed_tokens(texts))
     return list(embedder.embed(texts))
-
-
-def _be_nice(by: int) -> None:
-    """This thread, and those that it starts; elsewhere than on Linux a thread cannot be so alone."""
-    if sys.platform.startswith("linux"):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), by)
 
 
 def _row(embedder: Embedder, text: str, item: Any) -> dict[str, Any]:

@@ -8,8 +8,10 @@ were embedded with it (docs/decisions/0003-embedder.md).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from threading import Lock
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from threading import Lock, get_native_id
 from typing import TYPE_CHECKING, Any
 
 from swarmlore.errors import Unavailable
@@ -21,6 +23,8 @@ from swarmlore.providers.vectors import clean, unit_rows
 from swarmlore.text.words import piece_emphasis
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -71,6 +75,8 @@ class MiniLM:
         self._threads = whole_option(options, "threads", 1, low=1, high=64)
         self._lock = Lock()
         self._loaded: Loaded | None = None
+        self._aside: ThreadPoolExecutor | None = None
+        self._nice = 0
         self._emphasis: dict[int, float] = {}
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -113,8 +119,29 @@ class MiniLM:
         model = self._model()
         # One by one: encode_batch would start threads, which a later fork complains about.
         encoded = [model.tokenizer.encode(clean(text, LONGEST_TEXT)).ids for text in texts]
-        for rows in _batches([len(pieces) for pieces in encoded]):
-            yield self._run(model, rows, [encoded[row] for row in rows])
+        batches = _batches([len(pieces) for pieces in encoded])
+        yield from self._each(lambda rows: self._run(model, rows, [encoded[row] for row in rows]), batches)
+
+    def step_back(self, nice: int) -> None:
+        """Leave the processors to others while the model computes. Only then: a thread that leaves them to others while
+        it holds the interpreter would hold up all threads of its process."""
+        self._nice = nice
+
+    def _each(self, run: Callable[[list[int]], Pass], batches: Iterator[list[int]]) -> Iterator[Pass]:
+        """Several passes at once, each in a thread of its own: they do more than several threads at one pass do."""
+        if self._threads == 1 and not self._nice:
+            yield from map(run, batches)
+            return
+        while some := list(islice(batches, 2 * self._threads)):  # not all at once: each holds its result
+            yield from self._pool().map(run, some)
+
+    def _pool(self) -> ThreadPoolExecutor:
+        from concurrent.futures import ThreadPoolExecutor
+
+        with self._lock:
+            if self._aside is None:
+                self._aside = ThreadPoolExecutor(self._threads, "swarmlore-model", _be_nice, (self._nice,))
+            return self._aside
 
     def _run(self, model: Loaded, rows: list[int], encoded: list[list[int]]) -> Pass:
         import numpy as np
@@ -145,7 +172,7 @@ class MiniLM:
         weights = read_checked(self._path, WEIGHTS, REINSTALL)
         words = read_checked(VOCABULARY_FILE, VOCABULARY, REPAIR)
         try:
-            session, failures = _open_session(weights, self._threads)
+            session, failures = _open_session(weights)
             vocabulary = words.decode().split("\n")[:-1]
             return Loaded(_build_tokenizer(vocabulary), session, vocabulary, failures)
         except ImportError as error:
@@ -178,7 +205,7 @@ def _build_tokenizer(words: list[str]) -> Any:
     return tokenizer
 
 
-def _open_session(weights: bytes, threads: int) -> tuple[Any, tuple[type[Exception], ...]]:
+def _open_session(weights: bytes) -> tuple[Any, tuple[type[Exception], ...]]:
     keep_silent()
     import onnxruntime as ort
     from onnxruntime.capi import onnxruntime_pybind11_state as state
@@ -188,10 +215,14 @@ def _open_session(weights: bytes, threads: int) -> tuple[Any, tuple[type[Excepti
     ort.disable_telemetry_events()
     settings = ort.SessionOptions()
     settings.log_severity_level = 3
-    settings.intra_op_num_threads = threads
-    settings.inter_op_num_threads = 1
-    settings.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting costs others nothing
+    settings.intra_op_num_threads = settings.inter_op_num_threads = 1
     try:
         return ort.InferenceSession(weights, settings, providers=["CPUExecutionProvider"]), failures
     except failures as error:
         raise Unavailable("onnxruntime could not open the embedder", INSTALL) from error
+
+
+def _be_nice(by: int) -> None:
+    """This thread; elsewhere than on Linux a thread cannot be so alone."""
+    if by and sys.platform.startswith("linux"):
+        os.setpriority(os.PRIO_PROCESS, get_native_id(), by)
