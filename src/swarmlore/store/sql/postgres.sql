@@ -198,7 +198,7 @@ WHERE live = 1 AND situation_seq = 0 AND dimension = SIZE AND provider = :provid
 ORDER BY data::vector(SIZE) <=> :query::vector(SIZE) LIMIT :limit
 
 -- name: search_widely
-SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', '400', true),
+SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', '1000', true),
     set_config('hnsw.max_scan_tuples', '200000', true)
 
 -- name: cosines_of
