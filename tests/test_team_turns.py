@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,35 @@ def test_a_group_whose_line_breaks_is_done_again_and_once(
     assert proxy.cuts == 1
     assert sorted(ids) == sorted(memory.id for memory in store.select(ALICE, Filter()))
     assert server().admin("SELECT count(*) FROM audit") == [(4,)]
+
+
+def test_a_value_that_no_index_takes_is_refused_alone_and_at_once(store: Store, writer: Turns) -> None:
+    key = secrets.token_hex(4_500)  # nothing to compress
+    wrong, right = group(
+        writer, lambda: put(store, "A lesson with a long key", key=key), lambda: put(store, "A lesson beside it")
+    )
+    with pytest.raises(InvalidInput, match="too long for an index"):
+        wrong.result(5)
+    assert right.result(5)
+    assert texts(store) == ["A lesson beside it"]
+
+
+def test_a_turn_that_swallows_the_end_of_the_transaction_is_told_and_the_others_are_done(
+    store: Store, writer: Turns
+) -> None:
+    def careless() -> str:
+        id = put(store, "A lesson of whoever does not look")
+        with suppress(Exception):
+            store.engine.run("SELECT 1 / 0")
+        return id
+
+    first, wrong, last = group(
+        writer, lambda: put(store, "A lesson before it"), careless, lambda: put(store, "A lesson after it")
+    )
+    with pytest.raises(StoreLost, match="nothing was changed"):
+        wrong.result(10)
+    assert first.result(10) and last.result(10)
+    assert texts(store) == ["A lesson after it", "A lesson before it"]
 
 
 def test_a_question_that_ends_the_transaction_is_told_so_and_the_others_are_done(store: Store, writer: Turns) -> None:

@@ -14,10 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ALICE, a_memory, an_operation
-from swarmlore.errors import Conflict, StoreBusy, SwarmloreError
+from conftest import ALICE, a_memory, an_operation, quick_env
+from swarmlore import Lore
+from swarmlore.errors import Conflict, StoreBusy, StoreFull, SwarmloreError
 from swarmlore.records import Memory
 from swarmlore.serving import turns
+from swarmlore.serving.hall import _united
 from swarmlore.serving.turns import Turns
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
@@ -142,6 +144,25 @@ def test_one_that_fails_is_told_so_and_the_others_are_not(store: Store) -> None:
     writer.close(10)
     with pytest.raises(SwarmloreError, match="ending"):
         writer.take(broken)
+
+
+def test_a_named_write_in_a_group_that_was_given_up_is_told_like_the_others(tmp_path: Path) -> None:
+    with Lore.open(tmp_path / "home", cwd=tmp_path, env=quick_env()) as lore:
+        writer = Turns(lore.store, lore.acting)
+        begun, go = threading.Event(), threading.Event()
+
+        def give_up() -> None:
+            begun.set()
+            go.wait(10)
+            lore.store.engine.run("ROLLBACK")  # as SQLite does where the disk is full
+
+        writer.take(give_up)
+        assert begun.wait(10)
+        named = writer.take(lambda: _united(lore, lambda own: own.remember("A lesson that finds no room", defer=True)))
+        go.set()
+        with pytest.raises(StoreFull):
+            named.result(10)
+        writer.close(10)
 
 
 def test_a_turn_that_was_cancelled_before_it_came_is_not_done(store: Store) -> None:

@@ -567,14 +567,15 @@ class Lore(Studies, Living, Errands, Receiving):
             return {"notes": notes, **counts}
 
     def catch_up(self, most: int = 64) -> int:
-        """Embed some of the texts that wait for a vector, while others may ask; settle what was compared by words."""
+        """Embed some of the texts that wait for a vector, while others may ask; settle what was compared by words.
+        Returns how many got one; 0 also where the last of them could not be had, so that nobody asks again at once."""
         done = 0
         for batch, vectors in self.embedding.made(most, lambda: self._guard):
             with self._guard:
                 done += self.embedding.keep(batch, vectors)
                 self.writing.settle()
             if vectors is None:
-                break  # what follows would hardly fare better
+                return 0
         with self._guard:
             self.writing.settle()  # also where no text waits
         return done

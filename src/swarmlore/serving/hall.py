@@ -226,7 +226,7 @@ def answered_once(lore: Lore, token: str, name: str, asked: str, work: Callable[
 
 def _united(lore: Lore, work: Callable[[Lore], T]) -> T:
     """What `work` does, certain together or not at all: in a group it is that already."""
-    return work(lore) if lore.store.engine.inside else lore.store.look(partial(_alone, lore, work))
+    return work(lore) if lore.store.engine.grouped else lore.store.look(partial(_alone, lore, work))
 
 
 def _alone(lore: Lore, work: Callable[[Lore], T]) -> T:

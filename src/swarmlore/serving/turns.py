@@ -94,7 +94,7 @@ class Turns:
         with self._alone(), self._store.together():
             until = time.monotonic() + GROUP_S
             while len(told) < len(group):
-                told.append(_done(*group[len(told)]))
+                told.append(self._done(*group[len(told)]))
                 if not self._store.engine.intact:
                     self._give_up(group, told)
                 if time.monotonic() < until:
@@ -111,22 +111,24 @@ class Turns:
         del group[done:]
 
     def _give_up(self, group: list[Turn], told: list[Told]) -> None:
-        """The last turn was the end of the transaction. If it knows why, the others are done without it."""
-        if told[-1][1] is not None:
-            _, future = group.pop(len(told) - 1)
-            _settle(future, *told.pop())
-        raise StoreLost("the group of writes was given up; nothing was changed", "try again in a moment")
+        """The last turn was the end of the transaction, whether it noticed or not: the others are done without it."""
+        lost = StoreLost("the group of writes was given up; nothing was changed", "try again in a moment")
+        _, future = group.pop(len(told) - 1)
+        _, own = told.pop()
+        _settle(future, None, own or lost)
+        raise lost
 
-
-def _done(work: Callable[[], Any], future: Future[Any]) -> Told:
-    if not _is_wanted(future):
-        return None, None
-    try:
-        return work(), None
-    except StoreLost:
-        raise  # with all that the group did so far
-    except Exception as error:  # noqa: BLE001 - told to whoever asked; it was undone alone
-        return None, error
+    def _done(self, work: Callable[[], Any], future: Future[Any]) -> Told:
+        if not _is_wanted(future):
+            return None, None
+        try:
+            return work(), None
+        except StoreLost as error:
+            if self._store.engine.is_cut_off:
+                raise  # with all that the group did so far
+            return None, error
+        except Exception as error:  # noqa: BLE001 - told to whoever asked; it was undone alone
+            return None, error
 
 
 def _is_wanted(future: Future[Any]) -> bool:

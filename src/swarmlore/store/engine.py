@@ -76,6 +76,16 @@ class Engine(Protocol):
         ...
 
     @property
+    def grouped(self) -> bool:
+        """Whether what is written now is an act of a group."""
+        ...
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the line to the database is gone, and the open transaction with it."""
+        ...
+
+    @property
     def intact(self) -> bool:
         """Whether the open transaction can still be committed: a question that failed may be the end of it."""
         ...

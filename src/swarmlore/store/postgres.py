@@ -296,6 +296,15 @@ class PostgresEngine:
         return nullcontext() if self._turn.united else self.grouping()
 
     @property
+    def grouped(self) -> bool:
+        return self._turn.united
+
+    @property
+    def is_cut_off(self) -> bool:
+        db = self._turn.db
+        return db is None or db.closed or db.broken
+
+    @property
     def intact(self) -> bool:
         db = self._turn.db
         return db is None or db.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS

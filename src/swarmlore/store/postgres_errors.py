@@ -78,5 +78,18 @@ _MEANINGS: tuple[tuple[tuple[type[Exception], ...], type[errors.SwarmloreError],
     ),
     ((pg.DiskFull,), errors.StoreFull, "no space left for {path}; nothing was changed", "free some space there"),
     ((pg.ReadOnlySqlTransaction,), errors.StoreReadOnly, "{path} cannot be written", "connect to the primary server"),
+    (
+        (pg.ProgramLimitExceeded,),
+        errors.InvalidInput,
+        "a value is too long for an index of the database",
+        "give a shorter key, entity or name",
+    ),
+    ((pg.QueryCanceled,), errors.StoreBusy, "the database took too long and gave it up", "try again in a moment"),
+    (
+        (pg.InFailedSqlTransaction,),
+        errors.StoreLost,
+        "the transaction was given up before; nothing was changed",
+        "try again in a moment",
+    ),
     ((psycopg.OperationalError,), errors.StoreLost, *LOST),
 )

@@ -144,9 +144,9 @@ class Rebuilding(Tokens):
         return mark
 
     def _end(self, mark: str) -> None:
-        off = self.ask("words_miscounted") if self.engine.remote else []
+        is_off = self.engine.remote and self.ask("words_miscounted")
         with self.engine.writing():
-            for partition, memories, words in off:
+            for partition, memories, words in self.ask("words_miscounted") if is_off else ():  # others may mend it too
                 self.ask("correct_place", partition=partition, memories=memories, words=words)
             self.ask("clear_communities")  # found anew when they are asked for
             if self.meta(REINDEX_META) == mark:  # else another rebuild has begun, and may have emptied something

@@ -187,6 +187,14 @@ class SqliteEngine:
                 raise errors.StoreFull("the group of writes was given up; nothing was changed", "try again")
 
     @property
+    def grouped(self) -> bool:
+        return self._grouped
+
+    @property
+    def is_cut_off(self) -> bool:
+        return False
+
+    @property
     def intact(self) -> bool:
         return True  # what fails here ends no transaction, or the group says so itself
 

@@ -149,7 +149,7 @@ async def _healthy(_: Request) -> Any:
 def _ready(hall: Hall, wait_s: float) -> Callable[[Request], Any]:
     async def handle(request: Request) -> Any:
         await soon(hall.read(request.token, Lore.count), wait_s)
-        await soon(hall.write(request.token, Lore.now), wait_s)
+        await soon(hall.write(request.token, Lore.now, brief=True), wait_s)
         return {"ok": True}
 
     return handle
