@@ -290,7 +290,7 @@ def test_an_id_of_another_system_is_kept(lore: Lore, id: str) -> None:
         ({"tier": "Swarm"}, "unknown tier: Swarm", "did you mean: swarm; one of: agent, swarm, hive"),
         ({"kind": "decison"}, "unknown kind: decison", "did you mean: decision; one of: correction, "),
         ({"source": "manuel"}, "unknown source: manuel", "did you mean: manual; one of: manual, "),
-        ({"kinds": "decision"}, "list has no 'kinds'", "did you mean: kind; one of: tier, kind, "),
+        ({"kinds": "decision"}, "list has no 'kinds'", "did you mean: kind; one of: tier, tiers, kind, "),
     ],
 )
 def test_a_list_of_what_cannot_be_is_refused(small: Lore, wrong: dict[str, str], message: str, hint: str) -> None:
