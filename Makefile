@@ -60,14 +60,14 @@ bench-large: setup
 	$(BIN)/python bench/swarm.py
 
 torture: setup
-	$(BIN)/python torture/kill.py --writers 8 --kills 120
-	$(BIN)/python torture/kill.py --writers 8 --kills 40 --postgres
+	$(BIN)/python torture/kill.py --writers 8 --kills 60
+	$(BIN)/python torture/kill.py --writers 8 --kills 20 --postgres
 	$(BIN)/python torture/serve.py --kills 6
 	$(BIN)/python torture/serve.py --kills 4 --postgres
 	$(BIN)/python torture/serve.py --restarts 3 --postgres
-	$(BIN)/python torture/sessions.py --sessions 40 --kills 10
-	$(BIN)/python torture/catching.py --stride 10
-	$(BIN)/python torture/reflect.py --stride 25
+	$(BIN)/python torture/sessions.py --sessions 24 --kills 6
+	$(BIN)/python torture/catching.py --stride 20
+	$(BIN)/python torture/reflect.py --stride 50
 
 # 10,000 jobs: workers killed or stopped every 100 ms, poison among their jobs.
 torture-queue: setup
@@ -76,6 +76,7 @@ torture-queue: setup
 	$(BIN)/python torture/jobs.py --postgres --messages 2000
 
 torture-long: setup
+	$(BIN)/python torture/kill.py --writers 8 --kills 400
 	$(BIN)/python torture/kill.py --writers 8 --kills 400 --postgres
 	$(BIN)/python torture/serve.py --kills 50
 	$(BIN)/python torture/serve.py --kills 50 --postgres
