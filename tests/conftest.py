@@ -158,3 +158,14 @@ def open_as(engine_name: str, tmp_path: Path) -> Iterator[Open]:
     yield open_
     for lore in opened:
         lore.close()
+
+
+@pytest.fixture
+def proxy() -> Iterator[object]:
+    """A line to an empty database that a test can cut."""
+    from databases import Proxy, server
+
+    server().empty()
+    made = Proxy(server())
+    yield made
+    made.close()

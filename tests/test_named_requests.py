@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from conftest import ALICE, LEAD, a_memory, an_operation, quick_env
-from databases import Proxy, server
+from databases import Proxy
 from serving import LESSON, Server
 from swarmlore import Lore
 from swarmlore.errors import Conflict, StoreLost
@@ -69,14 +69,6 @@ def test_a_refusal_is_noted_whether_its_request_has_a_name_or_not(any_server: Se
 
 
 # Lines to the database that break
-
-
-@pytest.fixture
-def proxy() -> Iterator[Proxy]:
-    server().empty()
-    made = Proxy(server())
-    yield made
-    made.close()
 
 
 @pytest.fixture

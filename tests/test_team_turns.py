@@ -24,14 +24,6 @@ from swarmlore.store.store import Store
 
 
 @pytest.fixture
-def proxy() -> Iterator[Proxy]:
-    server().empty()
-    made = Proxy(server())
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def store(proxy: Proxy) -> Iterator[Store]:
     made = Store.connect(proxy.url, NOW)
     yield made
