@@ -332,7 +332,7 @@ def load(home: Path, args: argparse.Namespace) -> None:
             json.dumps({"load": told_of(told), "lost": lost(home, told), "vectors": drain, "mb": server.family()}),
             flush=True,
         )
-        rate, _ = highest(server, texts, min(STEP_S, args.seconds), args.writes)
+        rate, _ = highest(server, texts, min(STEP_S, args.seconds), args.writes / 2)
         drained(home, 10 * args.seconds)
         print(json.dumps({"highest_writes_per_s_that_hold": rate}), flush=True)
     finally:
