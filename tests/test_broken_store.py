@@ -31,6 +31,7 @@ from homes import (
 )
 from swarmlore import Lore
 from swarmlore.errors import StoreCorrupt, StoreError, StoreTooNew, SwarmloreError
+from swarmlore.store.sqlite import SqliteEngine
 from swarmlore.store.store import Store
 
 
@@ -149,6 +150,23 @@ def test_a_database_of_another_program_is_not_taken_over(fast_path: Path) -> Non
     with pytest.raises(StoreCorrupt, match="another program"):
         open_lore(home)
     assert prints(home) == before
+
+
+def test_a_store_that_another_process_makes_at_this_moment_is_ours(
+    fast_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other is done between two looks at the file: no version yet in the first, tables in the second."""
+    look = SqliteEngine.version
+
+    def look_then_others_finish(engine: SqliteEngine) -> int:
+        found = look(engine)
+        monkeypatch.undo()
+        Store.open(str(fast_path), NOW).close()
+        return found
+
+    monkeypatch.setattr(SqliteEngine, "version", look_then_others_finish)
+    with contextlib.closing(Store.open(str(fast_path), NOW)) as store:
+        assert store.engine.check() == []
 
 
 @pytest.mark.parametrize("what", ["lore.db", "everything but the log"])

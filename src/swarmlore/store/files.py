@@ -63,8 +63,11 @@ def check_size(path: str) -> None:
 
 
 def wal_bytes(path: str) -> int:
-    """The size of a store's write-ahead log."""
-    return os.path.getsize(path + "-wal") if os.path.exists(path + "-wal") else 0
+    """The size of a store's write-ahead log; the last process that closes a store takes it away."""
+    try:
+        return os.path.getsize(path + "-wal")
+    except FileNotFoundError:
+        return 0
 
 
 def identity(path: str) -> tuple[int, int]:

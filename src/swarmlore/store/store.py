@@ -61,8 +61,9 @@ class Store(Rebuilding):
 
 def _is_new(path: str, marked: bool) -> bool:
     """Whether there is no store here yet; one that was here and is gone or empty is an error, not a fresh start."""
+    logged = wal_bytes(path)  # before the file, as SQLite fills them the other way round while another process makes it
     empty = not os.path.exists(path) or os.path.getsize(path) == 0
-    if empty and (marked or wal_bytes(path)):
+    if empty and (marked or logged):
         raise StoreCorrupt(
             f"{path} is missing or empty although this home had a store",
             f"restore a copy: swarmlore restore-backup FILE; to begin anew, move {os.path.dirname(path)} away",
@@ -87,7 +88,7 @@ def _check_content(engine: SqliteEngine, path: str, marked: bool) -> None:
         return
     if version < 0 or marked:
         raise damaged(path, "has lost its content")
-    if engine.run("SELECT 1 FROM sqlite_master"):
+    if engine.run("SELECT 1 FROM sqlite_master") and not engine.version():  # asked again: another process may make it
         raise damaged(path, "is a database of another program")
 
 
