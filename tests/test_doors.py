@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import signal
@@ -70,6 +71,9 @@ def request(method: str, path: str, token: str, *lines: str, body: bytes = BODY,
     return head(method, path, token, *lines, *(kind if sent else []), *length, **more) + sent
 
 
+UPGRADE = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: eA==")
+
+
 def status(answer: bytes) -> int:
     return int(answer.split(b" ", 2)[1]) if answer.startswith(b"HTTP/1.1 ") else 0
 
@@ -123,6 +127,8 @@ WAYS: dict[str, tuple[Any, list[tuple[str, str]], tuple[int, ...]]] = {
     "odd chunks": (("good", two_lengths("Transfer-Encoding: chunked, identity")), WITH_BODY[::6], (400, 501)),
     "a large head": (with_lines("X-More: " + "x" * 100_000), ROUTES, (400,)),
     "a line that is none": (with_lines("no colon here"), ROUTES, (400,)),
+    "a method of nobody": (("good", lambda _, path, token: head("BREW", path, token)), ROUTES, (400, 405)),
+    "another protocol": (("wrong", lambda _, path, token: head("GET", path, token, *UPGRADE)), ROUTES, (401, 429)),
 }  # fmt: skip
 
 
@@ -150,7 +156,7 @@ def test_lines_come_in_their_own_type_only(steady: Server, tokens: dict[str, str
     assert rows(steady) == before
 
 
-@pytest.mark.parametrize("method", ["OPTIONS", "HEAD", "PUT", "PATCH", "TRACE", "CONNECT", "BREW"])
+@pytest.mark.parametrize("method", ["OPTIONS", "HEAD", "PUT", "PATCH", "TRACE", "CONNECT", "PURGE"])
 def test_what_no_route_takes_is_refused_everywhere(steady: Server, tokens: dict[str, str], method: str) -> None:
     for _, path in ROUTES[::5]:
         assert status(steady.raw(head(method, path, tokens["good"]))) == 405
@@ -273,6 +279,14 @@ def rest(made: socket.socket) -> bytes:
     return found
 
 
+def one(made: socket.socket) -> bytes:
+    """One answer, which is a document."""
+    found = b""
+    while not found.endswith(b"}") and (chunk := made.recv(65_536)):
+        found += chunk
+    return found
+
+
 def test_slow_bodies_end_and_keep_nobody_waiting(hurried: Server) -> None:
     token = hurried.token()
     slow = [
@@ -301,6 +315,36 @@ def test_what_still_comes_after_an_answer_ends_soon(hurried: Server) -> None:
     begun = time.monotonic()
     assert status(rest(made)) in (401, 429)
     assert time.monotonic() - begun < 8.0
+
+
+def test_a_head_that_never_ends_is_refused_before_it_is_kept(hurried: Server) -> None:
+    made = opened(hurried, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-More: ")
+    sent = 0
+    with contextlib.suppress(OSError):
+        while sent < 10_000_000:
+            sent += made.send(b"x" * 16_384)
+    assert sent < 10_000_000
+    assert status(rest(made)) in (0, 400)  # 0: what came after the answer has swept it away
+
+
+def test_a_line_goes_on_after_a_refused_body_has_come_in_whole(hurried: Server) -> None:
+    token = hurried.token()
+    refused = head("POST", "/v1/recall", token, "Content-Type: text/plain", "Content-Length: 10")
+    with opened(hurried, refused + b"x") as made:
+        assert status(one(made)) == 415
+        made.sendall(b"x" * 9)
+        time.sleep(2.5)  # longer than one waits for the rest of a body
+        made.sendall(head("GET", "/healthz", token))
+        assert status(one(made)) == 200
+
+
+def test_requests_that_come_at_once_are_answered_one_after_the_other(hurried: Server) -> None:
+    token = hurried.token()
+    asked = [request("POST", "/v1/count", token, body=b"{}"), head("GET", "/healthz", token)] * 3
+    with opened(hurried, b"".join(asked) + head("GET", "/v1/nothing", token, "Connection: close")) as made:
+        answers = rest(made).split(b"HTTP/1.1 ")[1:]
+    assert [int(answer[:3]) for answer in answers] == [200] * 6 + [404]
+    assert [b'"ok"' in answer for answer in answers[:6]] == [False, True] * 3
 
 
 def test_many_half_open_connections_keep_nobody_out(hurried: Server) -> None:

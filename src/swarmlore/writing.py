@@ -38,6 +38,7 @@ CHUNK_ROWS = 800
 CHUNK_S = 0.4  # other writers wait for a transaction of an import about this long at most
 SETTLE_AT_ONCE_ROWS = 10_000  # comparing with this many vectors costs less than a millisecond or two
 SETTLE_BATCH = 16
+SETTLE_AT_ONCE = 4  # in one transaction
 LIKELY_SAME = 0.8  # below the lowest cosine that a rule acts on
 
 
@@ -390,14 +391,24 @@ class Writing:
             return {}
         near = self._nearest(seqs)
         results: dict[str, Stored] = {}
-        with self._store.engine.writing():
-            for seq in seqs:
-                self._store.settled(seq)
-                memory = self._store.by_seqs([seq]).get(seq)
-                if memory is not None:
-                    with self._store.operation(own.get(memory.id) or self._settling(memory)) as operation:
-                        results[memory.id] = self._settle_one(operation, seq, memory, near.get(seq, ()), terms)
+        for start in range(0, len(seqs), SETTLE_AT_ONCE):  # others may write in between
+            with self._store.engine.writing(
+                durable=bool(own)
+            ):  # what nobody was told of is settled anew where it is lost
+                waiting = self._unsettled()
+                for seq in seqs[start : start + SETTLE_AT_ONCE]:
+                    if (memory := self._taken(seq) if seq in waiting else None) is not None:
+                        with self._store.operation(own.get(memory.id) or self._settling(memory)) as operation:
+                            results[memory.id] = self._settle_one(operation, seq, memory, near.get(seq, ()), terms)
         return results
+
+    def _unsettled(self) -> set[int]:
+        return {row[0] for row in self._store.pending("settle", 10 * SETTLE_BATCH)}
+
+    def _taken(self, seq: int) -> Memory | None:
+        """A memory that waits no more."""
+        self._store.settled(seq)
+        return self._store.by_seqs([seq]).get(seq)
 
     def _settling(self, memory: Memory) -> Operation:
         author = Caller(memory.project, memory.owner, "worker", memory.trust)
@@ -415,7 +426,7 @@ class Writing:
         alike = [item for item in alike if item[1].live and not item[1].raw and in_force(item[1], operation.at)]
         older = [(other, cosine) for place, other, cosine in alike if place < seq]
         stored = settle(self._store, operation, memory, older, self._with_shown(operation.caller, memory, terms))
-        waiting = {row[0] for row in self._store.pending("settle", 10 * SETTLE_BATCH)}
+        waiting = self._unsettled()
         for place, newer, cosine in alike:
             now = self._store.by_seqs([seq]).get(seq)
             if place > seq and place not in waiting and now is not None and now.live:

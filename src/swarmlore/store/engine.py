@@ -133,7 +133,8 @@ class Engine(Protocol):
         ...
 
     def tidy(self) -> None:
-        """Copy what a journal holds into the file, as far as that keeps nobody waiting."""
+        """Copy what a journal holds into the file, as far as that keeps nobody waiting; one that has become long begins
+        anew, for which writers wait a moment."""
         ...
 
     def version(self) -> int:

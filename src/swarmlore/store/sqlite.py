@@ -270,7 +270,10 @@ class SqliteEngine:
         self.run(f"PRAGMA wal_autocheckpoint = {LATE_PAGES}")
 
     def tidy(self) -> None:
-        self.run("PRAGMA wal_checkpoint(PASSIVE)")
+        _, pages, _ = self.run("PRAGMA wal_checkpoint(PASSIVE)")[0]
+        if int(pages) >= CHECKPOINT_PAGES:  # a log begins anew only where nobody has written since the last copied page
+            with self._lock:
+                self.run("PRAGMA wal_checkpoint(PASSIVE)")
 
     def version(self) -> int:
         return int(self.run("PRAGMA user_version")[0][0])

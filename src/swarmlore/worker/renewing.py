@@ -53,6 +53,7 @@ class Renewing:
     def _opened(self) -> Store:
         if self._store is None:
             self._store = open_store(self._home, self._settings, round(time.time(), 3))
+            self._store.engine.leave_tidying()  # a lease is a row: whoever writes more does it
         return self._store
 
     def close(self) -> None:

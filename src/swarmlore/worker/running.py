@@ -92,6 +92,7 @@ def _work(lore: Lore, orders: Orders, handlers: Mapping[str, Handler], pipe: Con
     limit_memory(lore.settings.worker.memory_mb)
     if orders.steps_back:
         lore.embedding.step_back(NICE)
+        lore.store.engine.leave_tidying()  # the server does it, while nobody waits for a commit
     if "embed" in orders.kinds and lore.store.count_pending().get("embed"):
         lore.embed_later()  # what came in without a job: from a former version, or through files
     if "index" in orders.kinds:

@@ -11,11 +11,11 @@ import asyncio
 import json
 from contextlib import suppress
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.http.asking import FIXED, JSON
+from swarmlore.surfaces.http.door import MOST_HEAD
 
 if TYPE_CHECKING:
     from typing import Any
@@ -32,7 +32,7 @@ _NO_HTTP = {
 }
 
 
-class Line(H11Protocol):
+class Line(HttpToolsProtocol):
     """One connection."""
 
     most = MOST_LINES
@@ -41,6 +41,8 @@ class Line(H11Protocol):
         super().__init__(*args, **facts)
         self._ends: dict[str, asyncio.TimerHandle] = {}
         self._since = 0.0
+        self._in_head = False
+        self._head_size = 0
 
     @property
     def waits(self) -> bool:
@@ -65,19 +67,37 @@ class Line(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self.waits and "head" not in self._ends:
-            self._since = self.loop.time()
+        self._head_size += len(data)
+        super().data_received(data)
+        if self._in_head and self._head_size > MOST_HEAD and not self.transport.is_closing():
+            self.send_400_response("")
+        if self.waits and self._in_head:
             self._end_after("head", HEAD_S)
-        try:
-            super().data_received(data)
-        except h11.LocalProtocolError:  # bytes after an answer that ended the connection
-            self.drop()
-        if not self.waits:
-            self._go_on("head")
+        elif self.waits:
+            self._end_after("rest", self.timeout_keep_alive)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._in_head = True
+        self._go_on("rest")
+        if self.waits:
+            self._since = self.loop.time()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._go_on("head")
+        if not self.url.startswith(b"/"):  # the parser takes whole addresses as well, whose name nobody has looked at
+            raise ValueError("that is no path")
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._head_size = 0
+        self._go_on("rest")
+        super().on_message_complete()
 
     def on_response_complete(self) -> None:
         self._since = self.loop.time()
-        if self.conn.their_state is h11.SEND_BODY:
+        if self.waits and self.cycle.more_body:
             self._end_after("rest", REST_S)
         super().on_response_complete()
 
@@ -91,11 +111,19 @@ class Line(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """In our words; where an answer is under way already, the connection just ends."""
-        data = json.dumps(_NO_HTTP).encode()
-        headers = [*FIXED, (b"content-type", JSON), (b"content-length", b"%d" % len(data)), (b"connection", b"close")]
-        with suppress(h11.LocalProtocolError):
-            for event in (h11.Response(status_code=400, headers=headers), h11.Data(data=data), h11.EndOfMessage()):
-                self.transport.write(self.conn.send(event) or b"")
+        if not self.waits:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.waits or not self.cycle.response_started:
+            data = json.dumps(_NO_HTTP).encode()
+            headers = [
+                *FIXED,
+                (b"content-type", JSON),
+                (b"content-length", b"%d" % len(data)),
+                (b"connection", b"close"),
+            ]
+            lines = [name + b": " + value + b"\r\n" for name, value in headers]
+            self.transport.write(b"".join((STATUS_LINE[400], *lines, b"\r\n", data)))
         self.transport.close()
 
     def drop(self) -> None:

@@ -155,7 +155,6 @@ def _configured(app: App, place: Place) -> uvicorn.Config:
         proxy_headers=False,
         timeout_keep_alive=60,
         timeout_graceful_shutdown=DRAIN_S,
-        h11_max_incomplete_event_size=65_536,
         ssl_certfile=place.cert or None,
         ssl_keyfile=place.key or None,
     )
