@@ -160,7 +160,7 @@ class Errands(Parts):
             if left:
                 self.spending.leave(self.caller.project, left=True)  # once a day, whatever becomes of it
             if left or read:
-                self.mail.enqueue("connect", {}, CONNECT_KEY, again=True)
+                self.mail.ask_for("connect", CONNECT_KEY)
 
     # Tokens
 
@@ -187,7 +187,7 @@ class Errands(Parts):
         """Leave it to the worker to make the file of vectors, where there are many and it is missing or far behind."""
         with contextlib.suppress(StoreError), self._guard:  # whoever makes vectors next asks again
             if self.embedding.is_index_due():
-                self.mail.enqueue("index", {}, INDEX_KEY, again=True)
+                self.mail.ask_for("index", INDEX_KEY)
 
     def embed_later(self) -> None:
         """Leave the vectors to the worker, unless this process has the model and makes them itself before it ends."""
@@ -195,4 +195,4 @@ class Errands(Parts):
         if ourselves or self.settings.embedder.kind == "none":
             return
         with contextlib.suppress(StoreError):  # the text is stored and counts as waiting; the next one asks again
-            self.mail.enqueue("embed", {}, EMBED_KEY, again=True)
+            self.mail.ask_for("embed", EMBED_KEY)

@@ -171,6 +171,12 @@ class Mail:
         job = Job(self._new_id(), kind, said, _line("key", key), **who, folder=self._folder, queued_at=now)
         return self._store.put_job(job, now, again=again)
 
+    def ask_for(self, kind: str, key: str) -> None:
+        """Leave a job that says nothing but what to do, unless it waits already: a hundred agents ask for vectors all
+        the time."""
+        if not self._store.job_waits(self._caller, key, self._folder):
+            self.enqueue(kind, {}, key, again=True)
+
     def once(self, job: Job, work: Callable[[], T], key: str, *, last: bool) -> T | None:
         """Do something for a job at most once, in one transaction with the check of its lease."""
         own = key or f"{job.id}@{job.queued_at:.3f}"

@@ -52,8 +52,6 @@ class Jobs(Lives):
         row = {name: getattr(job, name) for name in _PUT}
         body = json.dumps(dict(job.body), ensure_ascii=False)
         self.act_for(job.caller)
-        if again and job.key and (known := self._waiting_as(job)):
-            return known
         with self.queueing():
             if not self.ask("put_job", **row, body=body, at=now):
                 known = _job(self.ask("job_of_key", project=job.project, agent=job.agent, key=job.key)[0])
@@ -64,12 +62,10 @@ class Jobs(Lives):
             found = self.ask("job_of_key", project=job.project, agent=job.agent, key=job.key) if job.key else []
         return _job(found[0]) if found else job
 
-    def _waiting_as(self, job: Job) -> Job | None:
-        """The same job, where it waits already: a hundred agents ask for vectors all the time."""
-        found = self.ask("job_of_key", project=job.project, agent=job.agent, key=job.key)
-        known = _job(found[0]) if found else None
-        same = known is not None and (known.state, known.folder, known.body) == ("waiting", job.folder, job.body)
-        return known if same else None
+    def job_waits(self, caller: Caller, key: str, folder: str) -> bool:
+        """Whether a caller's job of this key waits already."""
+        self.act_for(caller)
+        return bool(self.ask("job_waits", project=caller.project, agent=caller.agent, key=key, folder=folder))
 
     def queue_length(self, most: int) -> int:
         """How many jobs wait or run; counted up to `most`."""

@@ -291,11 +291,16 @@ WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) ORDER BY st
 SELECT id, client, project, agent, started_at, ended_at, cwd, extra FROM session
 WHERE ended_at IS NULL AND started_at > :since AND client <> '' ORDER BY started_at DESC LIMIT :limit
 
+-- In two parts, as SQLite takes seven times as long for an OR of both.
 -- name: open_session_of
-SELECT id FROM session
-WHERE (project IN (:list:projects) OR project IN (SELECT alias FROM project_alias WHERE project IN (:list:projects)))
-  AND agent = :agent AND ended_at IS NULL
-ORDER BY started_at DESC LIMIT 1
+SELECT id FROM (
+    SELECT id, started_at FROM session
+    WHERE project IN (:list:projects) AND agent = :agent AND ended_at IS NULL
+    UNION ALL
+    SELECT id, started_at FROM session
+    WHERE project IN (SELECT alias FROM project_alias WHERE project IN (:list:projects))
+      AND agent = :agent AND ended_at IS NULL
+) AS own ORDER BY started_at DESC LIMIT 1
 
 -- name: clients_seen
 SELECT client, count(*), max(started_at) FROM session WHERE client <> '' GROUP BY client
@@ -855,6 +860,10 @@ ON CONFLICT DO NOTHING RETURNING id
 -- name: job_of_key
 SELECT id, kind, body, key, project, agent, role, trust, folder, state, attempts, queued_at, error, owner, fence
 FROM job WHERE project = :project AND agent = :agent AND key = :key AND key <> ''
+
+-- name: job_waits
+SELECT 1 FROM job
+WHERE project = :project AND agent = :agent AND key = :key AND key <> '' AND state = 'waiting' AND folder = :folder
 
 -- One that waits keeps its pause and its attempts: what fails is not tried more often for being asked for again.
 -- name: arm_job
