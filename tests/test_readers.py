@@ -41,6 +41,12 @@ def look_up(lend: object, ref: str) -> object:
     return lend("").get(ref)  # type: ignore[operator]
 
 
+def vectors_at_hand(lend: object) -> int:
+    """How many vectors are in memory already, without a look at the store."""
+    index = lend("").embedding._index  # type: ignore[operator]
+    return 0 if index is None else len(index)
+
+
 def fail_oddly(_: object) -> None:
     raise KeyError("words of a memory")
 
@@ -55,11 +61,33 @@ def end(_: object) -> None:
 
 @pytest.fixture
 def reader(tmp_path: Path) -> Reader:
-    home = tmp_path / "home"
-    with Lore.open(home, cwd=tmp_path, env=quick_env()):
+    return made(tmp_path, quick_env())
+
+
+def made(folder: Path, env: dict[str, str]) -> Reader:
+    home = folder / "home"
+    with Lore.open(home, cwd=folder, env=env):
         pass
     paths = os.pathsep.join((str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")))  # finds what is asked here
-    return Reader(str(home), {**os.environ, **quick_env(), "PYTHONPATH": paths})
+    return Reader(str(home), {**os.environ, **env, "PYTHONPATH": paths})
+
+
+def test_vectors_are_taken_in_while_nobody_asks(tmp_path: Path) -> None:
+    env = quick_env(SWARMLORE_EMBEDDER_KIND="minilm")
+    reader = made(tmp_path, env)
+    try:
+        assert reader.ask(ALICE, vectors_at_hand) == 0
+        with Lore.open(tmp_path / "home", cwd=tmp_path, env=env) as lore:
+            lore.remember(LESSON)
+            lore.catch_up()
+            index = lore.embedding.index()
+            assert index is not None and len(index) == 1
+        until = time.monotonic() + 20
+        while not (found := reader.ask(ALICE, vectors_at_hand)) and time.monotonic() < until:
+            time.sleep(1.0)
+        assert found == 1
+    finally:
+        reader.end()
 
 
 def is_reader(pid: int) -> bool:

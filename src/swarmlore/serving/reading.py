@@ -6,6 +6,7 @@ import gc
 import os
 import pickle
 import sys
+from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from swarmlore.records import Token
 
 
+IDLE_S = 0.5
+
+
 def main(words: list[str]) -> None:
     line = Connection(int(words[1]))
     desks = open_desks(words[2], os.environ)
@@ -27,12 +31,24 @@ def main(words: list[str]) -> None:
         desks.lore.embedding.awaited()  # while nobody asks yet
         gc.freeze()  # what is there by now stays: looking through it would only take time
         while True:
+            _keep_up(desks, line)
             token, work = line.recv()
             _tell(line, _found(desks, token, work))
     except (EOFError, OSError, KeyboardInterrupt):
         pass  # whoever asked is gone
     finally:
         desks.lore.close()
+
+
+def _keep_up(desks: Desks, line: Connection) -> None:
+    """Take in new vectors until somebody asks: whoever asks after a long silence would wait for all of them."""
+    seen = -1
+    while not line.poll(IDLE_S):
+        with suppress(SwarmloreError):  # whoever asks is told
+            version = desks.lore.store.engine.data_version()
+            if version != seen:
+                desks.lore.embedding.index()
+            seen = version
 
 
 def _found(desks: Desks, token: Token, work: Callable[[Any], Any]) -> tuple[bool, Any]:
