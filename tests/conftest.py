@@ -125,8 +125,9 @@ def shared() -> Path:
 
 # No deadlines: a busy machine is no bug. The suite looks for what anybody would find; `make torture-long` looks further.
 settings.register_profile("suite", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("landing", settings.get_profile("suite"), derandomize=True)  # the same examples each time
 settings.register_profile("torture-long", deadline=None, max_examples=500, stateful_step_count=50)
-settings.load_profile("suite")
+settings.load_profile(os.environ.get("SUITE_PROFILE", "suite"))
 
 
 def examples(whole: int) -> int:
