@@ -338,6 +338,11 @@ def test_a_line_goes_on_after_a_refused_body_has_come_in_whole(hurried: Server) 
         assert status(one(made)) == 200
 
 
+def test_an_answer_comes_in_one_piece(hurried: Server) -> None:
+    with opened(hurried, head("GET", "/healthz", hurried.token())) as made:
+        assert made.recv(65_536).endswith(b'{"ok":true}')
+
+
 def test_requests_that_come_at_once_are_answered_one_after_the_other(hurried: Server) -> None:
     token = hurried.token()
     asked = [request("POST", "/v1/count", token, body=b"{}"), head("GET", "/healthz", token)] * 3
