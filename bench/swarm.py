@@ -46,6 +46,7 @@ LEAD = Caller(speed.CALLER.project, "lead", "lead", 2)
 MOST_MS = 150.0
 WARM_S = 5.0
 STEP_S = 15.0
+PACE_S = 2.0
 DIRECT = 16
 DISK_MS = 4.0
 MOST_TEXTS = 3_000  # of one of them
@@ -196,15 +197,21 @@ def highest(server: Server, texts: Texts, seconds: float, writes: float) -> tupl
 # The same writes without a server
 
 
-def direct(folder: Path, seconds: float) -> list[agents.Told]:
-    """16 processes write the same rows to one bare SQLite file, as fast as they can, each waiting as SQLite does."""
-    path = folder / "direct.db"
+def pace(folder: Path) -> int:
+    """What this machine does at this moment: rows as ours that one process writes to a bare SQLite file, a second."""
+    told = direct(folder, PACE_S, 1)
+    return round(len(told) / sum(one.seconds for one in told))
+
+
+def direct(folder: Path, seconds: float, many: int = DIRECT) -> list[agents.Told]:
+    """Processes write the same rows to one bare SQLite file, as fast as they can, each waiting as SQLite does."""
+    path = folder / f"direct-{time.time_ns()}.db"
     db = apsw.Connection(str(path))
     db.execute("PRAGMA journal_mode = WAL").fetchall()
     for table in TABLES:
         db.execute(table)
     db.close()
-    return _crowd(_write_directly, (str(path), seconds), DIRECT)
+    return _crowd(_write_directly, (str(path), seconds), many)
 
 
 def through(server: Server, seconds: float) -> list[agents.Told]:
@@ -314,16 +321,17 @@ def main() -> None:
         fill(home, args.memories)
         if not args.only_direct:
             args.home = str(home)
-            load(home, args)
+            load(home, folder, args)
             on_a_slow_disk(folder, args)
         only_direct(home, folder, min(STEP_S, args.seconds))
     finally:
         shutil.rmtree(folder)
 
 
-def load(home: Path, args: argparse.Namespace) -> None:
+def load(home: Path, folder: Path, args: argparse.Namespace) -> None:
     texts, server = Texts(), Server(home, args.agents)
     try:
+        print(json.dumps({"bare_writes_per_s_of_one_process": pace(folder)}), flush=True)
         run(server, texts, WARM_S, args.writes / 4, args.searches / 4)
         told = run(server, texts, args.seconds, args.writes, args.searches)
         waiting, seconds = drained(home, 4 * args.seconds)
