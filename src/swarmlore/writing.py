@@ -391,10 +391,9 @@ class Writing:
             return {}
         near = self._nearest(seqs)
         results: dict[str, Stored] = {}
+        told = bool(own)  # what nobody is told of is settled anew where it is lost
         for start in range(0, len(seqs), SETTLE_AT_ONCE):  # others may write in between
-            with self._store.engine.writing(
-                durable=bool(own)
-            ):  # what nobody was told of is settled anew where it is lost
+            with self._store.engine.writing(durable=told):
                 waiting = self._unsettled()
                 for seq in seqs[start : start + SETTLE_AT_ONCE]:
                     if (memory := self._taken(seq) if seq in waiting else None) is not None:
