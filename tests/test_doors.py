@@ -343,6 +343,36 @@ def test_an_answer_comes_in_one_piece(hurried: Server) -> None:
         assert made.recv(65_536).endswith(b'{"ok":true}')
 
 
+@pytest.mark.parametrize("pieces", [1, 2, 60])
+@pytest.mark.parametrize(
+    "offer", [("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AA"), UPGRADE]
+)
+def test_who_offers_another_protocol_is_answered_in_this_one(
+    hurried: Server, offer: tuple[str, ...], pieces: int
+) -> None:
+    """Java's client offers h2c with each first request. The body belongs to it, and so does what follows."""
+    token = hurried.token()
+    refused = request("POST", "/v1/count", token, *offer, body=b'{"nonsense": 1}')
+    sent = refused + request("POST", "/v1/count", token, "Connection: close", body=b"{}")
+    size = -(-len(sent) // pieces)
+    with opened(hurried) as made:
+        for start in range(0, len(sent), size):
+            made.sendall(sent[start : start + size])
+            time.sleep(0.3 / pieces)
+        answers = rest(made).split(b"HTTP/1.1 ")[1:]
+    assert [int(answer[:3]) for answer in answers] == [400, 200]
+    assert b"nonsense" in answers[0]
+
+
+def test_many_offers_at_once_are_answered_each(hurried: Server) -> None:
+    many = 1_500
+    last = head("GET", "/v1/nothing", "", "Connection: close")
+    with opened(hurried, head("GET", "/healthz", "", *UPGRADE) * many + last) as made:
+        answers = rest(made).split(b"HTTP/1.1 ")[1:]
+    assert {int(answer[:3]) for answer in answers} <= {401, 429}
+    assert len(answers) == many + 1
+
+
 def test_requests_that_come_at_once_are_answered_one_after_the_other(hurried: Server) -> None:
     token = hurried.token()
     asked = [request("POST", "/v1/count", token, body=b"{}"), head("GET", "/healthz", token)] * 3

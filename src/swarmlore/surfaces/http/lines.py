@@ -11,6 +11,7 @@ import asyncio
 import json
 from contextlib import suppress
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from swarmlore.frozen import TYPE_CHECKING
@@ -72,6 +73,7 @@ class Line(HttpToolsProtocol):
         self._since = 0.0
         self._in_head = False
         self._head_size = 0
+        self._offer = b""
 
     @property
     def waits(self) -> bool:
@@ -97,14 +99,37 @@ class Line(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        self._unset_keepalive_if_required()
         self._head_size += len(data)
-        super().data_received(data)
+        try:
+            self._feed(data)
+        except httptools.HttpParserError:
+            self.logger.warning("Invalid HTTP request received.")
+            self.send_400_response("")
         if self._in_head and self._head_size > MOST_HEAD and not self.transport.is_closing():
             self.send_400_response("")
         if self.waits and self._in_head:
             self._end_after("head", HEAD_S)
         elif self.waits:
             self._end_after("rest", self.timeout_keep_alive)
+
+    def _feed(self, data: bytes) -> None:
+        """Who offers another protocol (h2c by default in some libraries) is answered in this one. The parser takes what
+        follows such a head for that protocol, a body too, so it is read again without the offer."""
+        while data:
+            try:
+                self.parser.feed_data(data)
+                return
+            except httptools.HttpParserUpgrade as offer:
+                head, self._offer = self._offer, b""
+                data = head + data[offer.args[0] :] if head else b""
+
+    def _without_offer(self) -> bytes:
+        """The head that was just read, as if nothing had been offered."""
+        lines = [self.parser.get_method() + b" " + self.url + b" HTTP/" + self.parser.get_http_version().encode()]
+        lines += [name + b": " + value for name, value in self.headers if name not in (b"connection", b"upgrade")]
+        close = any(b"close" in value.lower() for name, value in self.headers if name == b"connection")
+        return b"\r\n".join([*lines, *([b"connection: close"] if close else []), b"", b""])
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -118,10 +143,15 @@ class Line(HttpToolsProtocol):
         self._go_on("head")
         if not self.url.startswith(b"/"):  # the parser takes whole addresses as well, whose name nobody has looked at
             raise ValueError("that is no path")
+        if self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
+            self._offer = self._without_offer()
+            return
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         self._head_size = 0
+        if self._offer:
+            return
         self._go_on("rest")
         super().on_message_complete()
 
