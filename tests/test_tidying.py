@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from contextlib import closing
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ALICE, NOW, a_memory, an_operation
+from homes import linux
 from swarmlore.serving import tidying
 from swarmlore.serving.tidying import Tidier
 from swarmlore.store import sqlite
@@ -55,3 +57,49 @@ def test_a_journal_begins_anew_while_others_write(fast_path: Path, monkeypatch: 
         tidier.close()
         assert found >= BEGINNINGS
         assert writer.count_selected(ALICE, Filter()) == counts[0]
+
+
+def length_after_beginning_anew(home: Path, *, tidied_by_another: bool) -> int:
+    """The bytes of a journal of some length after the first commit into it from its beginning."""
+    home.mkdir()
+    with closing(Store.open(str(home), NOW)) as writer, closing(Store.open(str(home), NOW)) as beside:
+        if tidied_by_another:
+            writer.engine.leave_tidying()
+        for number in range(30):
+            with writer.operation(an_operation(ALICE, "remember")) as operation:
+                writer.put(operation, a_memory(f"Lesson {number} about the port of service {number}"))
+        first = beginnings(home)
+        beside.engine.tidy()
+        with writer.operation(an_operation(ALICE, "remember")) as operation:
+            writer.put(operation, a_memory("The journal begins anew with this one"))
+        assert beginnings(home) == first + 1
+        return (home / "lore.db-wal").stat().st_size
+
+
+def test_a_journal_that_somebody_tidies_keeps_its_room(fast_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "WAL_LIMIT_BYTES", 100_000)
+    monkeypatch.setattr(sqlite, "CHECKPOINT_PAGES", 50)
+    assert length_after_beginning_anew(fast_path / "alone", tidied_by_another=False) <= 100_000
+    assert length_after_beginning_anew(fast_path / "served", tidied_by_another=True) > 100_000
+
+
+def locks(path: Path) -> list[str]:
+    """The locks on a file, as the system lists them."""
+    number = f":{path.stat().st_ino} "
+    return [line.split(":", 1)[1] for line in Path("/proc/locks").read_text().splitlines() if number in line]
+
+
+@linux
+def test_a_second_connection_leaves_the_locks_of_the_first(fast_path: Path) -> None:
+    """Whoever closes a file gives up all locks of its process on it, those of other connections too: then another
+    process could take the journal away that they write to."""
+    with closing(Store.open(str(fast_path), NOW)) as first:
+        first.engine.run("SELECT count(*) FROM memory")
+        held = locks(fast_path / "lore.db")
+        assert held
+        with closing(Store.open(str(fast_path), NOW)) as second:
+            second.engine.tidy()
+            with second.engine.writing():
+                second.engine.copy_to(os.fspath(fast_path / "copy.db"))
+            assert locks(fast_path / "lore.db") == held
+        assert locks(fast_path / "lore.db") == held

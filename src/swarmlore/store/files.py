@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import suppress
 
 from swarmlore.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly
 
 SMALLEST_PAGE = 512  # bytes of a page of SQLite, at least
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_DESCRIPTORS = ("/proc/self/fd", "/dev/fd")  # of Linux, and of others
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
@@ -47,9 +49,13 @@ def damaged(path: str, what: str = "is damaged") -> StoreCorrupt:
 
 
 def check_size(path: str) -> None:
-    """Refuse a file that was cut short; SQLite takes one byte for an empty store and adds zeros to half a page."""
+    """Refuse a file that was cut short; SQLite takes one byte for an empty store and adds zeros to half a page.
+
+    One that this process has open was looked at then. It must not be opened once more beside SQLite: closing it would
+    take away the locks of all of the process's connections to it.
+    """
     size = os.path.getsize(path) if os.path.exists(path) else 0
-    if size == 0:
+    if size == 0 or _held(path) is not None:
         return
     try:
         with open(path, "rb") as file:
@@ -77,6 +83,27 @@ def identity(path: str) -> tuple[int, int]:
     except OSError:
         return (0, 0)
     return (found.st_dev, found.st_ino)
+
+
+def flush(path: str) -> None:
+    """Wait until what was written to a file that this process has open is on disk."""
+    if (fd := _held(path)) is not None:
+        with suppress(OSError):  # closed meanwhile, or a disk that fails: whoever writes next is told
+            os.fsync(fd)
+
+
+def _held(path: str) -> int | None:
+    """A descriptor that this process has of a file; none on systems that do not list them."""
+    mine = identity(path)
+    for folder in _DESCRIPTORS:
+        with suppress(OSError):
+            for name in os.listdir(folder):
+                with suppress(OSError):  # the one of this very list is gone already
+                    found = os.fstat(int(name))
+                    if (found.st_dev, found.st_ino) == mine:
+                        return int(name)
+            return None
+    return None
 
 
 def is_still(path: str) -> bool:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from swarmlore.store.engine import Params, Row
 
 WAL_LIMIT_BYTES = 16 * 1024 * 1024
+LATE_LIMIT_BYTES = 256 * 1024 * 1024  # a busy server fills a long journal again at once: cutting it took 30 ms a time
 CACHE_KB = 32_000
 ROOMY_KB = 128_000  # of an import, which looks up twenty keys a text all over the file
 CHECKPOINT_PAGES = 12_000  # an import writes the same pages again and again: copy them less often
@@ -268,12 +269,21 @@ class SqliteEngine:
 
     def leave_tidying(self) -> None:
         self.run(f"PRAGMA wal_autocheckpoint = {LATE_PAGES}")
+        self.run(f"PRAGMA journal_size_limit = {LATE_LIMIT_BYTES}")
 
     def tidy(self) -> None:
+        if self._copy_journal() < CHECKPOINT_PAGES:
+            return
+        for _ in range(2):  # nearly all of it is on disk then, and little was written meanwhile
+            files.flush(self.path)
+            self._copy_journal()
+        with self._lock:  # a log begins anew only where nobody has written since the last copied page
+            self._copy_journal()
+
+    def _copy_journal(self) -> int:
+        """Copy what no reader needs any more as it was; returns how many pages the journal has."""
         _, pages, _ = self.run("PRAGMA wal_checkpoint(PASSIVE)")[0]
-        if int(pages) >= CHECKPOINT_PAGES:  # a log begins anew only where nobody has written since the last copied page
-            with self._lock:
-                self.run("PRAGMA wal_checkpoint(PASSIVE)")
+        return int(pages)
 
     def version(self) -> int:
         return int(self.run("PRAGMA user_version")[0][0])
