@@ -12,9 +12,10 @@ from swarmlore.config import RecallSettings
 from swarmlore.embedding import Embedding, QueryVector
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.meanwhile import Meanwhile
-from swarmlore.records import Hit, Memory, Part, Query
+from swarmlore.records import RAW_SOURCES, Hit, Memory, Part, Query, Situation
 from swarmlore.rules import relevance
 from swarmlore.rules.relevance import Evidence
+from swarmlore.store.search import CandidateRow
 from swarmlore.store.store import Store
 from swarmlore.text.words import code_share, index_text, query_terms
 
@@ -33,10 +34,11 @@ UNNAMED = "the question names nothing that the memories are connected by: looked
 
 @frozen
 class Candidate:
-    """A memory, how relevant it is, why, and what the bar for unasked showing is asked about."""
+    """The row of a memory, how relevant it is, why, and what the bar for unasked showing is asked about. The memory
+    itself is read when it is wanted: most candidates are never shown."""
 
     seq: int
-    memory: Memory
+    partition: int
     relevance: float
     gate: tuple[Evidence, ...]  # of its text, and of its best situation
     code: float
@@ -44,7 +46,7 @@ class Candidate:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The explanation, made when it is wanted: most candidates are never shown."""
+        """The explanation."""
         return (*_explain(self.gate[0], self.code), *self.more)
 
 
@@ -79,7 +81,7 @@ class Question:
     weights: dict[str, float]
     size: int
     code: float
-    vector: QueryVector | None
+    near: Near
 
 
 @frozen
@@ -101,9 +103,10 @@ CONNECTIONS = Connections()
 
 @frozen
 class Near:
-    """The question in vector space, and the rows nearest to it."""
+    """The question in vector space, the vectors it is held against, and the rows nearest to it."""
 
     vector: QueryVector | None
+    index: Vectors | None = None
     seqs: frozenset[int] = frozenset()
 
 
@@ -213,7 +216,7 @@ class Gatherer:
 
         found = self.gather(replace(query, mode="hybrid"), partitions)
         known = Communities(self._store, partitions, fits, partial(read, self._home) if self._home else dict)
-        hits = [(item.seq, self._store.partition_of(item.memory), item.relevance) for item in found.candidates]
+        hits = [(item.seq, item.partition, item.relevance) for item in found.candidates]
         members, reports = known.asked_for(hits)
         self.reports = tuple(report.report for report in reports)
         share = self.connections.broad
@@ -248,7 +251,7 @@ class Gatherer:
         seqs = set() if query.mode == "naive" else self._by_words(telling(terms, frequencies), partitions, wanted)
         near = by_meaning.result() if by_meaning else Near(None)
         weights = relevance.term_weights(frequencies, size)
-        question = Question(weights, size, code_share(query.text), near.vector)
+        question = Question(weights, size, code_share(query.text), near)
         candidates = self._judged(question, seqs | near.seqs, partitions)
         if query.near:
             fits = relevance.is_near if query.mode == "naive" else relevance.is_related
@@ -268,31 +271,32 @@ class Gatherer:
         if vector is None or index is None:
             return Near(vector)
         texts, cues = index.nearest(vector.vector, partitions, wanted)
-        return Near(vector, frozenset(seq for seq, _ in (*texts, *cues)))
+        return Near(vector, index, frozenset(seq for seq, _ in (*texts, *cues)))
 
     def _by_words(self, terms: Sequence[str], partitions: Sequence[int], wanted: int) -> set[int]:
         words = self._store.match_words(terms, partitions, wanted)
         return {*words, *self._store.match_cues(terms, partitions, wanted)}
 
     def _judged(self, question: Question, seqs: set[int], partitions: Sequence[int]) -> list[Candidate]:
-        memories = self._store.by_seqs(sorted(seqs))
-        stems = {seq: text.split() for seq, text in self._store.stems_of(list(memories)).items()}
-        average = sum(map(len, stems.values())) / max(1, len(stems))
-        late = self._late(question, list(memories), partitions)
-        cosines, cue_cosines = self._cosines(question, list(memories))
+        rows = self._store.candidate_rows(sorted(seqs))
+        there = [row.seq for row in rows]
+        stems = [row.stems.split() for row in rows]
+        average = sum(map(len, stems)) / max(1, len(stems))
+        late = self._late(question.near, there, partitions)
+        cosines, cue_cosines = _cosines(question.near, there)
+        situations = self._store.situations_of(there)
         found = []
-        for seq, memory in memories.items():
-            words = relevance.words_score(stems[seq], question.weights, average)
-            evidence = Evidence(words, cosines.get(seq), late.get(seq))
-            found.append(self._candidate(seq, memory, evidence, cue_cosines.get(seq), question, average))
-        return _with_neighbours(found)
+        for row, words in zip(rows, stems, strict=True):
+            score = relevance.words_score(words, question.weights, average)
+            evidence = Evidence(score, cosines.get(row.seq), late.get(row.seq))
+            cue = _best_situation(situations.get(row.seq, ()), cue_cosines.get(row.seq), question, average)
+            found.append(_candidate(row, evidence, cue, question.code))
+        return _with_neighbours(found, [_place(row) for row in rows])
 
-    def _cosines(self, question: Question, seqs: Sequence[int]) -> tuple[dict[int, float], dict[int, float]]:
-        """The cosine of each row to its text and to its best situation."""
-        index = self._embedding.index() if question.vector is not None else None
-        if question.vector is None or index is None:
-            return {}, {}
-        return index.cosines(question.vector.vector, seqs), index.cue_cosines(question.vector.vector, seqs)
+    def memories(self, found: Sequence[Candidate]) -> list[tuple[Candidate, Memory]]:
+        """Candidates with the memories they are; what was erased meanwhile is left out."""
+        memories = self._store.by_seqs([item.seq for item in found])
+        return [(item, memories[item.seq]) for item in found if item.seq in memories]
 
     def by_vector(self, query: Query, partitions: Sequence[int]) -> list[tuple[Memory, float]]:
         """(memory, cosine) of the nearest texts, for the profiles that rank by similarity alone."""
@@ -307,49 +311,22 @@ class Gatherer:
         """Whether the best candidate clears the bar, which rises with the size of the store."""
         if not found.candidates:
             return Verdict(True, "nothing in memory shares a word or a meaning with it")
-        generic = self._embedding.everyday_closeness(found.question.vector)
+        generic = self._embedding.everyday_closeness(found.question.near.vector)
         best = max(relevance.gate_score(view, generic) for item in found.candidates for view in item.gate)
         bar = relevance.bar(found.question.size) + self._settings.bar
         if best <= bar:
             return Verdict(True, f"nothing relevant enough: the best reached {best:.2f}, the bar is {bar:.2f}")
-        return Verdict(False, "", blind=found.question.vector is None)
+        return Verdict(False, "", blind=found.question.near.vector is None)
 
     def _wanted(self, query: Query, least: int) -> int:
         filtered = query.kinds or query.categories or query.tags or query.sources or query.entities
         wanted = max(query.limit * self._settings.candidate_multiplier, least)
         return wanted * FILTERED if filtered else wanted
 
-    def _candidate(
-        self,
-        seq: int,
-        memory: Memory,
-        evidence: Evidence,
-        cue_cosine: float | None,
-        question: Question,
-        average: float,
-    ) -> Candidate:
-        score = relevance.relevance(evidence, question.code)
-        cue = self._best_situation(memory, cue_cosine, question, average)
-        if cue is None:
-            return Candidate(seq, memory, score, (evidence,), question.code)
-        boosted = relevance.with_situations(score, [relevance.relevance(cue, question.code)])
-        gain = Part("situation", boosted - score, "it was needed in a situation like this")
-        return Candidate(seq, memory, boosted, (evidence, cue), question.code, (gain,) if gain.value > 0 else ())
-
-    def _best_situation(
-        self, memory: Memory, cosine: float | None, question: Question, average: float
-    ) -> Evidence | None:
-        if not memory.situations:
-            return None
-        stems = [index_text(situation.text).split() for situation in memory.situations]
-        words = max(relevance.words_score(each, question.weights, average) for each in stems)
-        return Evidence(words, cosine) if words or cosine is not None else None
-
-    def _late(self, question: Question, seqs: Sequence[int], partitions: Sequence[int]) -> dict[int, float]:
+    def _late(self, near: Near, seqs: Sequence[int], partitions: Sequence[int]) -> dict[int, float]:
         """Late interaction with those candidates that have pieces."""
-        cue = question.vector.embedded if question.vector else None
-        index = self._embedding.index() if cue is not None else None
-        packed = self._store.pieces_of(seqs, index.provider) if index is not None else {}
+        cue, index = near.vector.embedded if near.vector else None, near.index
+        packed = self._store.pieces_of(seqs, index.provider) if cue is not None and index is not None else {}
         if cue is None or index is None or not packed:
             return {}
         from swarmlore.late import late_scores, piece_weights
@@ -358,6 +335,32 @@ class Gatherer:
         weights = piece_weights(cue.piece_ids, frequencies, size, cue.emphasis)
         scores = late_scores(cue.pieces, weights, list(packed.values()))
         return dict(zip(packed, map(float, scores), strict=True))
+
+
+def _candidate(row: CandidateRow, evidence: Evidence, cue: Evidence | None, code: float) -> Candidate:
+    score = relevance.relevance(evidence, code)
+    if cue is None:
+        return Candidate(row.seq, row.partition, score, (evidence,), code)
+    boosted = relevance.with_situations(score, [relevance.relevance(cue, code)])
+    gain = Part("situation", boosted - score, "it was needed in a situation like this")
+    return Candidate(row.seq, row.partition, boosted, (evidence, cue), code, (gain,) if gain.value > 0 else ())
+
+
+def _best_situation(
+    situations: Sequence[Situation], cosine: float | None, question: Question, average: float
+) -> Evidence | None:
+    if not situations:
+        return None
+    stems = [index_text(situation.text).split() for situation in situations]
+    words = max(relevance.words_score(each, question.weights, average) for each in stems)
+    return Evidence(words, cosine) if words or cosine is not None else None
+
+
+def _cosines(near: Near, seqs: Sequence[int]) -> tuple[dict[int, float], dict[int, float]]:
+    """The cosine of each row to its text and to its best situation."""
+    if near.vector is None or near.index is None:
+        return {}, {}
+    return near.index.cosines(near.vector.vector, seqs), near.index.cue_cosines(near.vector.vector, seqs)
 
 
 def _best(found: Found) -> float:
@@ -378,9 +381,9 @@ def _explain(evidence: Evidence, code: float) -> tuple[Part, ...]:
     return tuple(part for part in parts if part.value)
 
 
-def _with_neighbours(found: list[Candidate]) -> list[Candidate]:
+def _with_neighbours(found: list[Candidate], places: Sequence[tuple[str, float] | None]) -> list[Candidate]:
     """Turns of a conversation gain from a turn near them that fits better."""
-    scores = relevance.with_neighbours([item.relevance for item in found], [_place(item.memory) for item in found])
+    scores = relevance.with_neighbours([item.relevance for item in found], places)
     return [
         item if score == item.relevance else replace(item, relevance=score, more=(*item.more, _neighbour(item, score)))
         for item, score in zip(found, scores, strict=True)
@@ -391,9 +394,8 @@ def _neighbour(item: Candidate, score: float) -> Part:
     return Part("neighbours", score - item.relevance, "a turn next to it fits well")
 
 
-def _place(memory: Memory) -> tuple[str, float] | None:
+def _place(row: CandidateRow) -> tuple[str, float] | None:
     """The session and position of a turn."""
-    session, position = memory.source_ref.get("session"), memory.source_ref.get("position")
-    if memory.raw and isinstance(session, str) and isinstance(position, int):
-        return session, float(position)
+    if row.source in RAW_SOURCES and row.session and row.position is not None:
+        return row.session, float(row.position)
     return None

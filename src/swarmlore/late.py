@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 VOCABULARY = 65_536
 STEEPNESS = 2.0
 """Scores are bent by tanh: a piece found word for word says little more than a synonym, words are counted elsewhere."""
+AT_ONCE = 128  # pieces of memories: 200 KB as numbers
 MOST_QUERY_PIECES = 64
 """Only the heaviest pieces of a long error output are asked; the others cost time and change nothing."""
 
@@ -101,12 +102,23 @@ def late_scores(query_pieces: Floats, query_weights: Floats, packed: Sequence[by
         return scores
     pieces, weights = _heaviest(np.asarray(query_pieces, np.float32), np.asarray(query_weights, np.float32))
     parts = [_nibbles(packed[place]) for place in filled]
-    levels = _levels(np.concatenate(parts))
     starts = np.cumsum([0, *(len(part) for part in parts[:-1])])
-    norms = np.maximum(np.sqrt(np.einsum("ij,ij->i", levels, levels)), _TINY)
-    best = np.maximum.reduceat((levels @ _in_halves(pieces).T) / norms[:, None], starts, axis=0)
+    best = np.maximum.reduceat(_cosines(np.concatenate(parts), pieces), starts, axis=0)
     scores[filled] = np.tanh(STEEPNESS * np.maximum(best, 0.0)) @ weights
     return scores
+
+
+def _cosines(packed: Any, pieces: Floats) -> Floats:
+    """Of each packed piece to each of the cue's; some at a time, as numbers that stay near the processor."""
+    import numpy as np
+
+    asked = np.ascontiguousarray(_in_halves(pieces).T)
+    found: Floats = np.empty((len(packed), len(pieces)), dtype=np.float32)
+    for start in range(0, len(packed), AT_ONCE):
+        levels, part = _levels(packed[start : start + AT_ONCE]), found[start : start + AT_ONCE]
+        np.matmul(levels, asked, out=part)
+        part /= np.maximum(np.sqrt(np.einsum("ij,ij->i", levels, levels)), _TINY)[:, None]
+    return found
 
 
 def _heaviest(pieces: Floats, weights: Floats) -> tuple[Floats, Floats]:

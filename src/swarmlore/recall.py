@@ -20,7 +20,7 @@ from swarmlore.records import KINDS, MODES, PROFILES, SOURCES, TIERS, Caller, Hi
 from swarmlore.rules import ranking
 from swarmlore.rules.birth import in_force
 from swarmlore.rules.freshness import stale_later, with_citations
-from swarmlore.rules.priors import default_priors, preferred
+from swarmlore.rules.priors import default_factor, default_priors, preferred
 from swarmlore.rules.standing import standing
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
@@ -99,7 +99,7 @@ class Recaller:
         verdict = self._gatherer.verdict(found)
         if verdict.silent:
             return [], verdict.reason
-        scored = _scored(found.candidates, query.limit, now)
+        scored = self._scored(found.candidates, query.limit, now)
         near = final_hits(self._held_against_code(scored, query, now), query, now)
         return verdict.near_best(near), ""
 
@@ -178,7 +178,7 @@ class Recaller:
     def _partitions(self, query: Query) -> list[int]:
         return self._store.visible(self._caller, query.tiers, all_projects=query.all_projects)
 
-    def _ranked(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
+    def _ranked(self, query: Query, partitions: Sequence[int], now: float) -> Iterable[Hit]:
         """All candidates with the profile's score, best first."""
         ways: dict[str, Callable[[Query, Sequence[int], float], list[Hit]]] = {
             "lane": self._lane,
@@ -191,7 +191,17 @@ class Recaller:
         if way is not None:
             return way(query, partitions, now)
         found = self._gatherer.connected(query, partitions, lambda memory: self._fits(memory, query, now))
-        return _scored(found.candidates, query.limit, now)
+        return self._scored(found.candidates, query.limit, now)
+
+    def _scored(self, found: Iterable[Candidate], limit: int, now: float) -> Iterator[Hit]:
+        """Hits with their priors, best first; a candidate far behind could not be nudged to the front."""
+        best = sorted(found, key=lambda item: -item.relevance)[: max(NUDGED, NUDGED_PER_HIT * limit)]
+        scores = [
+            (item.relevance * default_factor(memory, now), memory, item)
+            for item, memory in self._gatherer.memories(best)
+        ]
+        for score, memory, item in sorted(scores, key=lambda found: (-found[0], -found[1].created_at, found[1].id)):
+            yield Hit(memory, score, (*item.parts, *default_priors(memory, now).parts))
 
     def _lane(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
         found = self._gatherer.by_vector(query, partitions)
@@ -226,11 +236,11 @@ class Recaller:
 
     def _learnings(self, query: Query, partitions: Sequence[int], now: float) -> list[Hit]:
         gathered = self._gatherer.gather(query, partitions)
-        found = {item.memory.id: item for item in gathered.candidates}
-        hybrid = sorted(found, key=lambda id: -found[id].relevance)
+        found = {memory.id: (item, memory) for item, memory in self._gatherer.memories(gathered.candidates)}
+        hybrid = sorted(found, key=lambda id: -found[id][0].relevance)
         named = (*self._gatherer.linked(query, gathered, partitions), *self._of_entities(query, partitions))
         linked = list({memory.id: memory for memory in named}.values())
-        memories = {id: item.memory for id, item in found.items()} | {memory.id: memory for memory in linked}
+        memories = {id: memory for id, (_, memory) in found.items()} | {memory.id: memory for memory in linked}
         fused = ranking.fuse(hybrid, [memory.id for memory in linked])
         tags = frozenset(query.tags) | query_words(query.text)
         scored = [
@@ -296,15 +306,6 @@ def passes(memory: Memory, query: Query, now: float) -> bool:
         and (not query.sources or memory.source in query.sources)
         and set(query.tags) <= set(memory.tags)
     )
-
-
-def _scored(found: Iterable[Candidate], limit: int, now: float) -> list[Hit]:
-    """Hits with their priors; a candidate far behind could not be nudged to the front."""
-    hits = []
-    for item in sorted(found, key=lambda item: -item.relevance)[: max(NUDGED, NUDGED_PER_HIT * limit)]:
-        nudge = default_priors(item.memory, now)
-        hits.append(Hit(item.memory, item.relevance * nudge.score, (*item.parts, *nudge.parts)))
-    return _ordered(hits)
 
 
 def _ordered(hits: Iterable[Hit]) -> list[Hit]:

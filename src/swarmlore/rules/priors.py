@@ -7,6 +7,7 @@ weight, all together by `TOGETHER`. A memory nobody has shown, rated or read yet
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from swarmlore.frozen import frozen
 from swarmlore.records import Memory, Part
@@ -43,22 +44,20 @@ class PriorWeights:
 DEFAULT_WEIGHTS = PriorWeights()
 
 
+def default_factor(
+    memory: Memory, now: float, *, weights: PriorWeights = DEFAULT_WEIGHTS, stale: bool = False
+) -> float:
+    """By which factor, between .7 and 1.3, relevance is multiplied."""
+    product = math.prod(value for _, value in _moves(memory, now, weights, stale))
+    return min(1 + TOGETHER, max(1 - TOGETHER, product))
+
+
 def default_priors(
     memory: Memory, now: float, *, weights: PriorWeights = DEFAULT_WEIGHTS, stale: bool = False
 ) -> Scored:
-    """Say by which factor, between .7 and 1.3, relevance is multiplied, and name every factor that is not 1."""
-    parts = (
-        _kind(memory, weights.kind),
-        _confidence(memory, weights.confidence),
-        _feedback(memory, weights.feedback),
-        _utility(memory, weights.utility),
-        _recency(memory, now, weights.recency),
-        _access(memory, weights.access),
-        Part("freshness", 1 - weights.freshness if stale else 1.0, "cited code has changed"),
-    )
-    told = tuple(part for part in parts if abs(part.value - 1) >= _WORTH_TELLING)
-    product = math.prod(part.value for part in told)
-    return Scored(min(1 + TOGETHER, max(1 - TOGETHER, product)), told)
+    """The same, with a name for every factor that is not 1."""
+    told = (Part(name, value, _NOTES[name](memory, now)) for name, value in _moves(memory, now, weights, stale))
+    return Scored(default_factor(memory, now, weights=weights, stale=stale), tuple(told))
 
 
 def preferred(one: Memory, other: Memory) -> Memory:
@@ -75,41 +74,66 @@ def utility(memory: Memory) -> float | None:
     return outcomes.succeeded_after / ended
 
 
-def _moved(name: str, direction: float, weight: float, note: str) -> Part:
-    """A factor within its weight; direction is between -1 and 1."""
-    return Part(name, 1 + weight * min(1.0, max(-1.0, direction)), note)
+def _moves(memory: Memory, now: float, weights: PriorWeights, stale: bool) -> list[tuple[str, float]]:
+    """The factors that are not 1, each within its weight."""
+    directions = (
+        ("kind", _kind(memory), weights.kind),
+        ("confidence", 2 * (memory.confidence - 0.5), weights.confidence),
+        ("feedback", _feedback(memory), weights.feedback),
+        ("utility", _utility(memory), weights.utility),
+        ("recency", _recency(memory, now), weights.recency),
+        ("access", _access(memory), weights.access),
+        ("freshness", -1.0 if stale else 0.0, weights.freshness),
+    )
+    moved = [(name, 1 + weight * min(1.0, max(-1.0, direction))) for name, direction, weight in directions if direction]
+    return [(name, value) for name, value in moved if abs(value - 1) >= _WORTH_TELLING]
 
 
-def _kind(memory: Memory, weight: float) -> Part:
+# Which way a fact moves a score, between -1 and 1
+
+
+def _kind(memory: Memory) -> float:
     if memory.source in _CHATTER:
-        return _moved("kind", -1, weight, f"said in passing ({memory.source})")
-    direction = (memory.kind in _STRONG_KINDS) - (memory.kind in _WEAK_KINDS)
-    return _moved("kind", direction, weight, memory.kind)
+        return -1.0
+    return (memory.kind in _STRONG_KINDS) - (memory.kind in _WEAK_KINDS)
 
 
-def _confidence(memory: Memory, weight: float) -> Part:
-    return _moved("confidence", 2 * (memory.confidence - 0.5), weight, f"{memory.confidence:g}")
-
-
-def _feedback(memory: Memory, weight: float) -> Part:
+def _feedback(memory: Memory) -> float:
     """One harmful rating (× .5) takes the whole weight; seven helpful ones (× 1.1 each) earn it."""
-    direction = math.log2(memory.feedback_score) if memory.feedback_score > 0 else -1.0
-    return _moved("feedback", direction, weight, f"rated {times(memory.feedback_count)}")
+    return math.log2(memory.feedback_score) if memory.feedback_score > 0 else -1.0
 
 
-def _utility(memory: Memory, weight: float) -> Part:
+def _utility(memory: Memory) -> float:
     share = utility(memory)
-    if share is None:
-        return Part("utility", 1.0)
-    return _moved("utility", 2 * share - 1, weight, f"{share:.0%} of the tasks it was shown in went well")
+    return 0.0 if share is None else 2 * share - 1
 
 
-def _recency(memory: Memory, now: float, weight: float) -> Part:
-    days = age_days(proven_at(memory), now)
-    aged = 1 - 0.5 ** (days / RECENCY_HALF_LIFE_DAYS)
-    return _moved("recency", -aged, weight, f"{days:.0f} days old")
+def _recency(memory: Memory, now: float) -> float:
+    return math.pow(0.5, _days(memory, now) / RECENCY_HALF_LIFE_DAYS) - 1
 
 
-def _access(memory: Memory, weight: float) -> Part:
+def _access(memory: Memory) -> float:
     reads = max(0, memory.access_count)
-    return _moved("access", reads / (reads + ACCESS_HALF_WAY), weight, f"read {times(reads)}")
+    return reads / (reads + ACCESS_HALF_WAY)
+
+
+# Why
+
+
+def _days(memory: Memory, now: float) -> float:
+    return age_days(proven_at(memory), now)
+
+
+def _told_kind(memory: Memory, now: float) -> str:
+    return f"said in passing ({memory.source})" if memory.source in _CHATTER else memory.kind
+
+
+_NOTES: dict[str, Callable[[Memory, float], str]] = {
+    "kind": _told_kind,
+    "confidence": lambda memory, _: f"{memory.confidence:g}",
+    "feedback": lambda memory, _: f"rated {times(memory.feedback_count)}",
+    "utility": lambda memory, _: f"{utility(memory) or 0:.0%} of the tasks it was shown in went well",
+    "recency": lambda memory, now: f"{_days(memory, now):.0f} days old",
+    "access": lambda memory, _: f"read {times(max(0, memory.access_count))}",
+    "freshness": lambda *_: "cited code has changed",
+}

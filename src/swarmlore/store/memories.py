@@ -212,7 +212,7 @@ class Memories(Graphs):
         if not seqs:
             return {}
         found = self.engine.run(rows.SELECT + "WHERE seq IN (:list:seqs)", {"seqs": list(seqs)})
-        situations = self._situations([int(row[0]) for row in found])
+        situations = self.situations_of([int(row[0]) for row in found])
         return {int(row[0]): rows.from_row(row, situations.get(int(row[0]), ())) for row in found}
 
     def neighbours(self, partition: int, text: str, key: str = "", *, thorough: bool = False) -> dict[int, Memory]:
@@ -310,10 +310,11 @@ class Memories(Graphs):
 
     def _load(self, where: str, caller: Caller, **params: object) -> list[Memory]:
         found = self.engine.run(rows.SELECT + where, {**params, "partitions": self.visible(caller)})
-        situations = self._situations([int(row[0]) for row in found])
+        situations = self.situations_of([int(row[0]) for row in found])
         return [rows.from_row(row, situations.get(int(row[0]), ())) for row in found]
 
-    def _situations(self, seqs: Sequence[int]) -> dict[int, tuple[Situation, ...]]:
+    def situations_of(self, seqs: Sequence[int]) -> dict[int, tuple[Situation, ...]]:
+        """The situations in which memories were needed, of those that have any."""
         found: dict[int, tuple[Situation, ...]] = {}
         for seq, text, via, at, _ in self.ask("situations_of", seqs=list(seqs)):
             found[seq] = (*found.get(seq, ()), Situation(text, via, at))

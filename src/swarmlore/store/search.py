@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.records import Caller, Link
 from swarmlore.store.gone import gone, last_change, make_room
 from swarmlore.store.history import History
@@ -22,6 +22,19 @@ COUNTED_S = 5.0
 MANY_MATCHES = 1_000  # a stem that so many memories hold is common
 MOST_COMMON = 2_000  # stems whose count is kept
 COUNTED_ROWS = 5_000  # up to here words are counted among the visible memories only
+
+
+@frozen
+class CandidateRow:
+    """A memory before anybody knows whether it will be shown: its words as the full-text index was given them, and
+    where it comes from."""
+
+    seq: int
+    partition: int
+    stems: str
+    source: str
+    session: str
+    position: int | None
 
 
 class Search(History):
@@ -103,9 +116,9 @@ class Search(History):
         kept = {place: found for place, found in self._counts.items() if found[0] > MANY_ROWS and found[1] > since}
         self._counts = kept if 0 in kept else {}  # the parts are compared with all
 
-    def stems_of(self, seqs: Sequence[int]) -> dict[int, str]:
-        """The words of memories as the full-text index was given them."""
-        return {int(seq): str(stems) for seq, stems in self.ask("stems_of", seqs=list(seqs))}
+    def candidate_rows(self, seqs: Sequence[int]) -> list[CandidateRow]:
+        """What a question is held against, of memories that may answer it."""
+        return [CandidateRow(*row) for row in self.ask("candidate_rows", seqs=list(seqs))]
 
     def vectors_since(self, change: int, provider: str, limit: int) -> list[tuple[Any, ...]]:
         """(memory, situation, partition, live, change, data, piece ids) of the next vectors after `change`."""

@@ -91,6 +91,9 @@ DELETE FROM shingle WHERE partition = :partition AND shingle = :shingle AND memo
 -- name: stems_of
 SELECT seq, stems FROM memory WHERE seq IN (:list:seqs)
 
+-- name: candidate_rows
+SELECT seq, partition, stems, source, session, position FROM memory WHERE seq IN (:list:seqs)
+
 -- name: set_stems
 UPDATE memory SET stems = :stems WHERE seq = :seq
 

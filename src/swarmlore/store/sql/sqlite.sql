@@ -12,14 +12,14 @@ INSERT INTO cue_words (rowid, body, place) VALUES (:seq, :body, :place)
 -- name: unindex_cue
 DELETE FROM cue_words WHERE rowid IN (:list:seqs)
 
+-- By the function, not by the column `rank`: that one sorts all rows with their positions, and takes a third longer.
 -- name: search_words
-SELECT rowid FROM words
-WHERE words MATCH :match AND rank MATCH 'bm25(1.0, 1.0, 1.0, 0.0)' ORDER BY rank LIMIT :limit
+SELECT rowid FROM words WHERE words MATCH :match ORDER BY bm25(words, 1.0, 1.0, 1.0, 0.0) LIMIT :limit
 
 -- name: search_cues
 SELECT situation.memory_seq FROM (
-    SELECT rowid AS cue, rank AS fit FROM cue_words
-    WHERE cue_words MATCH :match AND rank MATCH 'bm25(1.0, 0.0)' ORDER BY rank LIMIT :limit
+    SELECT rowid AS cue, bm25(cue_words, 1.0, 0.0) AS fit FROM cue_words
+    WHERE cue_words MATCH :match ORDER BY fit LIMIT :limit
 ) JOIN situation ON situation.seq = cue ORDER BY fit
 
 -- name: add_shingles
