@@ -47,6 +47,17 @@ def vectors_at_hand(lend: object) -> int:
     return 0 if index is None else len(index)
 
 
+def threads_of_a_question(lend: object) -> tuple[list[str], set[str]]:
+    """What a question finds, and the threads that it began."""
+    began: set[str] = set()
+    threading.setprofile(lambda *_: began.add(threading.current_thread().name))  # of each new thread, not of this one
+    try:
+        hits = lend("").recall("what belongs to snapshot tests")  # type: ignore[operator]
+    finally:
+        threading.setprofile(None)
+    return [hit.memory.text for hit in hits], began
+
+
 def fail_oddly(_: object) -> None:
     raise KeyError("words of a memory")
 
@@ -86,6 +97,21 @@ def test_vectors_are_taken_in_while_nobody_asks(tmp_path: Path) -> None:
         while not (found := reader.ask(ALICE, vectors_at_hand)) and time.monotonic() < until:
             time.sleep(1.0)
         assert found == 1
+    finally:
+        reader.end()
+
+
+def test_a_reader_takes_one_processor_for_a_question(tmp_path: Path) -> None:
+    env = quick_env(SWARMLORE_EMBEDDER_KIND="minilm")
+    reader = made(tmp_path, env)
+    try:
+        with Lore.open(tmp_path / "home", cwd=tmp_path, env=env) as lore:
+            lore.remember(LESSON, tier="hive")
+            lore.catch_up()
+            texts, began = threads_of_a_question(lambda _: lore)
+        assert texts == [LESSON]
+        assert began  # alone, meaning is looked for beside the words
+        assert reader.ask(ALICE, threads_of_a_question) == ([LESSON], set())
     finally:
         reader.end()
 

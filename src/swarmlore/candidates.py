@@ -11,7 +11,7 @@ from functools import partial
 from swarmlore.config import RecallSettings
 from swarmlore.embedding import Embedding, QueryVector
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.meanwhile import Meanwhile
+from swarmlore.meanwhile import InTurn, Meanwhile
 from swarmlore.records import RAW_SOURCES, Hit, Memory, Part, Query, Situation
 from swarmlore.rules import relevance
 from swarmlore.rules.relevance import Evidence
@@ -149,7 +149,7 @@ class Gatherer:
         return tuple(note for note in said if note)
 
     def gather(self, query: Query, partitions: Sequence[int]) -> Found:
-        """Every candidate of both engines with its relevance; the two look at the same time."""
+        """Every candidate of both engines with its relevance; the two look at the same time where they may."""
         wanted = self._wanted(query, LEAST)
         by_meaning = self._start_by_meaning(query, partitions, wanted)
         with self._store.engine.reading():  # one snapshot, and on a server one transaction
@@ -245,7 +245,9 @@ class Gatherer:
         ]
         return Found(found.question, items)
 
-    def _gathered(self, query: Query, partitions: Sequence[int], wanted: int, by_meaning: Meanwhile | None) -> Found:
+    def _gathered(
+        self, query: Query, partitions: Sequence[int], wanted: int, by_meaning: Meanwhile | InTurn | None
+    ) -> Found:
         terms = tuple(query_terms(query.text))
         frequencies, size = self._store.document_frequencies(terms, partitions)
         seqs = set() if query.mode == "naive" else self._by_words(telling(terms, frequencies), partitions, wanted)
@@ -258,13 +260,14 @@ class Gatherer:
             candidates = [item for item in candidates if fits(item.gate)]
         return Found(question, candidates)
 
-    def _start_by_meaning(self, query: Query, partitions: Sequence[int], wanted: int) -> Meanwhile | None:
-        """Embed the question and look for the nearest vectors, in a thread of its own."""
+    def _start_by_meaning(self, query: Query, partitions: Sequence[int], wanted: int) -> Meanwhile | InTurn | None:
+        """Embed the question and look for the nearest vectors, in a thread of its own where that is welcome."""
         if query.mode == "keyword":
             return None
         self._behind = self._embedding.catch_up_few()
         index = self._embedding.index()  # catches up with the table here: the thread must not use the store
-        return Meanwhile(lambda: self._near(query.text, index, partitions, wanted))
+        look = partial(self._near, query.text, index, partitions, wanted)
+        return InTurn(look) if self._embedding.in_turn else Meanwhile(look)
 
     def _near(self, text: str, index: Vectors | None, partitions: Sequence[int], wanted: int) -> Near:
         vector = self._embedding.query(text)

@@ -39,3 +39,13 @@ class Meanwhile:
         if self._error is not None:
             raise self._error
         return self._value
+
+
+class InTurn:
+    """The same without a thread, computed when it is wanted: for a process that is one of several."""
+
+    def __init__(self, compute: Callable[[], Any]) -> None:
+        self._compute = compute
+
+    def result(self) -> Any:
+        return self._compute()

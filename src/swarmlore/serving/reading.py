@@ -27,6 +27,7 @@ IDLE_S = 0.5
 def main(words: list[str]) -> None:
     line = Connection(int(words[1]))
     desks = open_desks(words[2], os.environ)
+    desks.lore.embedding.use_one_processor()
     try:
         desks.lore.embedding.awaited()  # while nobody asks yet
         gc.freeze()  # what is there by now stays: looking through it would only take time
