@@ -101,17 +101,17 @@ def test_vectors_are_taken_in_while_nobody_asks(tmp_path: Path) -> None:
         reader.end()
 
 
-def test_a_reader_takes_one_processor_for_a_question(tmp_path: Path) -> None:
+def test_a_question_takes_one_thread_where_others_want_the_processors(tmp_path: Path) -> None:
     env = quick_env(SWARMLORE_EMBEDDER_KIND="minilm")
     reader = made(tmp_path, env)
     try:
         with Lore.open(tmp_path / "home", cwd=tmp_path, env=env) as lore:
             lore.remember(LESSON, tier="hive")
             lore.catch_up()
-            texts, began = threads_of_a_question(lambda _: lore)
+        texts, began = reader.ask(ALICE, threads_of_a_question)
         assert texts == [LESSON]
-        assert began  # alone, meaning is looked for beside the words
-        assert reader.ask(ALICE, threads_of_a_question) == ([LESSON], set())
+        assert began  # meaning is looked for beside the words
+        assert reader.ask(ALICE, threads_of_a_question, sparing=True) == ([LESSON], set())
     finally:
         reader.end()
 

@@ -68,7 +68,7 @@ class Embedding:
         self._opening = threading.Lock()
         self._lender: Embedding | None = None
         self._leaves_rest = False
-        self.in_turn = False
+        self.in_turn = False  # whether a question takes one thread: somebody else wants the processors
         self._index: Vectors | None = None
         self._file = ""  # the file of vectors that was looked for last
         self.file_problem = ""
@@ -101,10 +101,6 @@ class Embedding:
     def borrow(self, lender: Embedding) -> None:
         """Use the embedder that another one has loaded or will load: a model takes room."""
         self._lender = lender
-
-    def use_one_processor(self) -> None:
-        """Let a question be answered by one thread: others are asked at the same time, and somebody writes."""
-        self.in_turn = True
 
     def leave_to_worker(self) -> None:
         """Make no vectors on the way of a question: a worker does."""

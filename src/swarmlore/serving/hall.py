@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     Lend = Callable[..., Lore]
     How = tuple[Any, ...]  # what a memory is lent for: a profile, and what a project is built with
 
+FEW_WAITING = 3  # writes; where more wait, questions leave processors to the writer
 CONNECTIONS = 4  # to a team's database, beside that of the writer
 
 
@@ -78,7 +79,7 @@ class OneWriter:
         return self._turns.waiting
 
     def read(self, token: Token, work: Callable[[Lend], T]) -> Future[T]:
-        return self._readers.submit(lambda reader: reader.ask(token, work))
+        return self._readers.submit(lambda reader: reader.ask(token, work, sparing=self.waiting > FEW_WAITING))
 
     def write(self, work: Callable[[Desks], T], *, brief: bool) -> Future[T]:
         return self._turns.take(lambda: work(self._desks))

@@ -64,19 +64,19 @@ class Reader:
             self._line = ours
         return self._line
 
-    def ask(self, token: Token, work: Callable[[Lend], T]) -> T:
-        """What `work` finds in the memory of whoever shows this token. A question changes nothing, so one whose reader
-        ended is asked once more."""
+    def ask(self, token: Token, work: Callable[[Lend], T], *, sparing: bool = False) -> T:
+        """What `work` finds in the memory of whoever shows this token; `sparing`, with one thread. A question changes
+        nothing, so one whose reader ended is asked once more."""
         for _ in range(2):
             try:
-                return self._asked(token, work)
+                return self._asked(token, work, sparing)
             except (EOFError, ConnectionError):
                 self.end()
         raise Unavailable("whoever answers questions here has ended twice", "try again in a moment")
 
-    def _asked(self, token: Token, work: Callable[[Lend], T]) -> T:
+    def _asked(self, token: Token, work: Callable[[Lend], T], sparing: bool) -> T:
         line = self.begin()
-        line.send((token, work))
+        line.send((token, work, sparing))
         if not line.poll(LONGEST_S):
             self.end()
             raise StoreBusy("that question took too long", "ask for less")

@@ -27,13 +27,12 @@ IDLE_S = 0.5
 def main(words: list[str]) -> None:
     line = Connection(int(words[1]))
     desks = open_desks(words[2], os.environ)
-    desks.lore.embedding.use_one_processor()
     try:
         desks.lore.embedding.awaited()  # while nobody asks yet
         gc.freeze()  # what is there by now stays: looking through it would only take time
         while True:
             _keep_up(desks, line)
-            token, work = line.recv()
+            token, work, desks.lore.embedding.in_turn = line.recv()
             _tell(line, _found(desks, token, work))
     except (EOFError, OSError, KeyboardInterrupt):
         pass  # whoever asked is gone
