@@ -1,4 +1,4 @@
-"""What `doctor` says about the language model that is asked about duplicates."""
+"""What `doctor` says about the language model that is asked about duplicates, and about a long journal."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import servers
 from conftest import ALICE, quick_env
 from swarmlore import Lore, doctor
 from swarmlore.doctor import Check
+from swarmlore.store import sqlite
 
 
 @pytest.fixture
@@ -69,3 +70,15 @@ def test_a_silent_writer_is_not_waited_for_as_long_as_remembering_would(
     assert time.monotonic() - before < 10
     assert (found.state, "did not answer within 0.2 s" in found.message) == ("warn", True)
     assert found.hint.endswith("(doctor waits 0.2 s only)")
+
+
+def test_a_journal_is_a_warning_only_beyond_what_a_busy_server_keeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert doctor.WAL_ALARM_BYTES > sqlite.LATE_LIMIT_BYTES
+    assert checks(tmp_path / "home")["wal"].state == "ok"
+    monkeypatch.setattr(doctor, "WAL_ALARM_BYTES", 0)
+    with Lore.open(tmp_path / "home", cwd=tmp_path, caller=ALICE, env=quick_env()) as lore:
+        lore.remember("Deploys of the billing service go through the staging cluster first")
+        found = next(check for check in lore.doctor() if check.name == "wal")
+    assert (found.state, found.hint) == ("warn", "a long reader keeps it from shrinking")

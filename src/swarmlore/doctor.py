@@ -21,7 +21,7 @@ from swarmlore.store.store import FILE, Store
 if TYPE_CHECKING:
     from typing import Any
 
-WAL_ALARM_BYTES = 64 * 1024 * 1024
+WAL_ALARM_BYTES = 320 * 1024 * 1024  # a busy server keeps room for 256
 LOW_DISK_BYTES = 200 * 1024 * 1024
 MEASURE_S = 2.0  # of comparing searches by an index with exact ones
 WRITER_WAIT_S = 5.0  # a person waits for the answer
