@@ -21,6 +21,8 @@ from swarmlore.errors import NotFound, StoreBusy, SwarmloreError, Unavailable
 from swarmlore.lore import Lore
 from swarmlore.records import Token
 from swarmlore.serving import readers
+from swarmlore.serving.desks import open_desks
+from swarmlore.serving.hall import FEW_WAITING, OneWriter
 from swarmlore.serving.readers import Reader, how_many
 from swarmlore.store import search
 
@@ -114,6 +116,28 @@ def test_a_question_takes_one_thread_where_others_want_the_processors(tmp_path: 
         assert reader.ask(ALICE, threads_of_a_question, sparing=True) == ([LESSON], set())
     finally:
         reader.end()
+
+
+def test_questions_are_sparing_while_writes_wait(tmp_path: Path) -> None:
+    env = {**os.environ, **quick_env(SWARMLORE_EMBEDDER_KIND="minilm"), "PYTHONPATH": str(Path(__file__).parent)}
+    free = threading.Event()
+    writer = open_desks(str(tmp_path / "home"), env)
+    way = OneWriter(writer, env, 1)
+    try:
+        assert way.read(ALICE, threads_of_a_question).result(30)[1]
+        first = way.write(lambda _: free.wait(30), brief=True)
+        while not first.running():
+            time.sleep(0.01)
+        others = [way.write(lambda _: None, brief=True) for _ in range(FEW_WAITING + 1)]
+        assert not way.read(ALICE, threads_of_a_question).result(30)[1]
+        free.set()
+        for write in (first, *others):
+            write.result(30)
+        assert way.read(ALICE, threads_of_a_question).result(30)[1]
+    finally:
+        free.set()
+        way.close(5.0)
+        writer.lore.close()
 
 
 def is_reader(pid: int) -> bool:

@@ -42,7 +42,7 @@ class Meanwhile:
 
 
 class InTurn:
-    """The same without a thread, computed when it is wanted: for a process that is one of several."""
+    """The same without a thread, computed when it is wanted: where others want the processors."""
 
     def __init__(self, compute: Callable[[], Any]) -> None:
         self._compute = compute
