@@ -24,6 +24,7 @@ from homes import killed_import, process
 from swarmlore import Lore
 from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.records import Caller
+from swarmlore.rules.claims import as_claimed
 from test_elsewhere_records import LANE_LINE, LANE_ROW, LATER, MEM0, SWARM_ROW, TEXT
 
 JOHN = {"type": "entity", "name": "John_Smith", "entityType": "person", "observations": ["Speaks Spanish", "Likes Go"]}
@@ -139,7 +140,7 @@ def test_what_is_private_goes_to_its_owner_alone(tmp_path: Path, open_as: Open) 
     assert (told.added, told.private) == (6, 3)
     assert lead.list(tier="agent", status="any") == ()
     assert [memory.owner for memory in alice.list(tier="agent")] == ["alice"]
-    assert [memory.source for memory in bob.list(tier="agent", status="any")] == ["session_summary", "manual"]
+    assert [memory.source for memory in bob.list(tier="agent", status="any")] == ["session_summary", "import"]
     shared = {memory.id[-1] for memory in bob.list(tier="swarm", status="any")}
     assert shared == {"1", "2", "3"} == {memory.id[-1] for memory in lead.list(status="any")}
 
@@ -381,8 +382,11 @@ def test_counters_of_a_file_cannot_take_over(tmp_path: Path) -> None:
     with open_in(tmp_path / "home") as lore:
         lore.import_file(str(path))
         (memory,) = lore.list()
-    assert (memory.feedback_score, memory.confidence, memory.access_count) == (100.0, 1.0, 7)
-    assert (memory.created_at, memory.last_accessed_at) == (NOW, NOW)
+    assert (memory.feedback_score, memory.confidence, memory.access_count) == (1.0, 0.6, 0)
+    assert (memory.created_at, memory.last_accessed_at) == (NOW, None)
+    claimed = as_claimed(memory)
+    assert (claimed.feedback_score, claimed.confidence, claimed.access_count) == (100.0, 1.0, 7)
+    assert claimed.last_accessed_at == NOW
 
 
 def test_bad_lines_are_set_aside_with_their_numbers(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from elsewhere_files import (
 )
 from homes import process
 from swarmlore.errors import InvalidInput
+from swarmlore.rules.claims import as_claimed
 from test_elsewhere import ACME, JOHN, OTHER_MEM0, RELATED, WORKS, a_lane_db, a_swarm_db, open_in
 from test_elsewhere_records import LANE_LINE, LANE_ROW, LATER, MEM0, SWARM_ROW, lane_fields, mem0_fields, swarm_fields
 from test_two_clones import folder
@@ -179,7 +180,8 @@ def test_ours_go_out_and_come_in_elsewhere(tmp_path: Path, format: str) -> None:
         assert lore.import_file(str(out)).added == 0
     assert {text.removeprefix("db: ").removeprefix("alpha: ") for text in found} == before
     if format in ("lane", "lane-db", "mem0"):
-        assert (found[PORT].kind, found[PORT].confidence, found[PORT].entities) == ("correction", 0.9, ("feature:db",))
+        told = as_claimed(found[PORT])
+        assert (told.kind, told.confidence, told.entities) == ("correction", 0.9, ("feature:db",))
 
 
 def test_nothing_to_export_is_a_file_all_the_same(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from swarmlore.codec import iso
 from swarmlore.formats.jsonl import BadLine, lines, parse
 from swarmlore.formats.knowledge import from_object
 from swarmlore.records import Caller, Memory
+from swarmlore.rules.claims import as_claimed
 from test_knowledge_lines import anything
 from test_two_clones import folder
 
@@ -93,8 +94,8 @@ def test_trust_owner_and_project_are_claims(clone: Clone) -> None:
     clone.sync()
     with clone.open() as lore:
         memory = lore.get("line-1")
-    assert (memory.trust, memory.tier, memory.project) == (2, "swarm", ALICE.project)
-    assert clone.lines()[0]["trust"] == 2
+    assert (memory.trust, memory.owner, memory.tier, memory.project) == (1, "", "swarm", ALICE.project)
+    assert (clone.lines()[0]["trust"], clone.lines()[0]["owner"]) == (3, "nobody known")
 
 
 def test_no_time_of_the_future_is_believed(clone: Clone) -> None:
@@ -108,7 +109,8 @@ def test_no_time_of_the_future_is_believed(clone: Clone) -> None:
     now = clone.clock.now
     with clone.open() as lore:
         first, second = lore.get("line-1"), lore.get("line-2")
-        assert max(first.created_at, first.updated_at, first.confirmed_by[0].at, second.forgotten_at or 0) <= now + 1
+        (sighting,) = as_claimed(first).confirmed_by
+        assert max(first.created_at, first.updated_at, sighting.at, second.forgotten_at or 0) <= now + 1
     assert b"9999" not in clone.file.read_bytes()
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from conftest import NOW, SHARED
 from swarmlore.formats.jsonl import BadLine, dump, lines, parse, parse_object
-from swarmlore.formats.knowledge import derived_id, from_object, outcomes_of, to_line, to_object
+from swarmlore.formats.knowledge import derived_id, from_object, to_line, to_object
 from swarmlore.records import CATEGORIES, KINDS, LESSON_SOURCES, STATUSES, Citation, Confirmation, Memory, Situation
 from swarmlore.rules.merge import Version, published
 
@@ -275,15 +275,8 @@ def test_a_record_without_an_id_has_the_same_one_each_time() -> None:
     assert from_object(bare).memory.id != from_object(bare, "hive").memory.id
 
 
-def test_what_others_counted_starts_our_counters() -> None:
-    counted = outcomes_of(from_object(THEIRS).memory.extra)
-    assert (counted.shown, counted.applied, counted.failed_after) == (7, 2, 1)
-    assert outcomes_of({"retrieval_outcomes": {"applied_count": 3}}).shown == 3
-    assert outcomes_of({"retrieval_outcomes": None}) == outcomes_of({})
-
-
-def test_the_highest_trust_a_line_can_have_is_an_agents() -> None:
-    assert from_object({**THEIRS, "trust": 3}).memory.trust == 2
+def test_a_line_claims_at_most_a_persons_trust() -> None:
+    assert from_object({**THEIRS, "trust": 7}).memory.trust == 3
     assert from_object(THEIRS).memory.trust == 1
 
 

@@ -134,7 +134,7 @@ def test_a_ledger_is_kept_in_step_both_ways(store: Store, place: Place) -> None:
     assert book.follow() is not None
     arrived = store.get(ALICE, "x1")
     assert arrived is not None
-    assert (arrived.text, arrived.trust) == (PORT, 2)
+    assert (arrived.text, arrived.trust) == (PORT, 1)
     with store.operation(an_operation(at=NOW + 50)) as operation:
         store.forget(operation, mine)
         store.erase(operation, erased)

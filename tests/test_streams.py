@@ -183,7 +183,7 @@ def test_a_worker_says_in_its_lines_what_it_could_say_and_no_more(place: Place) 
     told = {name: found[name] for name in ("owner", "trust", "source", "status", "hive_eligible", "confirmed_by")}
     assert told == {
         "owner": "alice",
-        "trust": 2,
+        "trust": 1,
         "source": "import",
         "status": "candidate",
         "hive_eligible": False,
@@ -193,15 +193,16 @@ def test_a_worker_says_in_its_lines_what_it_could_say_and_no_more(place: Place) 
     assert counts(sent(place, token, a_line(1, **CLAIMS))[-1]) == {"read": 1, "known": 1}
 
 
-def test_a_lead_answers_for_what_a_file_says_but_makes_no_person(place: Place) -> None:
+def test_the_claims_of_a_leads_lines_are_kept_and_count_for_nothing(place: Place) -> None:
     token = place.token("carol", "lead")
     sent(place, token, a_line(1, **CLAIMS) + a_line(2, owner="person", trust=3))
-    found = memory_of(place, token, id_of(1))
-    assert (found["owner"], found["trust"], found["status"], len(found["confirmed_by"])) == ("bob", 2, "promoted", 5)
-    assert (memory_of(place, token, id_of(2))["owner"], memory_of(place, token, id_of(2))["trust"]) == (
-        "carol",
-        2,
-    )
+    for number in (1, 2):
+        found = memory_of(place, token, id_of(number))
+        facts = [found[name] for name in ("owner", "trust", "status", "confirmed_by")]
+        assert facts == ["carol", 1, "candidate", []]
+    one, two = (line for line in given(place, token) if "lesson" in line)
+    assert (one["owner"], one["trust"], one["status"], len(one["confirmed_by"])) == ("bob", 2, "promoted", 5)
+    assert (two["owner"], two["trust"]) == ("carol", 2)  # that a person said it, no token can claim
 
 
 def test_a_worker_changes_its_own_lines_and_nobody_elses(place: Place) -> None:
@@ -262,7 +263,7 @@ def test_rows_that_are_private_to_another_agent_are_refused(place: Place, role: 
     assert counts(told) == {"read": 3, "added": 2, "refused": 1}
     assert told["result"]["refusals"] == [[2, "a private memory of another agent"]]
     assert memory_of(place, token, id_of(0))["tier"] == "agent"
-    assert memory_of(place, token, id_of(2))["owner"] == ("alice" if role == "worker" else "bob")
+    assert memory_of(place, token, id_of(2))["owner"] == "alice"
     assert place.ask("/v1/count", {"tier": "swarm"}, place.token("bob"))[1] == {"result": 1}
 
 

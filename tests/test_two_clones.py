@@ -16,12 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clones import FILES, Clock, Clone, git
-from conftest import ALICE, examples
+from conftest import ALICE, LEAD, examples
 from swarmlore import Lore
 from swarmlore.errors import Rejected
 from swarmlore.frozen import replace
 from swarmlore.records import Caller, Memory
 from swarmlore.rules.birth import confirm
+from swarmlore.rules.claims import as_claimed
 from swarmlore.sharing.merge_driver import merge_files, merge_lines
 from test_store_machine import FAST_DISK
 
@@ -142,7 +143,7 @@ def facts(clone: Clone) -> dict[str, dict[str, Any]]:
         return {
             memory.id: {
                 "memory": memory,
-                "where": {item.where for item in memory.confirmed_by},
+                "where": {item.where for item in as_claimed(memory).confirmed_by},
                 "tags": set(memory.tags),
                 "changed": max(memory.updated_at, memory.forgotten_at or 0.0),  # the later act counts
             }
@@ -188,7 +189,7 @@ def hidden(clone: Clone) -> set[str]:
 def test_three_clones_come_to_the_same_bytes_in_any_order(histories: Any, order: Any) -> None:
     with folder() as place:
         clock = Clock()
-        clones = [Clone(place / str(number), clock) for number in range(3)]
+        clones = [Clone(place / str(number), clock, LEAD) for number in range(3)]
         play(clones[0], [("add", 1), ("add", 2)], "base")
         for clone in clones[1:]:
             meet(clones[0], clone, "driver")
@@ -232,7 +233,7 @@ def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Clone]:
         place = tmp_path / name
         place.mkdir()
         git(place, "clone", "-q", str(tmp_path / "origin.git"), "work")
-        clones.append(Clone(place, clock))
+        clones.append(Clone(place, clock, LEAD))
     clones[0].remember("The linter runs with make lint before each push")
     publish(clones[0], "first")
     (clones[1].root / ".swarm" / ".gitattributes").unlink()

@@ -35,7 +35,7 @@ LISTED_STATUSES = (*STATUSES, "forgotten", "any")  # what `list` can be asked fo
 LIVE_STATUSES = ("candidate", "established", "promoted")
 LESSON_SOURCES = (
     *("manual", "knowledge_add", "inject", "learned_comment", "reflect", "instinct", "promotion", "migration"),
-    "import",
+    *("import", "ledger"),
 )
 RAW_SOURCES = ("task_completion", "session_summary", "file_index", "note", "transcript", "outcome")
 STRATEGY_SOURCE = "outcome"

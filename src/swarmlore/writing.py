@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from swarmlore.phases import Phase
     from swarmlore.rules.upsert import Decision
 
-FROM_ELSEWHERE = ("import", "migration")  # what such texts cite may have changed since they were written
+FROM_ELSEWHERE = ("import", "ledger", "migration")  # what such texts cite may have changed since they were written
 REPLACING = ("updated", "superseded")
 CHUNK_ROWS = 800
 CHUNK_S = 0.4  # other writers wait for a transaction of an import about this long at most

@@ -13,14 +13,15 @@ from swarmlore.codec import from_iso, iso, plain
 from swarmlore.formats.jsonl import BadLine, dump
 from swarmlore.formats.sightings import sighting_from, sighting_to
 from swarmlore.frozen import TYPE_CHECKING, fields
-from swarmlore.records import CATEGORIES, KINDS, SOURCES, STATUSES, TIERS, Citation, Memory, Outcomes, Situation
-from swarmlore.rules.merge import MAX_TRUST, Version, ordered, settled
+from swarmlore.records import CATEGORIES, KINDS, SOURCES, STATUSES, TIERS, Citation, Memory, Situation
+from swarmlore.rules.claims import MOST_TRUST
+from swarmlore.rules.merge import Version, ordered, settled
 from swarmlore.text.ids import is_id
 
 if TYPE_CHECKING:
     from typing import Any
 
-UNCLAIMED_TRUST = 1  # what a record is worth that says nothing about its trust
+UNCLAIMED_TRUST = 1  # what a record claims that says nothing about its trust
 SCHEMA_VERSION = 1
 # Names of theirs that our record has no field for: they live in `extra`, and have a place of their own in the line.
 _EXTRA_PLACES = ("retrieval_outcomes", "schema_version", "project_name")
@@ -65,27 +66,6 @@ def from_object(obj: Mapping[str, Any], tier: str = "swarm") -> Version:
     if not memory.text and not is_id(str(obj.get("id", ""))):
         raise BadLine("a deletion without an id")
     return settled(Version(ordered(memory), deleted_at, deleted_at > 0.0 and obj.get("erased") is True))
-
-
-def outcomes_of(extra: Mapping[str, Any]) -> Outcomes:
-    """What a foreign record counted, as the start of our own counters. Its first form knew `applied` only."""
-    told = extra.get("retrieval_outcomes")
-    if not isinstance(told, Mapping):
-        return Outcomes()
-
-    def count(*names: str) -> int:
-        values = (told.get(name) for name in names)
-        return next((v for v in values if isinstance(v, int) and not isinstance(v, bool) and 0 <= v < 2**31), 0)
-
-    return Outcomes(
-        shown=count("shown_count", "applied_count"),
-        applied=count("applied_explicit_count"),
-        ignored=count("ignored_count"),
-        violated=count("violated_count"),
-        contradicted=count("contradicted_count"),
-        succeeded_after=count("succeeded_after_shown_count", "succeeded_after_count"),
-        failed_after=count("failed_after_shown_count", "failed_after_count"),
-    )
 
 
 def derived_id(tier: str, lesson: str) -> str:
@@ -255,7 +235,7 @@ class _Reader:
             "kind": self.take("kind", _one_of(KINDS), "learning"),
             "entities": self.take("entities", _texts, ()),
             "owner": self.take("owner", _text, ""),
-            "trust": min(self.take("trust", _count, UNCLAIMED_TRUST), MAX_TRUST),
+            "trust": min(self.take("trust", _count, UNCLAIMED_TRUST), MOST_TRUST),
             "source": self.take("source", _one_of(SOURCES), "import"),
             "source_ref": self.take("source_ref", _mapping, {}),
             "key": self.take("key", _text, ""),

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 DAY_S = 86_400.0
 PATTERN = "pattern"  # where the memory of an approach carries its record
+CLAIMS = "swarmlore_claims"  # where a memory keeps what its file claimed; see `rules.claims`
 # What was derived from tool output, transcripts, the web or files of others is never worth more than this.
-TRUST_CEILING = {"transcript": 1, "session_summary": 1, "import": 1, "migration": 1}
+TRUST_CEILING = {"transcript": 1, "session_summary": 1, "import": 1, "ledger": 1, "migration": 1}
 
 
 def birth(draft: Draft, caller: Caller, id: str, now: float, life_days: Mapping[str, float]) -> Memory:
@@ -53,8 +54,8 @@ def birth(draft: Draft, caller: Caller, id: str, now: float, life_days: Mapping[
 
 
 def without_record(extra: Mapping[str, Any]) -> dict[str, Any]:
-    """What is said beside a text, without the record of an approach: only the ends of tasks make one."""
-    return {name: value for name, value in extra.items() if name != PATTERN}
+    """What is said beside a text, without the names that the product keeps its own records under."""
+    return {name: value for name, value in extra.items() if name not in (PATTERN, CLAIMS)}
 
 
 def trust_of(draft: Draft, caller: Caller) -> int:

@@ -63,8 +63,8 @@ def compose(
 ) -> Composed:
     """Put the best hits into one fenced block, in their order, within the allowance and the limits on trust.
 
-    At most a fifth of the items (but one) have trust 1, none trust 0; where three or more authors compete, none of
-    them has more than two fifths (but one) of the items, unless a person said it.
+    At most a fifth of the items (but one) have trust 1, a ledger's not counted, none trust 0; where three or more
+    authors compete, none of them has more than two fifths (but one) of the items, unless a person said it.
     """
     if re.fullmatch(r"[0-9A-Za-z]{8,64}", fence) is None:
         raise ValueError("a fence is 8 to 64 letters or digits")
@@ -129,7 +129,7 @@ class _Tray:
         if memory.trust <= 0:
             return "unknown origin (trust 0) is never shown"
         low = max(1, self.size // 5)
-        if memory.trust == 1 and sum(hit.memory.trust == 1 for hit in self.shown) >= low:
+        if _is_derived(memory) and sum(_is_derived(hit.memory) for hit in self.shown) >= low:
             return f"more than {low} of {self.size} from tool output or imports (trust 1)"
         share = max(1, self.size * 2 // 5)
         if self.crowded and memory.trust <= 2 and self._items_of(memory.owner) >= share:
@@ -145,6 +145,11 @@ class _Tray:
         self.shown.append(hit)
         self.lines.append(line)
         self.room -= len(line) + 1
+
+
+def _is_derived(memory: Memory) -> bool:
+    """Whether it counts for the share of trust 1. A ledger that a person agreed to is the team's memory."""
+    return memory.trust == 1 and memory.source != "ledger"
 
 
 def _fill(items: Sequence[tuple[Hit, str]], size: int, room: int, *, stop_when_full: bool) -> _Tray:
@@ -165,6 +170,9 @@ def _fill(items: Sequence[tuple[Hit, str]], size: int, room: int, *, stop_when_f
 
 
 # --- one line
+
+# Where words came from that nobody here said.
+_FILES = {"import": "an import", "migration": "an import", "ledger": "the team's ledger"}
 
 
 @frozen
@@ -203,6 +211,8 @@ class _Writer:
     def _origin(self, memory: Memory) -> str:
         who = self._name(memory.owner) or ("a person" if memory.trust >= 3 else "an agent")
         via = f" via {self._name(memory.source)}" if memory.trust <= 1 else ""
+        if memory.trust <= 1 and memory.source in _FILES:
+            who, via = _FILES[memory.source], ""
         where = f" in {self._name(_short(memory.project))}" if memory.project not in ("", self.project) else ""
         age = f", {age_days(memory.created_at, self.now):.0f} d" if memory.created_at > 0 else ""
         return f"{who}{via}{where}{age}"

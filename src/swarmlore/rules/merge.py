@@ -17,11 +17,19 @@ from hashlib import blake2b
 from swarmlore.codec import iso
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.records import Confirmation, Memory
+from swarmlore.rules.birth import CLAIMS
+from swarmlore.rules.claims import (
+    LADDER,
+    MOST_TRUST,
+    SHARED_TRUST,
+    as_claimed,
+    with_claims,
+    with_file_standing,
+)
 
 if TYPE_CHECKING:
     from typing import Any
 
-MAX_TRUST = 2  # a file can claim no more: who wrote a line cannot be proved
 SITUATIONS_KEPT = 8
 # What the newer version decides as a whole.
 CONTENT = (
@@ -30,6 +38,8 @@ CONTENT = (
     *("hive_eligible", "auto_generated", "encounter_score", "extra"),
 )
 GATHERED = ("tags", "confirmed_by", "citations", "supersedes", "situations")
+# A memory's standing, as far as a version tells it; the last one, for the hive only.
+_CLAIMED = ("owner", "trust", "status", "source", "confidence", "confirmed_by", "hive_eligible", "encounter_score")
 QUARANTINE = {"original_status": "candidate", "quarantine_reason": "", "reported_by": "auto"}
 _BLANK = Memory(id="", text="")
 
@@ -54,15 +64,18 @@ class Version:
 
 
 def published(memory: Memory, project_name: str = "", *, situations: bool = False) -> Version:
-    """What of a stored memory others are told. Counters stay here, and situations unless they are asked for."""
+    """A stored memory as others are told it, with the claims of its file. Counters stay here, and situations unless
+    they are asked for."""
     hive = memory.tier == "hive"
+    most_trust = MOST_TRUST if "trust" in memory.extra.get(CLAIMS, {}) else SHARED_TRUST
+    memory = as_claimed(memory)
     extra = dict(memory.extra)
     if not hive and project_name:
         extra = {"project_name": project_name, **extra}
     if memory.status == "quarantined":
         extra = {**QUARANTINE, "quarantined_at": iso(memory.updated_at), **extra}
     shared = {name: getattr(memory, name) for name in (*CONTENT, *GATHERED)}
-    shared["trust"] = max(0, min(memory.trust, MAX_TRUST))
+    shared["trust"] = max(0, min(memory.trust, most_trust))
     shared["source_ref"] = dict(memory.source_ref)
     shared["confidence"] = float(memory.confidence)
     shared["encounter_score"] = memory.encounter_score if hive else _BLANK.encounter_score
@@ -127,23 +140,28 @@ def settled(version: Version) -> Version:
     return Version(bare, deleted_at)
 
 
-def applied(local: Memory, merged: Version) -> Memory:
-    """A stored memory after a merge: told to others again it is what was merged; its counters are its own."""
+def applied(local: Memory, merged: Version, source: str, owner: str = "") -> Memory:
+    """A stored memory after a merge; published again it is what was merged. It keeps its own standing, but new words
+    have the standing of a file, with this source and owner."""
     told = merged.memory
     if merged.erased:  # by somebody else: it is hidden here, and whole
         return replace(local, forgotten_at=merged.deleted_at)
-    gathered = {name: getattr(told, name) for name in GATHERED if name != "situations"}
+    gathered = {name: getattr(told, name) for name in GATHERED if name not in ("situations", "confirmed_by")}
     if merged.gone:
         born = told.created_at or local.created_at
-        return replace(local, **gathered, created_at=born, forgotten_at=merged.deleted_at)
-    content = {name: getattr(told, name) for name in CONTENT}
-    if max(0, min(local.trust, MAX_TRUST)) == told.trust:
-        content["trust"] = local.trust
-    if local.tier != "hive":
-        content["encounter_score"] = local.encounter_score
+        after = replace(local, **gathered, created_at=born, forgotten_at=merged.deleted_at)
+        return with_claims(after, told, ("confirmed_by",))
+    content = {name: getattr(told, name) for name in CONTENT if name not in _CLAIMED}
     content["situations"] = _newest((*local.situations, *told.situations))
+    content["extra"] = {**told.extra, **{name: value for name, value in local.extra.items() if name == CLAIMS}}
     times = {"created_at": told.created_at or local.created_at, "updated_at": told.updated_at}
-    return replace(local, **content, **gathered, **times, forgotten_at=None)
+    after = replace(local, **content, **gathered, **times, forgotten_at=None)
+    filed = with_file_standing(told, source, owner)
+    if (told.text, told.title) != (local.text, local.title):
+        after = replace(after, **{name: getattr(filed, name) for name in _CLAIMED})
+    elif not {local.status, filed.status} <= set(LADDER):
+        after = replace(after, status=filed.status)
+    return with_claims(after, told, _CLAIMED if told.tier == "hive" else _CLAIMED[:-1])
 
 
 def _wins(one: Memory, other: Memory) -> bool:

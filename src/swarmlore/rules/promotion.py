@@ -26,7 +26,7 @@ POLICIES = ("never", "propose", "auto")
 PROJECTS_TO_RISE = 3
 READ_CHARS = 2_000  # of a lesson: only its first sentence goes to the hive, and the patterns are slow on more
 LEAST_NAME = 3  # characters of a project's name that can be recognised in a text
-_FOREIGN_SOURCES = ("import", "migration")
+_FOREIGN_SOURCES = ("import", "ledger", "migration")
 
 
 @frozen

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from swarmlore.frozen import frozen
 from swarmlore.records import Hit, Memory, Part
+from swarmlore.rules.claims import as_claimed
 
 DAY_S = 86_400.0
 HOUR_S = 3_600.0
@@ -116,6 +117,7 @@ def lane_score(
     entities: frozenset[str] = frozenset(),
 ) -> Scored:
     """Rank as Memory Lane: cosine × kind × decay × intent × feedback; 0 if too far or without an asked entity."""
+    memory = as_claimed(memory)
     if cosine < min_similarity:
         return Scored(0.0, (Part("cosine", cosine, f"below the minimum of {min_similarity:g}"),))
     if entities and entities.isdisjoint(memory.entities):
@@ -140,6 +142,7 @@ def times(count: int) -> str:
 
 def swarm_score(memory: Memory, similarity: float, now: float, settings: SwarmRanking | None = None) -> Scored:
     """Rank as Agent Swarm: similarity × recency decay × access boost."""
+    memory = as_claimed(memory)
     settings = settings or SwarmRanking()
     decay = recency_decay(1.0, age_days(memory.created_at, now), settings.half_life_days)
     boost = _access_boost(memory, now, settings)
@@ -181,6 +184,7 @@ def knowledge_score(memory: Memory, phase: str, query_terms: frozenset[str], pro
 
     The source project of a hive memory is its `project`; from the asking project itself it says little new.
     """
+    memory = as_claimed(memory)
     parts = [
         Part("category", 0.4 * _category_fit(memory.category, phase), memory.category),
         Part("confidence", 0.35 * memory.confidence, f"{memory.confidence:g}"),

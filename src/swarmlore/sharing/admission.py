@@ -12,11 +12,11 @@ from functools import lru_cache
 from swarmlore.codec import iso
 from swarmlore.config import Settings
 from swarmlore.errors import Conflict, InvalidInput, Rejected
-from swarmlore.formats.knowledge import outcomes_of
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.identity import may_change
+from swarmlore.identity import PERSON, may_change
 from swarmlore.records import Caller, Citation, Confirmation, Draft, Memory, Situation
 from swarmlore.rules.birth import without_record
+from swarmlore.rules.claims import FILE_TRUST, with_claims, with_file_standing
 from swarmlore.rules.gate import GateRejection, pass_gate, profile_of, scrub_text
 from swarmlore.rules.merge import QUARANTINE, Version, applied, merge, ordered, published, settled
 from swarmlore.sharing.claims import as_own, is_settled, keeping, under_another_id
@@ -69,14 +69,15 @@ class Admission:
         tier: str,
         project_name: str,
         *,
-        strict: bool = False,
+        source: str = "ledger",
         raw: bool = False,
         sent: bool = False,
     ) -> None:
-        """Strict: what others wrote is not changed. A repository is written by all who may push to it, a file that
-        somebody imports by nobody known. `raw` lets in raw material, too. `sent`: the caller sent the lines and answers
-        for them, so they claim no more than the caller could say."""
-        self._strict = strict
+        """`source` is where the records come from. A ledger is written by all who may push to it; an import, by nobody
+        known, does not change the memories of others. `raw` lets in raw material, too. `sent`: the caller sent the
+        lines and answers for them."""
+        self._source = source
+        self._strict = source != "ledger"
         self._sent = sent
         self._profile = settings.recall.profile
         self._raw = raw
@@ -214,24 +215,35 @@ class Admission:
         merged = merge(told, keeping(version, told.memory) if self._is_own_alone else version)
         if merged == told:
             return ("known", "")
-        after = applied(local, merged)
+        after = self.settle(local, merged)
         if after == local:
             return ("known", "")
-        if strict and local.owner and not may_change(self._caller, local):
+        protected = local.owner or local.trust > FILE_TRUST
+        if strict and protected and not may_change(self._caller, local):
             return ("refused", NOT_YOURS)
         gone = merged.gone and local.forgotten_at is None
         action = "forgotten" if gone else "merged"
         rows[local.id] = self._store.revise(operation, local, after, action, operation.reason)
         return ("removed" if gone else "updated", "")
 
+    def settle(self, local: Memory, merged: Version) -> Memory:
+        """A stored memory after a merge with records of this source."""
+        return applied(local, merged, self._source, self._owner)
+
+    @property
+    def _owner(self) -> str:
+        """Who may change what comes in: the agent that brings it. A ledger and a person's import belong to nobody, so
+        that no file is shown as a person's words."""
+        return "" if self._source == "ledger" or self._caller.role == PERSON else self._caller.agent
+
     def _fresh(self, memory: Memory, now: float) -> Memory:
         created_at = memory.created_at or now
+        filed = with_file_standing(memory, self._source, self._owner)
         return replace(
-            memory,
+            with_claims(filed, memory),
             project=(memory.project if self._tier == "hive" else "") or self._caller.project,
             created_at=created_at,
             updated_at=memory.updated_at or created_at,
-            outcomes=outcomes_of(memory.extra),
         )
 
 

@@ -1,8 +1,7 @@
-"""What a line may claim that somebody sent: no more than its sender could say otherwise. Pure.
+"""What a line may claim that was sent over the network. Pure.
 
-A file on one's own disk is taken as it is. Lines that come over the network with a token are the words of that token's
-agent: what it has not seen confirmed is not confirmed, nobody else said it, and it has not risen yet. A lead answers
-for what a file says about what all share; that a person said it, no token can claim.
+The claims of a worker's lines are dropped, so that nobody exports them as the team's. A lead answers for what a file
+says; that a person said it, no token can claim.
 """
 
 from __future__ import annotations
@@ -10,7 +9,8 @@ from __future__ import annotations
 from swarmlore.formats.knowledge import derived_id
 from swarmlore.frozen import replace
 from swarmlore.identity import PERSON
-from swarmlore.records import RAW_SOURCES, Caller, Memory
+from swarmlore.records import Caller, Memory
+from swarmlore.rules.claims import STANDING, with_file_standing
 from swarmlore.rules.merge import Version
 
 RISEN = ("established", "promoted")
@@ -28,22 +28,9 @@ def as_own(version: Version, caller: Caller) -> Version:
 
 
 def _of_a_worker(memory: Memory, caller: Caller) -> Memory:
-    return replace(
-        memory,
-        owner=caller.agent,
-        project="",
-        source=memory.source if memory.source in RAW_SOURCES else "import",
-        status="candidate" if memory.status in RISEN else memory.status,
-        confirmed_by=(),
-        hive_eligible=False,
-        encounter_score=1.0,
-        max_phases=None,
-        access_count=0,
-        last_accessed_at=None,
-        feedback_score=1.0,
-        feedback_count=0,
-        extra={name: value for name, value in memory.extra.items() if name != COUNTED},
-    )
+    extra = {name: value for name, value in memory.extra.items() if name != COUNTED}
+    filed = with_file_standing(memory, "import", caller.agent)
+    return replace(filed, project="", max_phases=None, extra=extra)
 
 
 def under_another_id(version: Version, caller: Caller) -> Version:
@@ -59,13 +46,11 @@ def keeping(version: Version, known: Memory) -> Version:
     if version.gone:
         return version
     memory = version.memory
-    risen = memory.status == "candidate" and known.status in RISEN
     counted = {COUNTED: known.extra[COUNTED]} if COUNTED in known.extra else {}
-    kept = {
-        name: getattr(known, name) for name in ("owner", "source", "hive_eligible", "encounter_score", "max_phases")
-    }
-    facts = {**kept, "project": known.project, "status": known.status if risen else memory.status}
-    return replace(version, memory=replace(memory, **facts, extra={**memory.extra, **counted}))
+    kept = {name: getattr(known, name) for name in (*STANDING, "max_phases", "project") if name != "status"}
+    risen = memory.status == "candidate" and known.status in RISEN
+    kept["status"] = known.status if risen else memory.status
+    return replace(version, memory=replace(memory, **kept, extra={**memory.extra, **counted}))
 
 
 def is_settled(local: Memory | None, version: Version) -> bool:

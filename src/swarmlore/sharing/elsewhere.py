@@ -153,7 +153,7 @@ class _Part(Import):
         self._caller = whole._caller if own else Caller(whole._caller.project, owner, "worker", 1)
         self._operation = whole._operation if own else _of_another(whole._operation, self._caller)
         facts = (self._store, self._caller, self._settings, tier, self._name)
-        self._door = Admission(*facts, strict=True, raw=True, sent=self.sent)
+        self._door = Admission(*facts, source="import", raw=True, sent=self.sent)
         self._counts, self._refusals, self._hidden_by = whole._counts, whole._refusals, whole._hidden_by
         self._rejected = []
         self._revived = set()

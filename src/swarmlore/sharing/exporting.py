@@ -15,6 +15,7 @@ from swarmlore.errors import InvalidInput
 from swarmlore.formats.jsonl import dump
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.records import Caller, Memory
+from swarmlore.rules.claims import as_claimed
 from swarmlore.sharing.importing import NOTES, export_lines, write_lines
 from swarmlore.sharing.recognising import DATABASES, FOREIGN
 from swarmlore.sharing.whole_file import check_other, whole
@@ -107,7 +108,8 @@ class Export:
         prefix = f"{self._store.engine.user}/"
         for memory in self._store.in_order(self._store.visible(self._caller, tiers)):
             if self._goes_out(memory) and (memory.tier != "agent" or memory.project in names):
-                yield replace(memory, owner=memory.owner.removeprefix(prefix)) if prefix != "/" else memory
+                told = as_claimed(memory)
+                yield replace(told, owner=told.owner.removeprefix(prefix)) if prefix != "/" else told
 
     def _goes_out(self, memory: Memory) -> bool:
         if memory.forgotten_at is not None or memory.status == "quarantined" or memory.strategy:

@@ -120,7 +120,7 @@ class Import:
         self._legacy = kind == "legacy-hive"
         self._tier = TIERS.get(kind, "swarm")
         facts = (door._store, door._caller, door._settings, self._tier, door._name)
-        self._door = Admission(*facts, strict=True, sent=self.sent)
+        self._door = Admission(*facts, source="migration" if self._legacy else "import", sent=self.sent)
         self._position, self._line, self._resumed = state.position, state.line, state.line
         self._counts = {**nothing(), **state.counts}
         self._hidden_by: dict[str, int] = {}
@@ -263,7 +263,7 @@ class Import:
     def _again(self, version: Version, local: Memory, past: Past) -> Version | None:
         """What a line says again after its import was undone."""
         told = None if past.before is None else self._door.told(past.before, situations=True)
-        again = said_again(version, past.before, told, local, self._operation.at)
+        again = said_again(version, past.before, told, local, self._operation.at, self._door.settle)
         if again is not None and past.before is None:
             self._revived.add(local.id)
         return again

@@ -34,6 +34,7 @@ _DOORS = {
     "promotion": "promoted by",
     "migration": "migrated by",
     "import": "imported by",
+    "ledger": "from the ledger of",
     "task_completion": "from a task of",
     "session_summary": "from a session of",
     "file_index": "read from a file by",
