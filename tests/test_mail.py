@@ -627,6 +627,8 @@ def test_what_waits_in_a_project_is_found_when_it_gets_another_name(
         (["bob"], "s", "ü" * (MOST_BODY // 2 + 1), {}),
         (["bob"], "s", "half \ud800", {}),
         (["bob"], "s", 5, {}),
+        *((["bob"], " ", body, {}) for body in ("", " \n", "\x00", "\x1f", "\x7f", "\x80", "\x85", "\u200b", "\ufeff")),
+        *((["bob"], mark, " ", {}) for mark in ("\x80", "\u200b\u200b")),
         (["bob"], None, "b", {}),
         ([3], "s", "b", {}),
         (["bob"], "s", "b", {"importance": "huge"}),
@@ -703,7 +705,7 @@ def test_other_mail_to_the_memory_catcher_is_only_mail(lore: Lore) -> None:
     assert lore.store.queue_length(10) == 0
 
 
-@pytest.mark.parametrize("char", ["\0", "\x1b", "\x07", "\x08"])
+@pytest.mark.parametrize("char", ["\0", "\x1b", "\x07", "\x08", "\x7f", "\x80"])
 def test_control_characters_reach_nobody(open_lore: Callable[[Caller], Lore], char: str) -> None:
     sent = open_lore(ALICE).send(["bob"], f"a{char}b", f"c{char}d\n", thread=f"e{char}f")
     found = open_lore(BOB).read(sent.id)
@@ -725,9 +727,13 @@ quick = settings(max_examples=25, deadline=None, suppress_health_check=list(Heal
 @quick
 @given(subject=TEXTS, body=TEXTS)
 @example(subject="", body="\x1b")
+@example(subject="\x80", body="\x7f")
 def test_any_text_comes_back_as_it_was_cleaned(open_lore: Callable[[Caller], Lore], subject: str, body: str) -> None:
-    cleaned = scrub_text("".join(char for char in body if char in "\t\n\r" or ord(char) > 31))
-    if not (subject.strip() or cleaned.strip()):
+    cleaned, title = (
+        scrub_text("".join(char for char in text if char in "\t\n\r" or ord(char) not in (*range(32), 127)))
+        for text in (body, subject)
+    )
+    if not (title.strip() or cleaned.strip()):
         with pytest.raises(InvalidInput):
             _kept(open_lore, ALICE).send(["bob"], subject, body)
         return

@@ -92,15 +92,16 @@ class Mail:
         if not isinstance(wants_ack, bool):
             raise InvalidInput(f"ack_required is {wants_ack!r}", "true or false")
         choose("importance", [importance], IMPORTANCES)
-        text = _text("body", _report(names, subject, body), MOST_BODY)
-        if not (text.strip() or str(subject).strip()):
+        text = scrub_text(_text("body", _report(names, subject, body), MOST_BODY))
+        title = _line("subject", subject)
+        if not (text.strip() or title):
             raise InvalidInput("the message is empty", "give it a subject or a text")
         return Message(
             self._new_id(),
             self._own_name(),
             tuple(dict.fromkeys(self.address(name) for name in names)),
-            _line("subject", subject) or "(no subject)",
-            scrub_text(text),
+            title or "(no subject)",
+            text,
             _line("thread", facts.get("thread", "")),
             importance,
             wants_ack,
@@ -297,7 +298,7 @@ def _text(name: str, value: object, most: int) -> str:
 
 
 # A terminal obeys them and PostgreSQL stores no NUL; a text loses nothing without them.
-_CONTROLS = dict.fromkeys(code for code in range(32) if chr(code) not in "\t\n\r")
+_CONTROLS = dict.fromkeys(code for code in (*range(32), 127) if chr(code) not in "\t\n\r")
 
 
 def _line(name: str, value: object, most: int = MOST_SUBJECT) -> str:
