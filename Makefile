@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: setup demo test test-clients check bench bench-large torture torture-queue torture-long clean
+.PHONY: setup tools demo test fuzz test-clients check bench bench-large torture torture-queue torture-long clean
 
 setup: $(STAMP)
 
@@ -15,11 +15,20 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m compileall -q src
 	touch $@
 
+# Browser, shells and network tools that some tests need; without them these tests are skipped.
+tools:
+	$(PYTHON) tests/programs.py
+
 demo: setup
 	$(BIN)/python demo/demo.py
 
 test: setup
 	$(BIN)/python -m pytest -q -n 2
+
+# Looks for new examples, 500 for each property; the suite tries the same ones each time.
+fuzz: setup
+	$(BIN)/python -m pytest -q -n 2 -m hypothesis --hypothesis-profile=fuzz
+	$(BIN)/python -m pytest -q tests/test_described.py tests/test_odd_requests.py --hypothesis-profile=fuzz
 
 # The real clients, in a network of their own; the first run fetches them into .cache.
 test-clients: setup
@@ -33,6 +42,7 @@ check: setup
 
 bench: setup
 	$(BIN)/python bench/retrieval.py
+	$(BIN)/python bench/public_sets.py
 	$(BIN)/python bench/speed.py
 	$(BIN)/python bench/hooks.py
 	$(BIN)/python bench/lines.py
@@ -86,9 +96,6 @@ torture-long: setup
 	$(BIN)/python torture/catching.py
 	$(BIN)/python torture/reflect.py
 	$(BIN)/python torture/reflect.py --stride 10 --postgres
-	$(BIN)/python -m pytest -q tests/test_store_machine.py tests/test_life_machine.py tests/test_queue_machine.py tests/test_isolation_machine.py --hypothesis-profile=torture-long
-	$(BIN)/python -m pytest -q tests/test_bad_input.py tests/test_block.py tests/test_two_clones.py tests/test_round_trips.py tests/test_merge.py --hypothesis-profile=torture-long
-	$(BIN)/python -m pytest -q tests/test_described.py tests/test_odd_requests.py --hypothesis-profile=torture-long
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

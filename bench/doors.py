@@ -2,7 +2,7 @@
 
     python bench/doors.py
 
-Thirty lessons of three projects of ../shared/bench/lessons.jsonl are taught through hooks (LEARNED comments, the user's
+Thirty lessons of three projects of tests/data/lessons.jsonl are taught through hooks (LEARNED comments, the user's
 own words), the MCP tool `remember` and memory files, among the near misses and fillers of their projects. Then each of
 their cues comes through a hook in a session of its own, once with a warm process and once without: as a prompt, as the
 output of a failed command, as a change to a file. What counts is the text that the client is handed.
@@ -29,7 +29,7 @@ from swarmlore.hooks.places import socket_path, spool_dir
 from swarmlore.records import Draft
 from timing import SCRIPT, environment
 
-DATA = Path(__file__).parents[1].parent / "shared" / "bench" / "lessons.jsonl"
+DATA = Path(__file__).parents[1] / "tests" / "data" / "lessons.jsonl"
 PROJECTS, LESSONS = 3, 10
 DOORS = ("comment", "prompt", "tool", "file")
 Rows = list[dict[str, Any]]
@@ -130,8 +130,6 @@ def asked(rows: Rows, lessons: dict[str, Rows], desks: dict[str, Desk], doors: d
 
 
 def main() -> None:
-    if not DATA.exists():
-        sys.exit(f"{DATA} is not here: nothing to measure")
     rows = [json.loads(line) for line in DATA.read_text().splitlines()]
     with tempfile.TemporaryDirectory() as root:
         home = Path(root).resolve() / "home"

@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome") or ""
+from programs import need
+
 _FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--remote-debugging-pipe"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars"),
@@ -23,9 +24,12 @@ class Browser:
     """One page in a browser of its own."""
 
     def __init__(self, profile: Path, width: int = 1280, height: int = 800) -> None:
+        chromium = next(filter(None, map(shutil.which, ("google-chrome", "chromium-browser"))), None) or need(
+            "chromium"
+        )
         to_read, self._out = os.pipe()
         self._in, to_write = os.pipe()
-        words = [CHROMIUM, *_FLAGS, f"--window-size={width},{height}", f"--user-data-dir={profile}", "about:blank"]
+        words = [chromium, *_FLAGS, f"--window-size={width},{height}", f"--user-data-dir={profile}", "about:blank"]
 
         # Chromium reads commands from descriptor 3 and writes answers to 4. A shell puts the pipes there.
         shell = f'exec "$@" 3<&{to_read} 4>&{to_write}'

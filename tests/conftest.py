@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from programs import unaccepted
 from swarmlore import Lore
 from swarmlore.records import Caller, Memory
 from swarmlore.store.base import Operation
@@ -22,7 +23,7 @@ from swarmlore.text.ids import uuid7
 
 # Fixtures of stores to break, of commands, of files, of servers.
 pytest_plugins = ("homes", "command_line", "reflecting", "noting", "serving")
-SHARED = Path(__file__).parents[1].parent / "shared"
+DATA = Path(__file__).parent / "data"
 NOW = 1_800_000_000.0
 ALICE = Caller("git.example/alpha", "alice", "worker", 2)
 BOB = Caller("git.example/alpha", "bob", "worker", 2)
@@ -116,23 +117,37 @@ def lore(tmp_path: Path) -> Iterator[Lore]:
         yield opened
 
 
-@pytest.fixture(scope="session")
-def shared() -> Path:
-    if not SHARED.is_dir():
-        pytest.skip("the shared test data is not here")
-    return SHARED
+# The suite tries the same examples each time; `make fuzz` looks for new ones. No deadlines: a busy machine is no bug.
+settings.register_profile(
+    "suite",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "fuzz", deadline=None, max_examples=500, stateful_step_count=50, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("suite")
 
 
-# No deadlines: a busy machine is no bug. The suite looks for what anybody would find; `make torture-long` looks further.
-settings.register_profile("suite", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("landing", settings.get_profile("suite"), derandomize=True)  # the same examples each time
-settings.register_profile("torture-long", deadline=None, max_examples=500, stateful_step_count=50)
-settings.load_profile(os.environ.get("SUITE_PROFILE", "suite"))
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """With CI=true a skip that is not on the list in `programs.py` fails the run."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("CI") == "true" and reporter and (found := unaccepted(reporter.stats.get("skipped", ()))):
+        print("", "These skips are not accepted; see tests/programs.py:", *found, sep="\n  ")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def fuzzing() -> bool:
+    """Whether `make fuzz` runs the tests, which looks for new examples."""
+    return settings.get_current_profile_name() == "fuzz"
 
 
 def examples(whole: int) -> int:
-    """How many examples a test with a number of its own runs: all of them in `make torture-long`, else a fifth."""
-    return whole if settings.default.max_examples >= 500 else whole // 5
+    """How many examples a test with a number of its own runs: all of them in `make fuzz`, else a fifth."""
+    return whole if fuzzing() else whole // 5
 
 
 def engine_env(engine_name: str) -> dict[str, str]:

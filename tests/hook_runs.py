@@ -12,8 +12,6 @@ from pathlib import Path
 from swarmlore.hooks import spool
 from swarmlore.hooks.places import socket_path, spool_dir
 
-SHARED = Path(__file__).parents[2] / "shared"
-
 
 def payload(event: str, session: str = "s1", **facts: object) -> dict[str, object]:
     """What Claude Code sends, in short."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from programs import need
 
 CUTS = ("drop", "down", "answers")
 _NEWNET = 0x40000000
@@ -23,8 +24,7 @@ def why_not() -> str:
     """Why there can be no such network here; '' where there can."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return "network namespaces need root"
-    if shutil.which("ip") is None:
-        return "there is no ip command"
+    need("ip")
     name = f"swlx{os.getpid()}"
     tried = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True)
     subprocess.run(["ip", "netns", "del", name], capture_output=True)

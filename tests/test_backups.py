@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 
 import apsw
 import pytest
@@ -233,7 +234,7 @@ def test_a_backup_with_a_damaged_page_is_refused(home: Path) -> None:
     with open_lore(home) as lore:
         path = Path(lore.backup().path)
     content = bytearray(path.read_bytes())
-    content[8 * 4096 : 9 * 4096] = os.urandom(4096)
+    content[8 * 4096 : 9 * 4096] = Random(7).randbytes(4096)
     path.write_bytes(content)
     with pytest.raises(StoreCorrupt):
         Lore.restore_backup(str(path), str(home))
@@ -451,7 +452,7 @@ def test_a_broken_store_that_others_have_open_is_not_written_to_after_it_gave_wa
         made = lore.backup()
     with open_lore(home, BOB) as bob:
         content = bytearray((home / "lore.db").read_bytes())
-        content[4096 * 2 : 4096 * 3] = os.urandom(4096)
+        content[4096 * 2 : 4096 * 3] = Random(7).randbytes(4096)
         (home / "lore.db").write_bytes(content)
         _, kept = Lore.restore_backup(made.path, str(home))
         assert "corrupt" in Path(kept).name

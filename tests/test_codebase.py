@@ -6,6 +6,7 @@ import os
 import subprocess
 import time
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -39,7 +40,8 @@ def test_the_index_is_read_as_git_reads_it(tmp_path: Path, version: str) -> None
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"DIRC", b"DIRC\0\0\0\2\0\0\0\5", b"DIRC\0\0\0\4\xff\xff\xff\xff" + b"\xff" * 200, os.urandom(500)]
+    "data",
+    [b"", b"DIRC", b"DIRC\0\0\0\2\0\0\0\5", b"DIRC\0\0\0\4\xff\xff\xff\xff" + b"\xff" * 200, Random(7).randbytes(500)],
 )
 def test_a_broken_index_is_no_index(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(Unreadable):

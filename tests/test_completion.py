@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from programs import need
 from swarmlore.surfaces.cli import commands, completion
 from swarmlore.surfaces.cli.parsing import parser_of
 
@@ -44,13 +45,6 @@ LINES = {
     "swarmlore remember --file wor": {"world/"},
 }
 lines = pytest.mark.parametrize("line", LINES)
-
-
-def need(shell: str) -> str:
-    found = shutil.which(shell)
-    if found is None:
-        pytest.skip(f"{shell} is not installed here")
-    return found
 
 
 @pytest.fixture

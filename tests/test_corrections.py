@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import DATA
 from homes import open_lore
 from swarmlore.records import KINDS, Draft
 from swarmlore.rules.corrections import find_corrections
@@ -17,9 +18,7 @@ from swarmlore.rules.found import CONFIDENCES
 from swarmlore.rules.gate import pass_gate
 from swarmlore.text.prose import sentences
 
-DATA = Path(__file__).parent / "data" / "prompts_labelled.jsonl"
-SHARED = Path(__file__).parents[2] / "shared"
-PROMPTS = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
+PROMPTS = [json.loads(line) for line in (DATA / "prompts_labelled.jsonl").read_text(encoding="utf-8").splitlines()]
 LEAST_PRECISION = 0.95
 LEAST_RECALL = 0.8
 
@@ -56,18 +55,14 @@ def test_the_labelled_prompts_are_enough_to_judge_by() -> None:
 
 
 def test_no_prompt_that_asks_reports_or_thinks_aloud_teaches_anything() -> None:
-    if not SHARED.exists():
-        pytest.skip("the shared benchmark is not beside this checkout")
-    rows = [json.loads(line) for line in (SHARED / "bench" / "lessons.jsonl").read_text("utf-8").splitlines()]
+    rows = [json.loads(line) for line in (DATA / "lessons.jsonl").read_text("utf-8").splitlines()]
     cues = [row["text"] for row in rows if row["type"] in ("cue", "silence")]
     junk = [cue for cue in cues if texts(cue)]
     assert len(cues) > 700 and len(junk) / len(cues) <= 0.01, junk
 
 
 def test_what_a_person_asks_to_remember_is_remembered() -> None:
-    if not SHARED.exists():
-        pytest.skip("the shared benchmark is not beside this checkout")
-    rows = [json.loads(line) for line in (SHARED / "bench" / "lessons.jsonl").read_text("utf-8").splitlines()]
+    rows = [json.loads(line) for line in (DATA / "lessons.jsonl").read_text("utf-8").splitlines()]
     lessons = [row["text"] for row in rows if row["type"] == "lesson"]
     kept = [lesson for lesson in lessons if texts(f"Please remember that {lesson}")]
     assert len(kept) / len(lessons) >= 0.95

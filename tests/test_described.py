@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
+from conftest import fuzzing
 from serving import Server
 
 HELD = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
-LONG = settings.default is not None and settings.default.max_examples >= 500
+LONG = fuzzing()
 
 
 @pytest.mark.parametrize(("role", "phases"), [("lead", "examples,coverage"), ("worker", "fuzzing")])

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hook_runs import SHARED, Hooks
+from conftest import DATA
+from hook_runs import Hooks
 from repositories import a_repository
 from swarmlore import Lore
 from swarmlore.capture.digest import Digester
@@ -25,7 +26,7 @@ from swarmlore.hooks.places import spool_dir
 from test_capture import Work
 from warm_process import warm
 
-PAYLOADS = SHARED / "clients" / "payloads"
+PAYLOADS = DATA / "clients" / "payloads"
 TOKEN = "ghp_" + "Zx81kLmQ0pTr5VbYn3Wd7Jf2Hs9Gc4Ea6Uio"
 BLOCK = (
     "=== swarmlore notes 0123456789abcdef ===\n"
@@ -35,7 +36,6 @@ BLOCK = (
 )
 AT = "2026-11-15T06:35:35.664Z"
 MILLISECONDS = 1794724535664
-needs_payloads = pytest.mark.skipif(not PAYLOADS.is_dir(), reason="the shared payloads are not here")
 
 
 def make(door: str, event: str, data: dict[str, Any], at: float = 1000.0) -> e.Event:
@@ -254,7 +254,6 @@ TWINS = (
 )
 
 
-@needs_payloads
 @pytest.mark.parametrize(("camel", "pascal"), TWINS)
 def test_both_forms_of_an_event_of_copilot_are_one_event(camel: str, pascal: str) -> None:
     first = make("copilot", camel, sample(f"copilot/{camel}.json"))
@@ -275,7 +274,6 @@ def test_an_event_that_copilot_reports_with_other_names_of_tools_is_the_same_eve
     assert make("claude", "SubagentStart", mixed).id == make("copilot", "subagentStart", start).id
 
 
-@needs_payloads
 def test_only_the_payloads_of_copilot_are_taken_for_its_own() -> None:
     for path in PAYLOADS.glob("claude*/*.json"):
         assert sender("claude", json.loads(path.read_text())) == "claude", path

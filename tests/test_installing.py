@@ -849,7 +849,6 @@ def test_a_table_in_one_line_is_left_to_a_person() -> None:
 
 
 def test_the_wheel_holds_the_templates(tmp_path: Path) -> None:
-    pytest.importorskip("hatchling", reason="hatchling is not installed here")
     root = Path(__file__).parents[1]
     words = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(words, cwd=root, capture_output=True, timeout=120, check=True)

@@ -311,6 +311,6 @@ class PostgresLifeMachine(LifeMachine):
 
 
 TestLifeMachine = LifeMachine.TestCase
-TestLifeMachine.settings = runs(25, 400)
+TestLifeMachine.settings = runs(25)
 TestPostgresLifeMachine = PostgresLifeMachine.TestCase
-TestPostgresLifeMachine.settings = runs(3, 40)
+TestPostgresLifeMachine.settings = runs(3)

@@ -9,9 +9,9 @@ from itertools import count, islice
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
-from conftest import SHARED, engine_env
+from conftest import engine_env, fuzzing
+from odd_strings import ODD
 from serving import LESSON, Server
 from swarmlore.surfaces.http.swarm_routes import _EMBED, _INDEX, _LIST, _SEARCH
 from swarmlore.surfaces.mcp.schema import Tool
@@ -20,37 +20,6 @@ from swarmlore.surfaces.mcp.tools import BY_NAME
 from swarmlore.text.clean import clean
 from swarmlore.verbs.table import verbs
 
-ODD = (
-    *(
-        "",
-        " ",
-        "\u202egnihtyna",
-        "\u200b\u200d\ufeff",
-        "👩‍👩‍👧‍👦 ok",
-        "Ｆｕｌｌ　ｗｉｄｔｈ",
-        "a" * 65_536,
-        "𝕏" * 9_000,
-        "\r\n\t\x0b\x0c",
-    ),
-    *("' OR '1'='1", "'; DROP TABLE memory; --", 'x" UNION SELECT text FROM memory --', "%' ESCAPE '\\", "%s%n%x{0}{}"),
-    *("$(id)", "`id`", "../../etc/passwd", "..\\..\\x", "/etc/passwd", "file:///etc/passwd", "C:\\x", "~root", "a\\b"),
-    *("__proto__", "constructor", "NaN", "null", "true", "-0", "1e999", "0x10", "２", "*", "?", "[", "(", ")\\", "OR"),
-    *(
-        '"unclosed',
-        "NEAR(",
-        "a NOT b",
-        "AND",
-        "tags:x",
-        "col : y",
-        "-x",
-        "^x",
-        "\x01",
-        "\x7f",
-        "\x85",
-        "\ufffe",
-        "é\u0301",
-    ),
-)
 RAW = (b'"\\ud800"', b'"\\u0000"', b'"\\udc00\\ud800"', b"NaN", b"-Infinity", b"1e400", b"-1", b"1" * 400, b"0.1", b"null", b"true", b"[]", b"{}", b'["\\ud800"]', b"[[]]", b"[null]", b"1" * 30, b'{"a":{"b":[1]}}')  # fmt: skip
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 PLAUSIBLE = {"string": "01a1e313", "integer": 1, "number": 1.0, "boolean": True, "array": ["x"], "object": {}}
@@ -58,10 +27,7 @@ PLAUSIBLE = {"string": "01a1e313", "integer": 1, "number": 1.0, "boolean": True,
 
 @pytest.fixture(scope="module")
 def odd() -> list[str]:
-    """Our own, and the strings of a public list where they are at hand."""
-    path = SHARED / "security" / "odd_strings.jsonl"
-    more = [json.loads(line)["text"] for line in path.read_text("utf-8").split("\n") if line] if path.is_file() else []
-    return [*ODD, *more]
+    return list(ODD)
 
 
 class Line:
@@ -111,7 +77,7 @@ def _plausible(schema: Any) -> Any:
 
 FIELDS = [(verb, name) for verb, known in verbs().items() for name in known.takes]
 STEP = 7
-LONG = settings.default is not None and settings.default.max_examples >= 500
+LONG = fuzzing()
 
 
 def _texts(place: int, odd: list[str]) -> Iterator[str]:

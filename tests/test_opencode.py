@@ -20,7 +20,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hook_runs import SHARED, Hooks
+from conftest import DATA
+from hook_runs import Hooks
 from swarmlore import Lore
 from swarmlore.capture.answering import answer
 from swarmlore.capture.digest import Digester
@@ -34,8 +35,7 @@ from test_opencode_transcripts import Database
 SESSION = "ses_e22167aa3ffeEOGAMKbI84I1AV"
 CHILD = "ses_e2212ab87ffeYvbigyy8cnsVxo"
 TOKEN = "ghp_" + "Zx81kLmQ0pTr5VbYn3Wd7Jf2Hs9Gc4Ea6Uio"
-PAYLOADS = SHARED / "clients" / "payloads" / "opencode"
-needs_payloads = pytest.mark.skipif(not PAYLOADS.is_dir(), reason="the shared payloads are not here")
+PAYLOADS = DATA / "clients" / "payloads" / "opencode"
 LESSON = "Refunds are booked in db/ledger, never in the orders table"
 
 
@@ -160,8 +160,7 @@ def test_no_secret_is_in_an_event() -> None:
         assert TOKEN not in json.dumps(e.to_plain(event))
 
 
-@needs_payloads
-@pytest.mark.parametrize("path", sorted(PAYLOADS.glob("*.json")) or [None], ids=lambda path: getattr(path, "name", ""))
+@pytest.mark.parametrize("path", sorted(PAYLOADS.glob("*.json")), ids=lambda path: path.name)
 def test_a_real_payload_becomes_an_event(path: Path) -> None:
     name = path.name.removesuffix(".json").removesuffix(".compact").removeprefix("event.")
     data = json.loads(path.read_text())
@@ -468,7 +467,6 @@ def mutated(data: Any, rng: random.Random) -> Any:
     return {**data, key: mutated(data[key], rng)}
 
 
-@needs_payloads
 def test_one_process_takes_every_payload_and_its_mutations(lines: Lines, hooks: Hooks) -> None:
     rng = random.Random(7)
     for path in sorted(PAYLOADS.glob("*.json")):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import apsw
@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hook_runs import SHARED
+from conftest import DATA
 from swarmlore.formats.transcripts import Tally, Turn, find_transcript, read_transcript
 from swarmlore.formats.transcripts.opencode import Transcript
 from swarmlore.hooks.clients.opencode import transcript_of
 
-EXPORT = SHARED / "clients" / "transcripts" / "opencode" / "export.json"
+EXPORT = DATA / "clients" / "transcripts" / "opencode" / "export.json"
 SESSION = "ses_e22167aa3ffeEOGAMKbI84I1AV"
 CHILD = "ses_e2212ab87ffeYvbigyy8cnsVxo"
 TOKEN = "ghp_" + "Zx81kLmQ0pTr5VbYn3Wd7Jf2Hs9Gc4Ea6Uio"
@@ -229,7 +229,7 @@ def test_a_path_that_is_none_has_no_turns(path: str, kept: Database) -> None:
 def test_a_link_and_a_file_that_is_no_database_are_refused(kept: Database, tmp_path: Path) -> None:
     link, junk = tmp_path / "link.db", tmp_path / "junk.db"
     link.symlink_to(kept.path)
-    junk.write_bytes(b"SQLite format 3\0" + os.urandom(5000))
+    junk.write_bytes(b"SQLite format 3\0" + Random(7).randbytes(5000))
     for place in (link, junk):
         tally = Tally()
         assert list(read_transcript("opencode", f"{place}#{SESSION}", tally=tally)) == []
@@ -260,7 +260,6 @@ def test_a_session_is_found_where_the_hook_said(tmp_path: Path, monkeypatch: pyt
     assert transcript_of("../../etc") == ""
 
 
-@pytest.mark.skipif(not EXPORT.exists(), reason="the shared transcripts are not here")
 def test_a_real_export_is_read(tmp_path: Path) -> None:
     found = list(read_transcript("opencode", str(EXPORT)))
     assert [(turn.role, turn.tool_name, turn.failed) for turn in found] == [

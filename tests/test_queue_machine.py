@@ -185,6 +185,6 @@ class PostgresQueueMachine(QueueMachine):
 
 
 TestQueue = QueueMachine.TestCase
-TestQueue.settings = runs(40, 500)
+TestQueue.settings = runs(40)
 TestQueueOnAServer = PostgresQueueMachine.TestCase
-TestQueueOnAServer.settings = runs(8, 50)
+TestQueueOnAServer.settings = runs(8)

@@ -371,10 +371,8 @@ def test_a_long_session_end_to_end(world_of: World, name: str, client: str) -> N
     git(world_of.project, "revert", "--no-edit", "HEAD")
 
 
-def test_the_transcripts_of_all_clients_can_be_reflected_on(world_of: World, shared: Path) -> None:
-    folder = shared / "clients" / "transcripts"
-    if not folder.is_dir():
-        pytest.skip("the transcripts are not here")
+def test_the_transcripts_of_all_clients_can_be_reflected_on(world_of: World) -> None:
+    folder = DATA / "clients" / "transcripts"
     lore = world_of.open()
     found = {}
     for path in sorted(folder.glob("*/*.json*")):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conftest import NOW, SHARED, quick_env
+from conftest import DATA, NOW, quick_env
 from repositories import NEUTRAL, a_repository
 from swarmlore import Lore
 from swarmlore.capture.answering import answer as answer_event
@@ -25,7 +25,7 @@ from test_opencode_transcripts import SESSION, Database, text
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 import labelled
 
-PAYLOADS = SHARED / "clients" / "payloads"
+PAYLOADS = DATA / "clients" / "payloads"
 ID = "0bd44edf-e877-478e-b48e-72f7cdb7a833"
 CAUSE = "The root cause was that the worker reads its configuration before the secrets are mounted."
 RULE = "never push directly to main, always open a pull request."
@@ -117,7 +117,6 @@ class Reporting:
         return make_event(module, self.client, NAMES.get(name, name), payload, self.now)
 
 
-@pytest.mark.skipif(not PAYLOADS.is_dir(), reason="the shared payloads are not here")
 @pytest.mark.parametrize("client", list(CUT))
 def test_a_session_that_is_cut_and_then_ends_is_reflected_on_once_and_the_next_one_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str
@@ -159,8 +158,8 @@ def test_a_session_that_is_cut_and_then_ends_is_reflected_on_once_and_the_next_o
         ("opencode", "opencode/export.json", "ses_e22167aa3ffeEOGAMKbI84I1AV"),
     ],
 )
-def test_a_transcript_is_of_the_session_that_hooks_know(shared: Path, client: str, path: str, session: str) -> None:
-    full = shared / "clients" / "transcripts" / path
+def test_a_transcript_is_of_the_session_that_hooks_know(client: str, path: str, session: str) -> None:
+    full = DATA / "clients" / "transcripts" / path
     heard = hear_file(str(full), full.read_text())
     assert (heard.client, heard.session) == (client, session)
 

@@ -218,7 +218,7 @@ def test_outside_of_a_repository_it_is_written_and_said(tmp_path: Path, monkeypa
     assert RULE["text"] in (world.project / "AGENTS.md").read_text()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
 def test_a_folder_that_cannot_be_written_is_said_and_tried_again(world: World) -> None:
     world.project.chmod(0o555)
     try:

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import DATA
 from swarmlore.rules.safety import Finding, inspect_safety
 from swarmlore.text.clean import clean
-
-SHARED = Path(__file__).parents[1].parent / "shared"
-
-
-def read_rows(name: str) -> list[dict[str, str]]:
-    path = SHARED / name
-    if not path.exists():
-        pytest.skip(f"{name} is not beside this checkout")
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def judge(text: str) -> str:
@@ -373,32 +364,10 @@ def test_an_order_deep_inside_a_long_text_is_found():
 # --- the public sets, where they are at hand
 
 
-def test_most_known_injections_are_flagged_and_few_harmless_texts():
-    rows = read_rows("security/injections.jsonl")
-    attacks = [row["text"] for row in rows if row["label"] == "attack"]
-    benign = [row["text"] for row in rows if row["label"] == "benign"]
-    assert share(attacks, "reject", "quarantine") >= 0.9
-    assert share(benign, "reject", "quarantine") <= 0.05
-
-
-def test_harmless_prompts_with_trigger_words_are_kept():
-    texts = [row["text"] for row in read_rows("security/not_injections.jsonl")]
-    assert share(texts, "quarantine") <= 0.05
-    assert share(texts, "reject") == 0
-
-
 def test_real_lessons_are_kept():
-    rows = read_rows("bench/lessons.jsonl")
+    rows = [json.loads(line) for line in (DATA / "lessons.jsonl").read_text(encoding="utf-8").splitlines()]
     texts = [row["text"] for row in rows if row["type"] in ("lesson", "near", "filler")]
     assert share(texts, "reject", "quarantine") <= 0.01
-
-
-def test_deleting_commands_of_the_corpus_are_refused_and_no_command_without_one():
-    rows = read_rows("security/commands.jsonl")
-    deleting = [row["command"] for row in rows if row["expected"] == "deny" and "rm" in row["command"]]
-    harmless = [row["command"] for row in rows if row["expected"] == "allow" and "rm -rf" not in row["command"]]
-    assert share(deleting, "reject") >= 0.95
-    assert share(harmless, "reject", "quarantine") <= 0.02
 
 
 # --- it never fails and never stalls

@@ -11,17 +11,16 @@ import subprocess
 import sys
 import time
 import uuid
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from conftest import DATA
 from swarmlore.text import secret_rules, secret_values, secret_words
 from swarmlore.text.secret_patterns import expand
 from swarmlore.text.secrets import RULES_VERSION, redact, rule_names
 
-SHARED = Path(__file__).parents[1].parent / "shared"
 LETTERS = string.ascii_letters + string.digits
 
 
@@ -628,24 +627,6 @@ def test_an_ampersand_is_part_of_a_password_unless_something_else_begins_there(t
 # --- figures on public sets ---
 
 
-def read_lines(path: Path) -> list[dict[str, str]]:
-    if not path.exists():
-        pytest.skip(f"{path.name} is not here")
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def touched(rows: list[dict[str, str]], label: str) -> float:
-    texts = [base64.b64decode(row["text_b64"]).decode() for row in rows if row["label"] == label]
-    return sum(redact(text)[0] != text for text in texts) / len(texts)
-
-
-def test_figures_on_the_public_set_of_secrets():
-    rows = read_lines(SHARED / "security" / "secrets_b64.jsonl")
-    assert touched(rows, "secret") >= 0.98
-    # The set calls some texts both secret and not, and lists published keys of real shape as harmless.
-    assert touched(rows, "not_secret") <= 0.05
-
-
 def test_lessons_of_real_projects_stay():
-    texts = [row["text"] for row in read_lines(SHARED / "bench" / "lessons.jsonl")]
+    texts = [json.loads(line)["text"] for line in (DATA / "lessons.jsonl").read_text("utf-8").splitlines()]
     assert sum(redact(text)[0] != text for text in texts) <= len(texts) / 100

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from conftest import ALICE, BOB, LEAD, NOW, OTHER, a_memory, an_operation
+from conftest import ALICE, BOB, LEAD, NOW, OTHER, a_memory, an_operation, fuzzing
 from databases import server
 from swarmlore.codec import memory_from_dict, memory_to_dict
 from swarmlore.errors import Conflict
@@ -226,21 +226,16 @@ class PostgresMachine(StoreMachine):
         return [memory for memory in self.model.values() if sees(caller, memory)]
 
 
-PROFILE = settings.get_current_profile_name()
-
-
-def runs(short: int, torture: int) -> settings:
-    """A few in the suite, more under torture, 500 of each under the long one."""
-    examples = {"torture": torture, "torture-long": 500}
+def runs(short: int) -> settings:
+    """A few short ones in the suite, 500 long ones in `make fuzz`."""
     return settings(
-        max_examples=examples.get(PROFILE, short),
-        stateful_step_count=50 if PROFILE in examples else 30,
-        deadline=None,
+        max_examples=500 if fuzzing() else short,
+        stateful_step_count=50 if fuzzing() else 30,
         suppress_health_check=list(HealthCheck),
     )
 
 
 TestStoreMachine = StoreMachine.TestCase
-TestStoreMachine.settings = runs(25, 500)
+TestStoreMachine.settings = runs(25)
 TestPostgresMachine = PostgresMachine.TestCase
-TestPostgresMachine.settings = runs(6, 50)
+TestPostgresMachine.settings = runs(6)

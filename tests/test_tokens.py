@@ -148,10 +148,9 @@ def test_use_is_noted_about_once_a_minute(store: Store) -> None:
     assert is_due(token, NOW)
 
 
+@pytest.mark.parametrize("engine_name", ["postgres"], indirect=True)  # a file has one writer at a time
 def test_noting_use_waits_for_no_writer(open_store: Callable[[], Store]) -> None:
     store, other = open_store(), open_store()
-    if not store.engine.remote:
-        pytest.skip("a file has one writer at a time")
     store.add_token(Token("0123456789", "p", "tester"), "mark")
     with store.engine.writing(), other.engine.hurried(0.3):
         other.use_token("0123456789", NOW)

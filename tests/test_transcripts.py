@@ -13,14 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import SHARED
+from conftest import DATA
 from swarmlore.formats.transcripts import CLIENTS, Tally, Turn, context_used, cut_at, find_transcript, read_transcript
 from swarmlore.text.wrapping import unwrap, without_elements
 
 AT = "2026-11-15T06:37:03.558Z"
 SECONDS = 1794724623.558
-SAMPLES = SHARED / "clients" / "transcripts"
-needs_samples = pytest.mark.skipif(not SAMPLES.is_dir(), reason="needs the transcripts of real clients")
+SAMPLES = DATA / "clients" / "transcripts"
 BLOCK = "=== swarmlore notes 9f2c41d07be85a36 ===\n- [k7x2p9] swarm «old lesson»\n=== end 9f2c41d07be85a36 ==="
 TOKEN = "ghp_" + "R7yXb2Kd9Qw3" * 3
 
@@ -579,7 +578,6 @@ def copied(client: str, path: Path, folder: Path) -> str:
     return str(own)
 
 
-@needs_samples
 @pytest.mark.parametrize(("client", "path"), samples(), ids=lambda value: str(value)[-40:])
 def test_real_transcripts_hold_what_was_said_and_nothing_that_was_injected(
     client: str, path: Path, tmp_path: Path
@@ -596,7 +594,6 @@ def test_real_transcripts_hold_what_was_said_and_nothing_that_was_injected(
     assert tally.skipped == {} and tally.lines
 
 
-@needs_samples
 def test_the_tools_of_a_real_session_are_read_with_their_results(tmp_path: Path) -> None:
     path = SAMPLES / "claude" / "023bace4-2ce1-4056-865d-cab80f702e66.jsonl"
     tools = [turn for turn in read_transcript("claude", copied("claude", path, tmp_path)) if turn.role == "tool"]
@@ -609,7 +606,6 @@ def test_the_tools_of_a_real_session_are_read_with_their_results(tmp_path: Path)
     assert tools[2].error.startswith("File does not exist.")
 
 
-@needs_samples
 def test_the_figures_of_real_sessions_are_read(tmp_path: Path) -> None:
     found = {context_used(client, copied(client, path, tmp_path)) for client, path in samples()}
     assert found >= {(120, None), (2602, None), (120, 258_400), (120, 128_000), None}

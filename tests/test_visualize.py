@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from browser import CHROMIUM, Browser
+from browser import Browser
 from command_line import Run
 from conftest import ALICE, BOB, quick_env
 from swarmlore import Lore
@@ -86,8 +86,6 @@ def test_the_picture_is_the_same_each_time_and_shows_what_its_caller_may_see(tmp
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Browser]:
-    if not CHROMIUM:
-        pytest.skip("there is no Chromium here")
     opened = Browser(tmp_path / "profile")
     yield opened
     opened.close()
@@ -112,8 +110,6 @@ def test_types_of_any_name_and_number_leave_room_for_the_graph(browser: Browser,
 
 
 def test_on_a_narrow_page_the_panel_does_not_cover_what_it_tells_of(tmp_path: Path) -> None:
-    if not CHROMIUM:
-        pytest.skip("there is no Chromium here")
     narrow = Browser(tmp_path / "profile", 400, 800)
     try:
         narrow.open(written(tmp_path / "graph.html", a_picture(9)))
