@@ -153,11 +153,14 @@ class Claude(Client):
 
 class Codex(Client):
     name = "codex"
+    waits = True  # for the server: else its tools now and then miss the first request, and a script cannot go on
 
     def words(self, prompt: str, resume: str, options: Sequence[str]) -> list[str]:
         # A person trusts the hooks once, on the client's screen; there is no screen here. With plugins each run would
         # wait four seconds for a server that it cannot reach.
         begin = ["exec", "--json", "--dangerously-bypass-hook-trust", "--disable", "plugins", *options]
+        if self.waits and "[mcp_servers.swarmlore]" in (self.world.home / ".codex" / "config.toml").read_text():
+            begin += ["-c", "mcp_servers.swarmlore.required=true"]
         return [*begin, *(["resume", resume] if resume else []), prompt]
 
     def env(self) -> dict[str, str]:

@@ -26,6 +26,7 @@ class World:
     def __init__(self, root: Path, model: Model) -> None:
         self.root = root
         self.model = model
+        self.program = PROGRAM
         self.home = root / "home"
         self.lore = root / "lore"
         self.project = a_repository(root / "project", "https://git.example/shop.git", commit=True)
@@ -61,7 +62,7 @@ class World:
         """The product's own command in the project, with the rights that a person has at a terminal; as an agent it
         sees what is private to that one, too."""
         done = subprocess.run(
-            [PROGRAM, *words, "--home", self.lore],
+            [self.program, *words, "--home", self.lore],
             cwd=self.project,
             env={**self.env, "SWARMLORE_ROLE": "lead", "SWARMLORE_AGENT": agent},
             capture_output=True,

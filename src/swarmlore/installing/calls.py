@@ -18,6 +18,9 @@ _OPTIONS = ("--home", "--socket", "--spool")
 _PARTING = {";", "&", "|", "||", "&&", "|&", ";;", "(", ")"}  # what stands between two commands of a shell
 # In a repository the same line runs on machines where this program is not installed: there it does nothing.
 _IF_THERE = f"command -v {PROGRAM} >/dev/null 2>&1"
+_OR_NOT = " || true"
+# What a failing hook does to a client, and one fails where the program is gone or is killed. The others go on.
+_STOPPED = {"gemini": "Gemini CLI answers no prompt", "copilot": "Copilot CLI refuses to view and edit files"}
 
 
 @frozen
@@ -44,7 +47,13 @@ def hook_line(client: str, event: str, target: Target) -> str:
     if not target.program:
         return f"{_IF_THERE} && {PROGRAM} hook {client} {event} || true"
     words = [target.program, "hook", client, event, "--home", target.home]
-    return shlex.join([*words, "--socket", target.socket, "--spool", target.spool])
+    return unfailing(client, shlex.join([*words, "--socket", target.socket, "--spool", target.spool]))[0]
+
+
+def unfailing(client: str, line: str) -> tuple[str, str]:
+    """The line of a hook so that it cannot stop the client, and what it did before."""
+    stopped = "" if line.endswith(_OR_NOT) else _STOPPED.get(client, "")
+    return (f"{line}{_OR_NOT}", stopped) if stopped else (line, "")
 
 
 def server(client: str, target: Target) -> dict[str, Any]:
@@ -69,7 +78,7 @@ def hook_call(line: object, client: str) -> Call | None:
     it is somebody's own."""
     words, guard = _words(line), _words(f"{_IF_THERE} &&")
     words = words[len(guard) :] if words[: len(guard)] == guard else words
-    words = words[:-2] if words[-2:] == ["||", "true"] else words
+    words = words[:-2] if words[-2:] == _OR_NOT.split() else words
     return None if _PARTING & set(_without_values(words)) else words_call(words, client)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from swarmlore.errors import ConfigError
 from swarmlore.frozen import TYPE_CHECKING, field, frozen
-from swarmlore.installing.calls import Call, Target, hook_call, hook_line, server_call
+from swarmlore.installing.calls import Call, Target, hook_call, hook_line, server_call, unfailing
 from swarmlore.installing.json_text import JsonSheet, Path
 from swarmlore.installing.toml_text import Keys, TomlSheet
 
@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Entry(Protocol):
-        """One kind of entry in one kind of file. `made` are the containers that may go when they are empty."""
+        """One kind of entry in one kind of file. `made` are the containers that may go when they are empty. `mend`
+        changes what an earlier release wrote and what stops the client once our program is gone; it tells that."""
 
         def put(self, sheet: Any) -> None: ...
+
+        def mend(self, sheet: Any) -> str: ...
 
         def take(self, sheet: Any, made: Collection[Path] | None) -> None: ...
 
@@ -103,6 +106,10 @@ class Hooks:
         if hook.matcher and len(sheet.at(own[0][:-1])) == 1:  # where others moved in, it is theirs too
             set_to(sheet, (*own[0][:-2], "matcher"), hook.matcher)
 
+    def mend(self, sheet: JsonSheet) -> str:
+        lines = [(*place, "command") for hook in self.hooks for place in self._own(sheet, hook.event)]
+        return mend_lines(sheet, self.client, lines)
+
     def take(self, sheet: JsonSheet, made: Collection[Path] | None) -> None:
         events, held = sheet.at(HOOKS), bool(made)
         for event in list(events) if isinstance(events, dict) else []:
@@ -167,6 +174,9 @@ class JsonServer:
             for key, value in self.values.items():
                 set_to(sheet, (*self.path, key), value)
 
+    def mend(self, sheet: JsonSheet) -> str:
+        return ""
+
     def take(self, sheet: JsonSheet, made: Collection[Path] | None) -> None:
         if server_call(sheet.at(self.path)):
             sheet.remove(self.path)
@@ -201,6 +211,9 @@ class Allowed:
             if word not in sheet.at(self.path):
                 sheet.append(self.path, word)
 
+    def mend(self, sheet: JsonSheet) -> str:
+        return ""
+
     def take(self, sheet: JsonSheet, made: Collection[Path] | None) -> None:
         listed = sheet.at(self.path)
         own = [place for place, word in enumerate(listed if isinstance(listed, list) else ()) if word in self.words]
@@ -222,16 +235,25 @@ class Allowed:
 
 @frozen
 class TomlServer:
-    """An MCP server as a table of a TOML file."""
+    """An MCP server as a table of a TOML file. `harmful`: keys of an earlier release that must not be true, and what
+    they do."""
 
     keys: Keys
     values: Mapping[str, Any] = field(default_factory=dict)
+    harmful: Mapping[str, str] = field(default_factory=dict)
 
     def put(self, sheet: TomlSheet) -> None:
         present = sheet.at(self.keys)
         if present is not None and server_call(present) is None:
             raise ConfigError(FOREIGN, "rename or remove it, then run this again")
         sheet.put(self.keys, self.values)
+
+    def mend(self, sheet: TomlSheet) -> str:
+        own = sheet.at(self.keys)
+        found = [key for key in self.harmful if server_call(own) and own.get(key) is True]
+        for key in found:
+            sheet.remove((*self.keys, key))
+        return self.harmful[found[0]] if found else ""
 
     def take(self, sheet: TomlSheet, made: Collection[Path] | None) -> None:
         if server_call(sheet.at(self.keys)):
@@ -253,6 +275,16 @@ def _server_says(name: object, values: Mapping[str, Any], going: bool) -> str:
     words = command if isinstance(command, list) else [command, *values["args"]]
     runs = f", which runs: {shlex.join(words)}"
     return f"MCP server {name}" + ("" if going else runs)
+
+
+def mend_lines(sheet: JsonSheet, client: str, places: Iterable[Path]) -> str:
+    """Let no line of ours fail where that would stop the client; tells what it did before."""
+    stopped = ""
+    for place in places:
+        line, before = unfailing(client, sheet.at(place))
+        set_to(sheet, place, line)
+        stopped = stopped or before
+    return stopped
 
 
 def need(sheet: JsonSheet, path: Path, kind: type) -> None:

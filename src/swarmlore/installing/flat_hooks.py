@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.installing.calls import Call, Target, hook_call, hook_line
-from swarmlore.installing.entries import HOOKS, Hook, need, prune, set_to
+from swarmlore.installing.entries import HOOKS, Hook, mend_lines, need, prune, set_to
 
 if TYPE_CHECKING:
     from typing import Any
@@ -49,6 +49,10 @@ class FlatHooks:
             sheet.remove(place)
         for key, value in values.items():
             set_to(sheet, (*own[0], key), value)
+
+    def mend(self, sheet: JsonSheet) -> str:
+        lines = [(*place, LINE) for hook in self.hooks for place in self._own(sheet, hook.event)]
+        return mend_lines(sheet, self.client, lines)
 
     def take(self, sheet: JsonSheet, made: Collection[Path] | None) -> None:
         events, held = sheet.at(HOOKS), bool(made)

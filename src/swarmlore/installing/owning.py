@@ -10,7 +10,7 @@ from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.installing import ledger
 from swarmlore.installing.calls import PROGRAM, Call
 from swarmlore.installing.entries import File
-from swarmlore.installing.files import Found, look, sheet_of
+from swarmlore.installing.files import Found, look, sheet_of, speaking_of
 from swarmlore.installing.ledger import Kept, digest
 from swarmlore.installing.sealed import sealed_call
 from swarmlore.installing.skills import SHARED
@@ -26,6 +26,19 @@ def calls_in(file: File, found: Found) -> list[Call]:
         return [call] if call else []
     sheet = sheet_of(file, found)
     return [call for entry in file.entries for call in entry.calls(sheet)]
+
+
+def harm(file: File, found: Found) -> str:
+    """What an entry of an earlier release does to its client once our program is gone."""
+    if file.form == "text":
+        return ""
+    sheet = sheet_of(file, found)
+    with speaking_of(file.path):
+        return "".join(entry.mend(sheet) for entry in file.entries)
+
+
+def when_gone(harm: str) -> str:
+    return f"{harm} once {PROGRAM} is gone"
 
 
 def is_foreign(file: File, content: bytes | None, old: Kept | None) -> bool:

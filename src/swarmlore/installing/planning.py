@@ -12,11 +12,13 @@ from swarmlore.installing.ledger import Kept, digest
 from swarmlore.installing.owning import (
     calls_in,
     folders_of,
+    harm,
     is_foreign,
     kept_elsewhere,
     may_hold_ours,
     strays,
     used_by_others,
+    when_gone,
 )
 from swarmlore.installing.sheet import undone
 from swarmlore.installing.where import Client, Where
@@ -69,13 +71,17 @@ class Draft:
         return tuple(entry for entry in self.kept if entry not in gone)
 
 
-def plan_install(where: Where, clients: Sequence[Client], kept: Sequence[Kept], version: str, now: float) -> Plan:
-    """What it takes so that all entries of these clients are there and point to the target."""
+def plan_install(
+    where: Where, clients: Sequence[Client], kept: Sequence[Kept], version: str, now: float, *, mend: bool = False
+) -> Plan:
+    """What it takes so that all entries of these clients are there and point to the target; or only to `mend` those
+    that stop a client once our program is gone."""
 
     def step(client: Client, draft: Draft) -> Draft:
         elsewhere = kept_elsewhere(client, where)
         for file in client.files(where):
-            draft = _install_file(where, client, file, draft, elsewhere) if file.wanted else draft
+            if harm(file, look(file.path, where.root)) if mend else file.wanted:
+                draft = _install_file(where, client, file, draft, elsewhere, mend)
         return draft
 
     plan = _for_each(clients, kept, step)
@@ -110,7 +116,9 @@ def _for_each(clients: Sequence[Client], kept: Sequence[Kept], step: Callable[[C
     return Plan(draft.done, draft.changes, draft.kept, draft.notes, refused=tuple(refused))
 
 
-def _install_file(where: Where, client: Client, file: File, draft: Draft, elsewhere: Sequence[Kept]) -> Draft:
+def _install_file(
+    where: Where, client: Client, file: File, draft: Draft, elsewhere: Sequence[Kept], mend: bool
+) -> Draft:
     found = look(file.path, where.root)
     own = _own(draft.kept, client, where, file)
     former = own or _own(elsewhere, client, where, file)
@@ -118,12 +126,14 @@ def _install_file(where: Where, client: Client, file: File, draft: Draft, elsewh
     if file.form == "text" and is_foreign(file, found.content, old):
         note = f"{file.path} is not as Swarmlore writes it, and was left alone; delete it to get ours"
         return replace(draft, notes=(*draft.notes, note))
-    content, record = _installed(file, found, old, client.name, where.root)
+    content, record = _installed(file, found, old, client.name, where.root, mend)
     if content == found.content or draft.changed(file.path):
         return replace(draft, kept=(*draft.kept, *([] if own else former or _joining(draft.kept, client, file))))
     change = _change(client.name, file, found, content)
     record = replace(record, folders=tuple(dict.fromkeys((*record.folders, *change.folders))))
-    return replace(draft, changes=(*draft.changes, change), kept=(*draft.without(own), record))
+    notes = (f"{file.path} was mended: {when_gone(mended)}",) if (mended := harm(file, found)) else ()
+    kept = (*draft.without(own), record)
+    return replace(draft, changes=(*draft.changes, change), kept=kept, notes=(*draft.notes, *notes))
 
 
 def _uninstall_file(where: Where, client: Client, file: File, draft: Draft, elsewhere: Sequence[Kept]) -> Draft:
@@ -182,7 +192,7 @@ def _change(client: str, file: File, found: Found, content: bytes | None) -> Cha
 # One file
 
 
-def _installed(file: File, found: Found, old: Kept | None, client: str, root: str) -> tuple[bytes, Kept]:
+def _installed(file: File, found: Found, old: Kept | None, client: str, root: str, mend: bool) -> tuple[bytes, Kept]:
     """The content with our entries, and what to keep about it."""
     existed, before = found.content is not None, digest(found.content)
     if file.form == "text":  # a text that is there and may be replaced is ours
@@ -193,7 +203,9 @@ def _installed(file: File, found: Found, old: Kept | None, client: str, root: st
     clean = not any(entry.found(sheet)[0] for entry in file.entries)
     with speaking_of(file.path):
         for entry in file.entries:
-            entry.put(sheet)
+            entry.mend(sheet)
+            if not mend:
+                entry.put(sheet)
     content = bytes_of(sheet, found)
     made = tuple(getattr(sheet, "made", ()))
     record = Kept(client, root, file.path, existed, before, digest(content), tuple(sheet.undo), made)

@@ -10,7 +10,7 @@ from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.hooks.person import named_home
 from swarmlore.installing.files import look, sheet_of
 from swarmlore.installing.ledger import Kept, digest
-from swarmlore.installing.owning import calls_in, hides_ours, is_foreign, strays
+from swarmlore.installing.owning import calls_in, harm, hides_ours, is_foreign, strays, when_gone
 from swarmlore.installing.sealed import same_script
 from swarmlore.installing.where import Client, Where
 from swarmlore.records import Receipt, Session
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from swarmlore.installing.entries import File
 
 NO, PARTLY, YES = "no", "partly", "yes"
+MEND = "swarmlore doctor --fix"
 LAST_EVENT = "last_event_at"  # in the `extra` of a session
 
 
@@ -132,13 +133,14 @@ def _given(receipt: Receipt) -> Given:
 @frozen
 class Seen:
     """Our part of a file: whether it shows that the client is installed, how many entries of how many, what they start,
-    and whether another release wrote them."""
+    whether another release wrote them, and what they do to the client once our program is gone."""
 
     shows: bool
     there: int
     wanted: int
     calls: tuple[Call, ...] = ()
     outdated: bool = False
+    harm: str = ""
 
 
 def _level(client: Client, where: Where, kept: Sequence[Kept]) -> Level:
@@ -152,6 +154,7 @@ def _level(client: Client, where: Where, kept: Sequence[Kept]) -> Level:
             problems.append(error.message)
             continue
         outdated += [file.path] if seen[-1].outdated else []
+        problems += [f"{when_gone(seen[-1].harm)}: {MEND}"] if seen[-1].harm else []
     if outdated:
         more = f" and {len(outdated) - 1} more are" if outdated[1:] else " is"
         problems.append(f"{outdated[0]}{more} of another release: {_again(client, where)}")
@@ -174,7 +177,7 @@ def _file(file: File, where: Where, kept: Sequence[Kept]) -> Seen:
     sheet = sheet_of(file, found)
     counts = [entry.found(sheet) for entry in file.entries]
     there = sum(some for some, _ in counts)
-    return Seen(there > 0, there, sum(wanted for _, wanted in counts), calls)
+    return Seen(there > 0, there, sum(wanted for _, wanted in counts), calls, harm=harm(file, found))
 
 
 def _again(client: Client, where: Where) -> str:

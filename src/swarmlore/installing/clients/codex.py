@@ -32,13 +32,12 @@ def folder(where: Where) -> str:
 
 def files(where: Where) -> tuple[File, ...]:
     base = folder(where)
-    # required: else the first request to the model goes out without the tools. In a project Codex would then refuse to
-    # start on machines without this program.
-    needed = {} if where.root else {"required": True}
-    values = {**server(NAME, where.target), **needed, "startup_timeout_sec": STARTUP_S}
+    values = {**server(NAME, where.target), "startup_timeout_sec": STARTUP_S}
+    # An earlier release wrote it, but never into a project.
+    harmful = {} if where.root else {"required": "Codex does not start (required = true)"}
     return (
         File(os.path.join(base, "hooks.json"), (Hooks(NAME, where.target, HOOKS),)),
-        File(os.path.join(base, "config.toml"), (TomlServer(("mcp_servers", SERVER), values),)),
+        File(os.path.join(base, "config.toml"), (TomlServer(("mcp_servers", SERVER), values, harmful),)),
         *shared_skills(where.root or where.user),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Iterator
 
@@ -15,18 +16,37 @@ from swarmlore.surfaces.cli.documents import plain
 if TYPE_CHECKING:
     from swarmlore.lore import Lore
 
-EXAMPLES = ("swarmlore doctor",)
+EXAMPLES = ("swarmlore doctor", "swarmlore doctor --fix")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Nothing of its own."""
+    parser.add_argument("--fix", action="store_true", help="mend entries that stop a client once swarmlore is gone")
 
 
 def run(desk: Desk) -> int:
-    checks = _of_server(desk) if desk.asks_server else _of_home(desk)
+    mended = _mend(desk) if desk.args.fix else ()
+    checks = (*mended, *(_of_server(desk) if desk.asks_server else _of_home(desk)))
     failed = any(check.state == "fail" for check in checks)
     desk.show(lambda: {"healthy": not failed, "checks": plain(checks)}, lambda page: render.checks(checks, page))
     return 1 if failed else 0
+
+
+def _mend(desk: Desk) -> tuple[Check, ...]:
+    """Mend what an earlier release wrote into the files of clients, as `install` does."""
+    import swarmlore
+    from swarmlore.installing import ledger
+    from swarmlore.installing.clients import every_client
+    from swarmlore.installing.planning import plan_install
+    from swarmlore.installing.where import for_person
+    from swarmlore.surfaces.cli.install import apply_plan, home_of
+
+    home = home_of(desk)
+    kept = ledger.read(home)
+    clients, now = every_client(), round(time.time(), 3)
+    plan = plan_install(for_person(home, os.environ, ""), clients, kept, swarmlore.__version__, now, mend=True)
+    if plan.changes:
+        apply_plan(plan, home, kept)
+    return tuple(Check("client", "ok", note) for note in plan.notes)
 
 
 def _of_home(desk: Desk) -> tuple[Check, ...]:

@@ -85,7 +85,7 @@ def carry_out(desk: Desk, plan: Plan, kept: Sequence[Any], question: str, to_do:
             desk.note("--dry-run shows every line")
         desk.confirm(question)
     if doing or (plan.kept != tuple(kept) and not desk.args.dry_run):  # else what the list says is no longer true
-        _apply(plan, home_of(desk), kept)
+        apply_plan(plan, home_of(desk), kept)
     desk.show(
         lambda: render_clients.document(plan, to_do, done=doing),
         lambda page: render_clients.carried_out(plan, to_do, page, done=doing),
@@ -93,7 +93,7 @@ def carry_out(desk: Desk, plan: Plan, kept: Sequence[Any], question: str, to_do:
     return max((error.exit_code for _, error in plan.refused), default=0)
 
 
-def _apply(plan: Plan, home: str, kept: Sequence[Any]) -> None:
+def apply_plan(plan: Plan, home: str, kept: Sequence[Any]) -> None:
     from swarmlore.installing.applying import apply
     from swarmlore.parts import make_home
 
