@@ -47,6 +47,8 @@ bench: setup
 	$(BIN)/python bench/hooks.py
 	$(BIN)/python bench/lines.py
 	$(BIN)/python bench/mcp_start.py
+	$(BIN)/python bench/openings.py
+	$(BIN)/python bench/openings.py --threads 5
 	$(BIN)/python bench/doors.py
 	$(BIN)/python bench/team.py
 	$(BIN)/python bench/team_writes.py

@@ -98,6 +98,12 @@ class Embedding:
                 self._open()
         return self._embedder
 
+    def close(self) -> None:
+        """Free embedder and vectors now: the parts of a Lore form cycles, which wait for the garbage collector."""
+        with self._opening:
+            self._opened, self.problem = True, "this memory is closed"
+            self._embedder = self._lender = self._index = self._coming = self._everyday = None
+
     def borrow(self, lender: Embedding) -> None:
         """Use the embedder that another one has loaded or will load: a model takes room."""
         self._lender = lender

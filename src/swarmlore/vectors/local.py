@@ -50,7 +50,7 @@ class VectorIndex:
         self._bits: NDArray[np.uint64] | None = None  # of the slots that were there when it was last needed
         self._pieces: list[bytes] = []
         self._cues: dict[int, list[int]] = {}
-        self._common = Common(self._newest_pieces)
+        self._common = Common()
         self._sights: dict[tuple[int, ...], tuple[NDArray[np.bool_], NDArray[np.bool_]]] = {}
 
     @property
@@ -208,7 +208,7 @@ class VectorIndex:
     ) -> tuple[NDArray[np.int64], int]:
         """In how many visible memories each word piece occurs (at least these), and of how many; of a large partition
         the newest stand for all."""
-        return self._common.among(partitions)
+        return self._common.among(partitions, self._newest_pieces)
 
     def _newest_pieces(self, partition: int) -> Iterator[bytes]:
         """Those of the newest texts of a partition."""
