@@ -6,7 +6,7 @@ from functools import cache
 
 from swarmlore.text import secret_rules
 from swarmlore.text.secret_patterns import compiled
-from swarmlore.text.secret_values import is_claimed, is_password, is_random, is_varied, words_of
+from swarmlore.text.secret_values import is_drawn, is_hash, is_password, is_random, is_varied, words_of
 
 # How far before an assignment its name may start.
 NAME_REACH = 72
@@ -41,7 +41,7 @@ def find_assigned(text: str) -> list[tuple[int, int, str]]:
         if called or (match.start() < done and text[match.start()] == ":"):
             continue
         done = end
-        rule = _judge(_name_before(text, match.start()), value)
+        rule = judge(_name_before(text, match.start()), value)
         if rule:
             spans.append((start, _end_of(text, end, value, whole=quoted or rule != "password"), rule))
     return spans
@@ -70,8 +70,8 @@ def _last_name(tail: str) -> str:
     return match[0][::-1].strip() if match else ""
 
 
-def _judge(name: str, value: str) -> str | None:
-    """Return the rule by which a value is secret, given the name it is assigned to."""
+def judge(name: str, value: str, *, spoken: bool = False) -> str | None:
+    """Return the rule by which a value is secret, given the name it is assigned to, or that stands before it."""
     words = [word.lower() for word in compiled(_NAME_WORD).findall(name)]
     while words and words[-1] in words_of("TAIL_WORDS"):
         words.pop()
@@ -81,13 +81,12 @@ def _judge(name: str, value: str) -> str | None:
     secret = _is_secret_name(name, words, joined)
     if secret or value.isdigit() or is_random(value):
         provider = _provider_of(name, value, secret or words[-1] == "key")
-        if provider or is_claimed(value):
+        if provider:
             return provider
     if joined.endswith(_endings("PASSWORD_NAMES")) or words[-1] in words_of("PASSWORD_WORDS"):
         return "password" if is_password(value) else None
-    if (secret or _is_key_variable(name, words, value)) and "://" not in value and is_random(value):
-        return "generic-secret"
-    return None
+    secret = secret or _is_key(words, spoken or not is_hash(value))
+    return "generic-secret" if secret and "://" not in value and is_drawn(value) else None
 
 
 def _is_public_name(words: list[str]) -> bool:
@@ -106,15 +105,9 @@ def _endings(name: str) -> tuple[str, ...]:
     return tuple(words_of(name))
 
 
-def _is_key_variable(name: str, words: list[str], value: str) -> bool:
-    """Tell whether a name is an environment variable SOMETHING_KEY; the value must then be long."""
-    return (
-        words[-1] == "key"
-        and len(words) > 1
-        and name.isupper()
-        and len(value) >= 20
-        and words[-2] not in words_of("PLAIN_KEYS")
-    )
+def _is_key(words: list[str], alone: bool) -> bool:
+    """Tell whether words end in a key that may be secret: `acme_key` is one, `cache_key` is not; a `key` perhaps."""
+    return words[-1] == "key" and (words[-2] not in words_of("PLAIN_KEYS") if len(words) > 1 else alone)
 
 
 @cache

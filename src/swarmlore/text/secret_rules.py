@@ -26,8 +26,8 @@ ALPHABETS = {
     "e": r"\w.=\-",
 }
 
-# (rule, prefixes, shape of the rest). A prefix here belongs to one provider alone and its format is documented, so a
-# value that starts with it and has another shape is a cut or invented example, and the generic rules leave it too.
+# (rule, prefixes, shape of the rest). A prefix here belongs to one provider alone and its format is documented. What
+# looks drawn behind it is redacted at any other length too.
 PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("swarmlore-token", "swl_", "<a10>_<u43>"),  # our own
     # clouds and hosting
@@ -36,7 +36,7 @@ PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("aws-bedrock-key", "bedrock-api-key-", "YmVkcm9jay5hbWF6b25hd3MuY29t<b0+>"),
     ("aws-mws-token", "amzn.mws.", "<U>"),
     ("amazon-oauth-secret", "amzn1.oa2-cs.v1.", "<h64>"),
-    ("gcp-api-key", "AIzaSy", "<u33>"),
+    ("gcp-api-key", "AIza", "<u35>"),
     ("gcp-oauth-secret", "GOCSPX-", "<u28>"),
     ("gcp-oauth-token", "ya29.", "<c30+>"),
     ("gcp-refresh-token", "1//0", "<u40+>"),
@@ -273,12 +273,7 @@ PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("bip32-private-key", "xprv", "[1-9A-HJ-NP-Za-km-z]{107}"),
 )
 
-# Prefixes that belong to one provider whose other keys are public, for tests only, or not described in the open.
-CLAIMED = (
-    "sk-ant- mercury_ persona_sandbox_ pdl_ SB-Mid- Mid-client- SBX- CAIS BSA 00D AIza wandb_ pk_test_ AIK_CLIENT_"
-)
-
-# As PREFIXED, but the prefix is short, shared by several providers or the length varies: the generic rules still look.
+# As PREFIXED, but the prefix is short, shared by several providers or the length varies.
 LOOSE: tuple[tuple[str, str, str], ...] = (
     ("openai-key", "sk-proj- sk-svcacct- sk-admin- sk-service- sk-None-", "<u40+>"),
     ("sk-key", "sk-", "<w32,64>"),

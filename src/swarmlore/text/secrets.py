@@ -12,8 +12,17 @@ from functools import cache
 
 from swarmlore.text import secret_rules, secret_words
 from swarmlore.text.secret_names import find_assigned
-from swarmlore.text.secret_patterns import compiled
-from swarmlore.text.secret_values import has_telling_kinds, is_password, is_placeholder, is_random, is_spread, is_varied
+from swarmlore.text.secret_patterns import any_run, at_other_lengths, compiled
+from swarmlore.text.secret_values import (
+    has_telling_kinds,
+    is_drawn,
+    is_password,
+    is_placeholder,
+    is_random,
+    is_spread,
+    is_varied,
+    words_of,
+)
 
 RULES_VERSION = secret_rules.RULES_VERSION
 
@@ -89,7 +98,7 @@ def _find(text: str) -> list[Span]:
 
 
 class Rule:
-    """One expression of the table and the test that a value it finds must pass."""
+    """One expression of the table and the test that a value it finds must pass; at other lengths it must look drawn."""
 
     __slots__ = ("_flags", "_shape", "_skip", "_test", "name", "order")
 
@@ -107,20 +116,23 @@ class Rule:
     def find(self, text: str) -> list[Span]:
         """Return where this rule's secrets stand."""
         spans = []
-        for match in compiled(self.expression(), self._flags).finditer(text):
-            group = match.lastindex or 0
-            if _TESTS[self._test](match, match[group][self._skip :]):
-                spans.append((*match.span(group), self.name))
+        for expression, test in self.expressions():
+            for match in compiled(expression, self._flags).finditer(text):
+                group = match.lastindex or 0
+                if _TESTS[test](match, match[group][self._skip :]) and not _is_inside_base64(match, group):
+                    spans.append((*match.span(group), self.name))
         return spans
 
-    def expression(self) -> str:
-        return self._shape
+    def expressions(self) -> list[tuple[str, str]]:
+        """Return the shape and the same at other lengths, each with its test."""
+        other = at_other_lengths(self._shape)
+        return [(self._shape, self._test)] + [(other, "drawn")] * (other != self._shape)
 
 
 class PrefixRule(Rule):
     """A token that begins with a prefix. A weak prefix must start a word, and what follows must look random.
 
-    The expression is put together when the prefix occurs: there are hundreds, and a hook meets none of them.
+    The expressions are put together when the prefix occurs: there are hundreds, and a hook meets none of them.
     """
 
     __slots__ = ("_prefix", "_weak")
@@ -130,9 +142,10 @@ class PrefixRule(Rule):
         self._prefix = prefix
         self._weak = weak
 
-    def expression(self) -> str:
-        start = r"(?<![\w\-])" if self._weak else "(?<![A-Za-z0-9])"
-        return f"{start}({re.escape(self._prefix)}{self._shape}){_end_of(self._shape)}"
+    def expressions(self) -> list[tuple[str, str]]:
+        start = (r"(?<![\w\-])" if self._weak else "(?<![A-Za-z0-9])") + f"({re.escape(self._prefix)}"
+        other = at_other_lengths(self._shape, open_end=True) if self._weak else any_run(self._shape)
+        return [(f"{start}{self._shape}){_end_of(self._shape)}", self._test), (f"{start}{other})", "random")]
 
 
 class TenantRule(Rule):
@@ -143,8 +156,8 @@ class TenantRule(Rule):
     def __init__(self, host: str) -> None:
         super().__init__("tenant-address", host, "named", flags=re.IGNORECASE)
 
-    def expression(self) -> str:
-        return secret_words.TENANT_ADDRESS.format(re.escape(self._shape))
+    def expressions(self) -> list[tuple[str, str]]:
+        return [(secret_words.TENANT_ADDRESS.format(re.escape(self._shape)), self._test)]
 
 
 # Keywords by the first characters of their first word. Most texts share few such heads with the table, so that most
@@ -175,12 +188,11 @@ def _find_by_keyword(index: Index, size: int, haystack: str, text: str) -> list[
 @cache
 def _token_rules() -> Index:
     index: Index = {}
-    for name, prefixes, shape in secret_rules.PREFIXED:
-        for prefix in prefixes.split():
-            _add(index, prefix, PrefixRule(name, prefix, shape, len(prefix) <= 3), _TOKEN_HEAD)
-    for name, prefixes, shape in secret_rules.LOOSE:
-        for prefix in prefixes.split():
-            _add(index, prefix, PrefixRule(name, prefix, shape, True), _TOKEN_HEAD)
+    for table in (secret_rules.PREFIXED, secret_rules.LOOSE):
+        for name, prefixes, shape in table:
+            for prefix in prefixes.split():
+                weak = table is secret_rules.LOOSE or len(prefix) <= 3 or prefix in words_of("COMMON_PREFIXES")
+                _add(index, prefix, PrefixRule(name, prefix, shape, weak), _TOKEN_HEAD)
     for name, keywords, shape, test in secret_rules.SHAPED:
         rule = Rule(name, shape, test)
         for keyword in keywords.split():
@@ -243,7 +255,17 @@ def _is_login(match: re.Match[str], value: str) -> bool:
 
 def _is_header(match: re.Match[str], value: str) -> bool:
     """An Authorization header holds a credential unless plain words or code stand there."""
-    return has_telling_kinds(value) and len(set(value)) >= 5 and not is_placeholder(value)
+    return is_random(value) or (has_telling_kinds(value) and len(set(value)) >= 5 and not is_placeholder(value))
+
+
+def _is_inside_base64(match: re.Match[str], group: int) -> bool:
+    """Tell whether a token is part of a longer run of base64, where any short prefix turns up sooner or later."""
+    start = match.start(group)
+    if match.string[start - 1 : start] not in ("+", "/", ",") or compiled(r"[^A-Za-z0-9+/=]").search(match[group]):
+        return False
+    before = match.string[max(0, start - 40) : start]
+    run = compiled(r"<b24+>\Z").search(before)
+    return before.endswith(";base64,") or bool(run and is_random(run[0]))
 
 
 _TESTS = {
@@ -252,7 +274,7 @@ _TESTS = {
     "varied": lambda match, value: is_varied(value),
     "random": lambda match, value: is_random(value),
     "named": lambda match, value: len(set(value)) > 3 and not is_placeholder(value),
-    "account": lambda match, value: is_random(value) or (value.isdigit() and is_varied(value)),
+    "drawn": lambda match, value: is_drawn(value),
     "password": lambda match, value: is_password(value),
     "login": _is_login,
     "header": _is_header,
