@@ -13,14 +13,26 @@ NAME_REACH = 72
 
 # A quote with a value behind it, or a sign and a value without quotes. The value is only looked at, not consumed, so
 # that an assignment inside another one is found as well. It must hold something that is rare in words: a digit, a
-# symbol, or cases that change to and fro.
-_RARE_IN_WORDS = r"(?=\S{0,80}?(?:[0-9!@#$^*~]|[a-z][A-Z][a-z]?[A-Z]))"
+# symbol, cases that change to and fro, or very many letters.
+_RARE_IN_WORDS = r"(?=\S{0,80}?(?:[0-9!@#$^*~]|[a-z][A-Z][a-z]?[A-Z]|[A-Za-z]{12}))"
 _ASSIGNMENT = (
     rf"[\"'`]{_RARE_IN_WORDS}(?=([^\s\"'`\\<>]{{6,512}}))"
     rf"|(?:=>|:=|->|<-|\?=|\|\||[=:]|>\s{{0,20}})[ \t]{{0,4}}{_RARE_IN_WORDS}"
     r"(?=([^\s\"'`\\<>,;&|(){}\[\]=?]{6,512}={0,3}(?::\w{8,200})?))"
 )
 _REST = r"[^\s\"'`\\<>,;&|(){}\[\]]*+"
+# The word that says secret in a sentence or before the value of an option, what may stand between, and the value.
+_SPOKEN = (
+    r"(?:[Tt]oken|TOKEN|[Ss]ecret|SECRET|[Kk]ey|KEY|[Cc]redentials?|[Pp]ass(?:word|phrase|wd)|PASSWORD|[Pp]wd|\bpat|PAT)"
+    r"(?=[\"'`]?(?:\s{1,3}(?:for|of)(?:\s{1,3}[\w.\-]{1,20}){1,4}?)?(?:\s{1,3}(?:is|was|now|with|value|named)){0,2}"
+    rf"\s{{0,2}}[:=]?\s{{1,3}}[\"'`(]{{0,2}}{_RARE_IN_WORDS}([^\s\"'`\\<>,;(){{}}\[\]]{{8,}}+))"
+)
+# The other way round: `…` is the token of something.
+_SPOKEN_AFTER = (
+    r"(?<![^\s\"'`(])([^\s\"'`\\<>,;(){}\[\]=]{8,512}+)[\"'`]?\s{1,3}(?:as|is|was)\s{1,3}(?:the|our|my|an?|its|your)\s"
+    r"((?:\s{0,2}[\w.\-]{1,20}\s){0,4}?(?:token|secret|key|credential|password|passphrase))\b"
+    r"(?!\s{1,3}(?!(?:and|at|but|by|for|from|in|of|on|or|that|to|when|which|with)\b)\w)"
+)
 # An ampersand belongs to a password unless it begins the next field of a query, an entity, or another command.
 _AFTER_AND = r"(?:&(?!&|[\w.\-%\[\]]{1,60}=|(?:[a-z]{2,6}|#\d{1,5});)[^\s\"'`\\<>,;&|(){}\[\]]++)++"
 _NAME = r"[\w.\- ]*"
@@ -47,9 +59,24 @@ def find_assigned(text: str) -> list[tuple[int, int, str]]:
     return spans
 
 
+def find_spoken(text: str) -> list[tuple[int, int, str]]:
+    """Return where drawn values stand beside a word of the same sentence that says what they are, and by which rule."""
+    spans = []
+    for match in compiled(_SPOKEN).finditer(text):
+        value = match[1].rstrip(".:!?")
+        rule = is_drawn(value) and judge(_name_before(text, match.end()), value, spoken=True)
+        if rule:
+            spans.append((match.start(1), match.start(1) + len(value), rule))
+    for match in compiled(_SPOKEN_AFTER).finditer(text):
+        rule = is_drawn(match[1]) and judge(match[2], match[1], spoken=True)
+        if rule:
+            spans.append((*match.span(1), rule))
+    return spans
+
+
 def _end_of(text: str, end: int, value: str, *, whole: bool) -> int:
-    """Return where a secret value ends: one that is very long, or a password with an ampersand in it, goes on."""
-    rest = compiled(_REST).match(text, end) if len(value) >= 512 else None
+    """Return where a secret value ends: one that is very long, or has a sign of code in it, goes on."""
+    rest = compiled(_REST).match(text, end) if len(value) >= 512 or text[end : end + 1] in ("=", "?") else None
     end = rest.end() if rest else end
     more = None if whole else compiled(_AFTER_AND).match(text, end)
     return more.end() if more else end

@@ -221,7 +221,7 @@ PREFIXED: tuple[tuple[str, str, str], ...] = (
     (
         "authress-key",
         "sc_ ext_ scauth_ authress_",
-        r"<a5,30>\.<a4,6>\.acc[_\-]<a10,32>\.[A-Za-z0-9+/_=\-]{30,120}",
+        r"<a5,30>\.<a4,6>\.acc[_\-]<a10,32>\.[A-Za-z0-9+/_=\-]{26,130}",
     ),
     ("woocommerce-key", "ck_ cs_", "<h40>"),
     ("zoho-token", "1000.", r"<h32>\.<h32>"),
@@ -331,16 +331,16 @@ SHAPED: tuple[tuple[str, str, str, str], ...] = (
     ("jwt", "eyJ", r"(?<![\w\-])eyJ<u12,6000>\.eyJ<u12,20000>\.<u16+>", "varied"),
     ("jwe", "eyJ", r"(?<![\w\-])eyJ<u12,6000>\.<u0,1000>\.<u12,6000>\.<u12,60000>\.<u16+>", "varied"),
     ("openai-key", "*T3BlbkFJ", r"(?<!\w)sk-<u20,100>?T3BlbkFJ<u20+>", "varied"),
-    ("azure-client-secret", "*Q~", r"(?<![\w~.\-,])[\w~.\-]{3}\dQ~[\w~.\-]{31,34}(?![\w~\-])", "varied"),
+    ("azure-client-secret", "*Q~", r"(?<![\w~.\-,])[\w~.\-]{3}\dQ~[\w~.\-]{27,42}(?![\w~\-])", "varied"),
     ("azure-storage-key", "AccountKey= SharedAccessKey=", "(?:AccountKey|SharedAccessKey)=(<b40,100>={0,2})", "varied"),
     (
         "azure-service-key",
         "*AzFu *AzSe *AzCa *ACDb *AIoT +A",
-        r"(?<![\w+/])<b33,76>(?:AzFu|AzSe|AzCa|ACDb|AIoT|\+(?:ASt|ASb|AEh|ABa|ARm|ACR|AMC))<b4,8>={0,2}",
+        r"(?<![\w+/])<b33,76>(?:AzFu|AzSe|AzCa|ACDb|AIoT|\+(?:ASt|ASb|AEh|ABa|ARm|ACR|AMC))<b4,8>={0,2}(?![\w+/])",
         "random",
     ),
     ("azure-service-key", "*JQQJ9", r"(?<!\w)<w52>JQQJ9<w20,30>", "varied"),
-    ("azure-sas-signature", "sig=", "[?&;]sig=([A-Za-z0-9%/+]{43,60}={0,2})", "varied"),
+    ("azure-sas-signature", "sig=", "[?&;]sig=([A-Za-z0-9%/+]{39,70}={0,2})", "varied"),
     ("terraform-token", ".atlasv1.", r"(?<!\w)<w14>\.atlasv1\.<u60,70>", "varied"),
     ("telegram-token", ":A", r"(?<![\w:])<d5,16>:A<u34>(?![\w\-])", "random"),
     ("mailchimp-key", "-us", r"(?<!\w)<h32>-us\d{1,2}(?!\w)", "varied"),
@@ -352,7 +352,7 @@ SHAPED: tuple[tuple[str, str, str, str], ...] = (
     (
         "slack-webhook",
         "hooks.slack",
-        r"hooks\.slack(?:-gov)?\.com/((?:services|workflows|triggers)/[\w+/]{30,80})",
+        r"hooks\.slack(?:-gov)?\.com/((?:services|workflows|triggers)/[\w+/]{26,90})",
         "varied",
     ),
     ("discord-webhook", "api/webhooks/", r"discord(?:app)?\.com/api/webhooks/(<d17,20>/<u50,90>)", "varied"),
@@ -362,7 +362,7 @@ SHAPED: tuple[tuple[str, str, str, str], ...] = (
     ("zapier-webhook", "hooks.zapier.com", r"hooks\.zapier\.com/hooks/catch/(<d4,10>/<w5,12>)", "varied"),
     ("gitlab-session", "_gitlab_session=", "_gitlab_session=(<h32>)", "varied"),
     ("rapidapi-key", "*jsn", r"(?<!\w)<a10>msh<a15>p1<a6>jsn<a12>(?!\w)", "varied"),
-    ("ebay-token", "v^1.1#", r"v\^1\.1#[A-Za-z0-9#^/+=]{40,600}", "varied"),
+    ("ebay-token", "v^1.1#", r"v\^1\.1#[A-Za-z0-9#^/+=]{36,600}", "varied"),
 )
 
 # (rule, words that name the provider, shape of the value). The value stands assigned to a name in which a word occurs:

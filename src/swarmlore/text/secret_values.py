@@ -8,6 +8,7 @@ from swarmlore.text import secret_words
 
 # Letters and digits become a, A and 0, so that changes of kind can be counted as pairs.
 _KINDS = dict.fromkeys(range(97, 123), "a") | dict.fromkeys(range(65, 91), "A") | dict.fromkeys(range(48, 58), "0")
+_KINDS |= dict.fromkeys(map(ord, "_./:\\ "), "-")  # what joins words; other symbols say nothing
 _COUNT = "abcdefghijklmnopqrstuvwxyz 01234567890"
 
 # Log odds, in units of 0.3, that two neighbours were drawn and not written, by their kinds; for letters of one word see
@@ -31,7 +32,9 @@ def is_spread(value: str) -> bool:
 
 def is_placeholder(value: str) -> bool:
     """Tell whether a value is a variable, a template or an example that stands for a secret."""
-    if not value or value[0] in "{<[*(@" or value[-1] in ">}" or _is_variable(value):
+    if not value or value[0] in "{<[(" or value[-1] in ">}" or _is_variable(value):
+        return True
+    if value[0] in "*@" and not is_random(value[1:]):
         return True
     lower = value.lower()
     if lower in words_of("PLACEHOLDER_WORDS") or any(map(lower.__contains__, words_of("PLACEHOLDER_PARTS"))):
@@ -60,7 +63,9 @@ def is_random(value: str) -> bool:
     kinds = value.translate(_KINDS)
     letters = kinds.count("a") + kinds.count("A")
     # A time stamp has two letters.
-    if letters <= 2 or letters + kinds.count("0") < _SHORTEST or _odds(value.lower(), kinds) < _RANDOM:
+    if letters <= 2 and not (letters and is_hash(value)):
+        return False
+    if letters + kinds.count("0") < _SHORTEST or _odds(value.lower(), kinds) < _RANDOM:
         return False
     return is_varied(value) and not _is_counted(value)
 
@@ -78,7 +83,7 @@ def _odds(lower: str, kinds: str) -> int:
     odds = 0
     for at in range(len(kinds) - 1):
         kind = kinds[at : at + 2]
-        odds += _KIND_ODDS[kind] if kind in _KIND_ODDS else pairs.get(lower[at : at + 2], _JOINT)
+        odds += _KIND_ODDS[kind] if kind in _KIND_ODDS else _JOINT if "-" in kind else pairs.get(lower[at : at + 2], 0)
     return odds
 
 
@@ -114,4 +119,4 @@ def is_password(value: str) -> bool:
 
 def is_hash(value: str) -> bool:
     """Tell whether a value may as well be a hash or a UUID."""
-    return not value.lower().strip("0123456789abcdef-")
+    return not value.lower().strip("0123456789abcdef-_")

@@ -15,7 +15,13 @@ WORDED: tuple[tuple[str, str, str, str], ...] = (
         "any",
     ),
     ("private-key", "private-lines:", r"Private-Lines: \d{1,4}((?:\s{1,4}[A-Z0-9+/=]{16,64}+){1,200})", "any"),
-    ("url-password", "://", r"://([^\s/:@\"'<>\\]{0,80}):([^\s/@\"'<>\\]{1,200})@(?=[\w\[$*{])", "login"),
+    ("url-password", "://", r"://([^\s/:@\"'<>\\]{0,80}):([^\s/@\"'<>\\]{1,1000})@(?=[\w\[$*{])", "login"),
+    (
+        "url-password",
+        "://",
+        r"://(?:[^\s/:@\"'<>\\]{0,80}:(?!\d{2,5}/)([^\s@\"'<>\\]{8,1000})|([^\s/:@\"'<>\\]{10,1000}))@(?=[\w\[$*{])",
+        "drawn",
+    ),
     (
         "authorization",
         "authorization",
@@ -53,18 +59,6 @@ WORDED: tuple[tuple[str, str, str, str], ...] = (
         "password is,password was,passphrase is,passphrase was",
         r"(?:password|passphrase)\s{1,3}(?:is|was)\s{0,2}:?\s{1,2}[\"'`]?([^\s\"'`,;]{6,80})",
         "password",
-    ),
-    (
-        "spoken-secret",
-        "key is,apikey is,token is,secret is,key was,token was,secret was",
-        r"(?:key|token|secret)\s{1,3}(?:is|was)\s{0,2}:?\s{1,2}[\"'`]?([\w.~+/=\-]{16,500})",
-        "random",
-    ),
-    (
-        "flag-secret",
-        " --",
-        r"(?<!\S)--?[a-z][a-z\-_]{0,30}(?:key|token|secret|auth)[ =]{1,3}[\"'`]?([^\s\"'`]{10,500})",
-        "random",
     ),
     (
         "flag-password",
@@ -127,7 +121,7 @@ TENANT_HOSTS = """
 # Prefixes of PREFIXED that start other things as well, as all short ones do: about as much as their shape says must
 # follow them.
 COMMON_PREFIXES = """
-    key- key_ api- secret_ pat. sat. sdk- mob- v1.0- AAAA oauth: 1000. dose dapi tss_ ext_ EXO SCW API- pul- ico-"""
+    key- key_ api- secret_ pat. sat. sdk- mob- v1.0- AAAA oauth: 1000. dose dapi tss_ ext_ EXO SCW API- pul- ico- api_org_"""
 
 # Endings of a name (letters only, lower case) that say its value is a secret ...
 SECRET_NAMES = """
@@ -165,7 +159,9 @@ TAIL_WORDS = """
 PLAIN_KEYS = """
     public cache primary foreign sort partition hash range row column index lookup bucket object map dict item
     site map maps unique composite group routing sequence registry translation i18n message shard sdk json field
-    param header config option state action event sequence idempotency dedup"""
+    param header config option state action event sequence idempotency dedup gpg pgp known ssh host storage s3 content
+    commit build file blob artifact restore version image store entry record node react query feature issue tag for
+    with by to no"""
 
 # Whole values that stand for a password and are none.
 PLACEHOLDER_WORDS = """

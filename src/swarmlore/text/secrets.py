@@ -11,11 +11,12 @@ import re
 from functools import cache
 
 from swarmlore.text import secret_rules, secret_words
-from swarmlore.text.secret_names import find_assigned
+from swarmlore.text.secret_names import find_assigned, find_spoken
 from swarmlore.text.secret_patterns import any_run, at_other_lengths, compiled
 from swarmlore.text.secret_values import (
     has_telling_kinds,
     is_drawn,
+    is_hash,
     is_password,
     is_placeholder,
     is_random,
@@ -145,7 +146,18 @@ class PrefixRule(Rule):
     def expressions(self) -> list[tuple[str, str]]:
         start = (r"(?<![\w\-])" if self._weak else "(?<![A-Za-z0-9])") + f"({re.escape(self._prefix)}"
         other = at_other_lengths(self._shape, open_end=True) if self._weak else any_run(self._shape)
-        return [(f"{start}{self._shape}){_end_of(self._shape)}", self._test), (f"{start}{other})", "random")]
+        test = "mixed" if self._weak and "<h" not in self._shape.lower() and "<U>" not in self._shape else "random"
+        return [(f"{start}{self._shape}){_end_of(self._shape)}", self._test), (f"{start}{other})", test)]
+
+
+class SpokenRule(Rule):
+    """A value beside the word that says what it is, in a sentence or as an option of a command."""
+
+    __slots__ = ()
+
+    def find(self, text: str) -> list[Span]:
+        """Return where the values stand, each with its own rule."""
+        return find_spoken(text)
 
 
 class TenantRule(Rule):
@@ -215,6 +227,9 @@ def _phrase_rules() -> Index:
         rule = Rule(name, shape, test, flags=re.IGNORECASE)
         for keyword in keywords.split(","):
             _add(index, keyword, rule, _PHRASE_HEAD)
+    spoken = SpokenRule("generic-secret", "", "any")
+    for word in ("*token", "*secret", "*key", "*credential", "*passw", "*passphrase", "*pwd", "*pat "):
+        _add(index, word, spoken, _PHRASE_HEAD)
     for host in secret_words.TENANT_HOSTS.split():
         _add(index, host, TenantRule(host), _PHRASE_HEAD)
     _add(index, "kind", ManifestRule("kubernetes-secret", _MANIFEST_DATA, "any", flags=re.MULTILINE), _PHRASE_HEAD)
@@ -274,6 +289,7 @@ _TESTS = {
     "varied": lambda match, value: is_varied(value),
     "random": lambda match, value: is_random(value),
     "named": lambda match, value: len(set(value)) > 3 and not is_placeholder(value),
+    "mixed": lambda match, value: is_random(value) and not is_hash(value),
     "drawn": lambda match, value: is_drawn(value),
     "password": lambda match, value: is_password(value),
     "login": _is_login,
