@@ -24,8 +24,8 @@ _REST = r"[^\s\"'`\\<>,;&|(){}\[\]]*+"
 # The word that says secret in a sentence or before the value of an option, what may stand between, and the value.
 _SPOKEN = (
     r"(?:[Tt]oken|TOKEN|[Ss]ecret|SECRET|[Kk]ey|KEY|[Cc]redentials?|[Pp]ass(?:word|phrase|wd)|PASSWORD|[Pp]wd|\bpat|PAT)"
-    r"(?=[\"'`]?(?:\s{1,3}(?:for|of)(?:\s{1,3}[\w.\-]{1,20}){1,4}?)?(?:\s{1,3}(?:is|was|now|with|value|named)){0,2}"
-    rf"\s{{0,2}}[:=]?\s{{1,3}}[\"'`(]{{0,2}}{_RARE_IN_WORDS}([^\s\"'`\\<>,;(){{}}\[\]]{{8,}}+))"
+    r"(?=[\"'`]?(?:\s{1,3}(?:for|of)(?:\s{1,3}[\w.\-]{1,20}){1,4}?)?(?:\s{1,3}(?:is|was|now|with|value|named):?){0,2}"
+    rf"\s{{1,3}}[\"'`(]{{0,2}}{_RARE_IN_WORDS}([^\s\"'`\\<>,;(){{}}\[\]]{{8,}}+))"
 )
 # The other way round: `…` is the token of something.
 _SPOKEN_AFTER = (
@@ -48,7 +48,7 @@ def find_assigned(text: str) -> list[tuple[int, int, str]]:
         value = match[1] if quoted else match[2].rstrip(".:")
         start = match.start(1 if quoted else 2)
         end = start + len(value)
-        called = not quoted and text[end : end + 1] in ("(", "[")
+        called = not quoted and text[end : end + 2].lstrip()[:1] in ("(", "[", "{", "<")
         # Code, or the rest of a value that was judged: `a:b:c` has one value.
         if called or (match.start() < done and text[match.start()] == ":"):
             continue
@@ -149,13 +149,12 @@ def _contexts() -> dict[str, list[tuple[str, str]]]:
 
 def _provider_of(name: str, value: str, named_secret: bool) -> str | None:
     """Return the provider that a name mentions if the value has the shape of its secrets."""
-    if not named_secret:
-        name = name.rsplit(" ", 1)[-1]
     lower = name.lower()
     contexts = _contexts()
     for word in filter(lower.__contains__, contexts):
-        # Hosts and builders of code assign hashes and ids all day.
-        if _starts_word(name, lower.find(word)) and (named_secret or word not in words_of("CODE_HOSTS")):
+        # Hosts and builders of code assign hashes and ids all day; of others the name alone says enough.
+        alone = lower.endswith(word.rstrip("_-")) and word not in words_of("CODE_HOSTS")
+        if _starts_word(name, lower.find(word)) and (named_secret or alone):
             for rule, shape in contexts[word]:
                 if compiled(shape).fullmatch(value) and is_varied(value):
                     return rule

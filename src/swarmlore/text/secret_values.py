@@ -118,5 +118,6 @@ def is_password(value: str) -> bool:
 
 
 def is_hash(value: str) -> bool:
-    """Tell whether a value may as well be a hash or a UUID."""
-    return not value.lower().strip("0123456789abcdef-_")
+    """Tell whether a value may as well be a hash or a UUID, or says itself that it is one, or a file."""
+    named = value.startswith(("sha1", "sha256", "sha384", "sha512", "h1:", "md5", "data:"))
+    return named or not value.lower().strip("0123456789abcdef-_")

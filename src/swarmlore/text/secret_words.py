@@ -160,8 +160,8 @@ PLAIN_KEYS = """
     public cache primary foreign sort partition hash range row column index lookup bucket object map dict item
     site map maps unique composite group routing sequence registry translation i18n message shard sdk json field
     param header config option state action event sequence idempotency dedup gpg pgp known ssh host storage s3 content
-    commit build file blob artifact restore version image store entry record node react query feature issue tag for
-    with by to no"""
+    commit build file blob artifact restore version image store entry record node react query feature issue tag
+    first second third last next previous derived for with by to no"""
 
 # Whole values that stand for a password and are none.
 PLACEHOLDER_WORDS = """
