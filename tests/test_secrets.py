@@ -96,7 +96,7 @@ def test_a_token_with_the_prefix_of_a_provider_is_redacted_wherever_it_stands(ru
 
 @pytest.mark.parametrize(("rule", "prefix", "shape"), PREFIX_ROWS, ids=PREFIX_IDS)
 def test_a_prefix_alone_or_before_a_placeholder_is_no_secret(rule, prefix, shape):
-    text = f"tokens of this kind start with {prefix} as in {prefix}short or {prefix}xxxxxxxxxxxxxxxxxxxxxxxx"
+    text = f"tokens of this kind start with {prefix} as in {prefix}cut or {prefix}xxxxxxxxxxxxxxxxxxxxxxxx"
     assert redact(text) == (text, ())
 
 
@@ -257,8 +257,8 @@ PHRASES = [
     ("command-password", "redis-cli -h cache -a ", "orange9tree", " ping"),
     ("command-password", "openssl rsa -passin pass:", "orange9tree", " -in k"),
     ("spoken-password", "the password is ", "orange9Tree!", " for now"),
-    ("spoken-secret", "the staging api key is ", noise("spoken", 32), ", ask ops"),
-    ("flag-secret", "deploy --api-token ", noise("flag", 32), " --dry-run"),
+    ("generic-secret", "the staging api key is ", noise("spoken", 32), ", ask ops"),
+    ("generic-secret", "deploy --api-token ", noise("flag", 32), " --dry-run"),
     ("flag-password", "restore --db-password ", "orange9Tree!", " --all"),
     ("secret-token-uri", "use secret-token:", noise("uri", 24), " here"),
     ("cookie", "Cookie: session=", noise("cookie", 40), "; theme=dark"),

@@ -15,7 +15,7 @@ from swarmlore.rules.safety import inspect_safety
 from swarmlore.rules.structure import MAX_LESSON, MIN_LESSON, check_sanity, check_structure
 from swarmlore.rules.vague import is_vague
 from swarmlore.text.clean import clean
-from swarmlore.text.secrets import redact
+from swarmlore.text.secrets import redact, redact_under
 
 if TYPE_CHECKING:
     from typing import Any
@@ -28,7 +28,6 @@ LONG_ORIGINS = ("lane", "agent_swarm", "mcp_memory", "mem0")
 _ORIGIN_OF = {"lane": "lane", "swarm": "agent_swarm"}  # the program whose tools let a profile's texts in
 MAX_CHARS = 65_536
 SITUATION_CHARS = 400
-LONGEST_SECRET = 500  # of one word, under a name that says what it is
 VAGUE = "lesson may be too vague (no tech reference or action verb)"
 
 
@@ -182,23 +181,18 @@ class _Scrubber:
         texts = {name: self.text(getattr(citation, name)) for name in ("path", "span_hash", "commit")}
         return replace(citation, **texts)
 
-    def _under(self, name: str, value: Any) -> Any:
-        """A value with its name: a password is often known by that alone."""
-        scrubbed = self.value(value)
-        if not isinstance(scrubbed, str) or not scrubbed or len(scrubbed) > LONGEST_SECRET or '"' in scrubbed:
-            return scrubbed
-        named, rules = redact(f'"{name}": "{scrubbed}"')
-        if not rules or len(scrubbed.split()) != 1:
-            return scrubbed
-        self.redacted += [rule for rule in rules if rule not in self.redacted]
-        return named.rpartition(': "')[2].removesuffix('"')
-
-    def value(self, value: Any) -> Any:
-        """The same for every string inside JSON values."""
+    def value(self, value: Any, names: tuple[str, ...] = ()) -> Any:
+        """The same for every string inside JSON values: keys, values, and values as the keys above them name them."""
         if isinstance(value, str):
-            return self.text(value)
+            return self._under(names, self.text(value))
         if isinstance(value, Mapping):
-            return {self.text(str(key)): self._under(str(key), item) for key, item in value.items()}
+            return {self.text(str(key)): self.value(item, (*names, str(key))) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
-            return [self.value(item) for item in value]
+            return [self.value(item, names) for item in value]
         return value
+
+    def _under(self, names: tuple[str, ...], text: str) -> str:
+        """A text with the keys above it: a password is often known by them alone."""
+        named, rules = redact_under(names, text)
+        self.redacted += [rule for rule in rules if rule not in self.redacted]
+        return named

@@ -23,14 +23,14 @@ _ASSIGNMENT = (
 _REST = r"[^\s\"'`\\<>,;&|(){}\[\]]*+"
 # The word that says secret in a sentence or before the value of an option, what may stand between, and the value.
 _SPOKEN = (
-    r"(?:[Tt]oken|TOKEN|[Ss]ecret|SECRET|[Kk]ey|KEY|[Cc]redentials?|[Pp]ass(?:word|phrase|wd)|PASSWORD|[Pp]wd|\bpat|PAT)"
+    r"[TSKCPtskcp](?:oken|OKEN|ecret|ECRET|ey|EY|redentials?|REDENTIALS?|ass(?:word|phrase|wd)|ASSWORD|wd|WD|at|AT)"
     r"(?=[\"'`]?(?:\s{1,3}(?:for|of)(?:\s{1,3}[\w.\-]{1,20}){1,4}?)?(?:\s{1,3}(?:is|was|now|with|value|named):?){0,2}"
     rf"\s{{1,3}}[\"'`(]{{0,2}}{_RARE_IN_WORDS}([^\s\"'`\\<>,;(){{}}\[\]]{{8,}}+))"
 )
 # The other way round: `…` is the token of something.
 _SPOKEN_AFTER = (
-    r"(?<![^\s\"'`(])([^\s\"'`\\<>,;(){}\[\]=]{8,512}+)[\"'`]?\s{1,3}(?:as|is|was)\s{1,3}(?:the|our|my|an?|its|your)\s"
-    r"((?:\s{0,2}[\w.\-]{1,20}\s){0,4}?(?:token|secret|key|credential|password|passphrase))\b"
+    r"(?<![^\s\"'`(])([^\s\"'`\\<>,;(){}\[\]]{8,512}+)[\"'`]?\s(?:as|is|was)\s(?:the|our|my|an?|its|your)\s"
+    r"((?:\s{0,2}[\w.\-]{1,20}\s){0,4}?(?:token|secret|key|credential|passw(?:or)?d|passphrase))\b"
     r"(?!\s{1,3}(?!(?:and|at|but|by|for|from|in|of|on|or|that|to|when|which|with)\b)\w)"
 )
 # An ampersand belongs to a password unless it begins the next field of a query, an entity, or another command.
@@ -42,20 +42,21 @@ _NAME_WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+"
 def find_assigned(text: str) -> list[tuple[int, int, str]]:
     """Return where secret values stand that are assigned to a name, and by which rule."""
     spans = []
-    done = 0
+    done = covered = 0
     for match in compiled(_ASSIGNMENT).finditer(text):
         quoted = match.lastindex == 1
         value = match[1] if quoted else match[2].rstrip(".:")
         start = match.start(1 if quoted else 2)
         end = start + len(value)
-        called = not quoted and text[end : end + 2].lstrip()[:1] in ("(", "[", "{", "<")
-        # Code, or the rest of a value that was judged: `a:b:c` has one value.
-        if called or (match.start() < done and text[match.start()] == ":"):
+        called = not quoted and compiled(r" ?\{|[(\[]|<(?!/)").match(text, end)
+        # Code, part of a secret, or the rest of a value that was judged: `a:b:c` has one value.
+        if called or start < covered or (match.start() < done and text[match.start()] == ":"):
             continue
-        done = end
+        done = end - value.endswith(":")
         rule = judge(_name_before(text, match.start()), value)
         if rule:
-            spans.append((start, _end_of(text, end, value, whole=quoted or rule != "password"), rule))
+            covered = _end_of(text, end, value, whole=quoted or rule != "password")
+            spans.append((start, covered, rule))
     return spans
 
 
@@ -76,7 +77,8 @@ def find_spoken(text: str) -> list[tuple[int, int, str]]:
 
 def _end_of(text: str, end: int, value: str, *, whole: bool) -> int:
     """Return where a secret value ends: one that is very long, or has a sign of code in it, goes on."""
-    rest = compiled(_REST).match(text, end) if len(value) >= 512 or text[end : end + 1] in ("=", "?") else None
+    goes_on = len(value) >= 512 or value.endswith("=") or text[end : end + 1] in ("=", "?")
+    rest = compiled(_REST).match(text, end) if goes_on else None
     end = rest.end() if rest else end
     more = None if whole else compiled(_AFTER_AND).match(text, end)
     return more.end() if more else end
@@ -99,11 +101,9 @@ def _last_name(tail: str) -> str:
 
 def judge(name: str, value: str, *, spoken: bool = False) -> str | None:
     """Return the rule by which a value is secret, given the name it is assigned to, or that stands before it."""
-    words = [word.lower() for word in compiled(_NAME_WORD).findall(name)]
-    while words and words[-1] in words_of("TAIL_WORDS"):
-        words.pop()
+    words = _words(name)
     joined = "".join(words[-5:])
-    if not words or words[-1] in words_of("PLAIN_NAMES") or _is_public_name(words):
+    if not words or _is_plain(words):
         return None
     secret = _is_secret_name(name, words, joined)
     if secret or value.isdigit() or is_random(value):
@@ -116,8 +116,26 @@ def judge(name: str, value: str, *, spoken: bool = False) -> str | None:
     return "generic-secret" if secret and "://" not in value and is_drawn(value) else None
 
 
-def _is_public_name(words: list[str]) -> bool:
-    return any("".join(words[-count:]) in words_of("PUBLIC_NAMES") for count in (1, 2, 3))
+def judge_under(names: tuple[str, ...], value: str, *, alone: bool) -> str | None:
+    """Return the rule by which a value is secret below keys of JSON: any of them may say so, unless the last is plain."""
+    words = _words(names[-1])
+    if not (alone or is_drawn(value)) or (words and _is_plain(words)):
+        return None
+    return next(filter(None, (judge(name, value) for name in reversed(names))), None)
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name, without those behind it that say nothing of what it is."""
+    words = [word.lower() for word in compiled(_NAME_WORD).findall(name)]
+    while words and words[-1] in words_of("TAIL_WORDS"):
+        words.pop()
+    if words and words[-1] in ("tokens", "secrets", "keys", "passwords"):
+        words[-1] = words[-1][:-1]
+    return words
+
+
+def _is_plain(words: list[str]) -> bool:
+    return words[-1] in words_of("PLAIN_NAMES") or any("".join(words[-count:]) in words_of("PUBLIC_NAMES") for count in (1, 2, 3))
 
 
 def _is_secret_name(name: str, words: list[str], joined: str) -> bool:

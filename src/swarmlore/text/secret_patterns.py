@@ -21,14 +21,14 @@ def compiled(shape: str, flags: int = 0) -> re.Pattern[str]:
 
 @cache
 def at_other_lengths(shape: str, *, open_end: bool = False) -> str:
-    """Return a shape whose runs may have 4 characters less and 8 more; the last one, if it is open, any number more."""
+    """Return a shape whose runs may have 4 characters less and 8 more; one at its end, if open, any number more."""
     shape = shape.replace("<U>", _UUID)
-    runs = list(re.finditer(r"<([A-Za-z])(\d+)(?:,(\d+))?(\+)?>", shape))
-    for run in reversed(runs):
-        least = max(1, int(run[2]) - 4)
-        most = "+" if run[4] or (open_end and run is runs[-1]) else f",{int(run[3] or run[2]) + 8}"
-        shape = f"{shape[: run.start()]}<{run[1]}{least}{most}>{shape[run.end() :]}"
-    return shape
+
+    def other(run: re.Match[str]) -> str:
+        is_open = run[4] or (open_end and run.end() == len(shape))
+        return f"<{run[1]}{max(1, int(run[2]) - 4)}{'+' if is_open else f',{int(run[3] or run[2]) + 8}'}>"
+
+    return re.sub(r"<([A-Za-z])(\d+)(?:,(\d+))?(\+)?>", other, shape)
 
 
 def any_run(shape: str) -> str:

@@ -11,7 +11,7 @@ import re
 from functools import cache
 
 from swarmlore.text import secret_rules, secret_words
-from swarmlore.text.secret_names import find_assigned, find_spoken
+from swarmlore.text.secret_names import find_assigned, find_spoken, judge_under
 from swarmlore.text.secret_patterns import any_run, at_other_lengths, compiled
 from swarmlore.text.secret_values import (
     has_telling_kinds,
@@ -45,6 +45,15 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
         fired.update((rule, None) for _, _, rule in spans)
         text = _replace(text, spans)
     return text, tuple(fired)
+
+
+def redact_under(names: tuple[str, ...], text: str) -> tuple[str, tuple[str, ...]]:
+    """Do the same to the words of a text that the keys above it, the nearest last, call secret."""
+    rules = {word: judge_under(names, word, alone=word == text) for word in text.split()} if names else {}
+    fired = {word: rule for word, rule in rules.items() if rule}
+    for word in sorted(fired, key=len, reverse=True):
+        text = text.replace(word, f"[redacted:{fired[word]}]")
+    return text, tuple(dict.fromkeys(fired.values()))
 
 
 @cache
@@ -114,10 +123,10 @@ class Rule:
         self._skip = skip  # length of the prefix, which goes with the token but says nothing about its randomness
         self._flags = flags
 
-    def find(self, text: str) -> list[Span]:
-        """Return where this rule's secrets stand."""
+    def find(self, text: str, way: int) -> list[Span]:
+        """Return where this rule's secrets stand, by one of its expressions."""
         spans = []
-        for expression, test in self.expressions():
+        for expression, test in self.expressions()[way : way + 1]:
             for match in compiled(expression, self._flags).finditer(text):
                 group = match.lastindex or 0
                 if _TESTS[test](match, match[group][self._skip :]) and not _is_inside_base64(match, group):
@@ -144,7 +153,9 @@ class PrefixRule(Rule):
         self._weak = weak
 
     def expressions(self) -> list[tuple[str, str]]:
-        start = (r"(?<![\w\-])" if self._weak else "(?<![A-Za-z0-9])") + f"({re.escape(self._prefix)}"
+        # The look behind follows the prefix: an expression that begins with fixed text is searched much faster.
+        prefix = re.escape(self._prefix)
+        start = rf"({prefix}(?<![\w\-]{prefix})" if self._weak else f"({prefix}(?<![A-Za-z0-9]{prefix})"
         other = at_other_lengths(self._shape, open_end=True) if self._weak else any_run(self._shape)
         test = "mixed" if self._weak and "<h" not in self._shape.lower() and "<U>" not in self._shape else "random"
         return [(f"{start}{self._shape}){_end_of(self._shape)}", self._test), (f"{start}{other})", test)]
@@ -155,9 +166,9 @@ class SpokenRule(Rule):
 
     __slots__ = ()
 
-    def find(self, text: str) -> list[Span]:
+    def find(self, text: str, way: int) -> list[Span]:
         """Return where the values stand, each with its own rule."""
-        return find_spoken(text)
+        return [] if way else find_spoken(text)
 
 
 class TenantRule(Rule):
@@ -194,7 +205,8 @@ def _find_by_keyword(index: Index, size: int, haystack: str, text: str) -> list[
     heads = {word[:size] for word in _words(haystack)}
     heads.add(b"")
     rules = {rule for head in heads & index.keys() for keyword, rule in index[head] if keyword in haystack}
-    return [span for rule in sorted(rules, key=lambda rule: rule.order) for span in rule.find(text)] if rules else []
+    in_order = sorted(rules, key=lambda rule: rule.order)
+    return [span for way in (0, 1) for rule in in_order for span in rule.find(text, way)]
 
 
 @cache
@@ -247,14 +259,14 @@ _MANIFEST_VALUE = r"[\w.\-]+[\"']?[ \t]*:[ \t]*[\"']?([^\s\"'|>$<{\[,][^\s\"',]*
 class ManifestRule(Rule):
     """Every value in the data block of a Secret manifest, however plain it looks."""
 
-    def find(self, text: str) -> list[Span]:
+    def find(self, text: str, way: int) -> list[Span]:
         """Return where the values stand."""
         if not compiled(r"(?i:kind[\"']?\s{0,3}:\s{0,3}[\"']?secret\b)").search(text):
             return []
         values = compiled(_MANIFEST_VALUE)
         return [
             (*value.span(1), self.name)
-            for start, end, _ in super().find(text)
+            for start, end, _ in super().find(text, way)
             for value in values.finditer(text, start, end)
             if not is_placeholder(value[1])
         ]
