@@ -237,7 +237,13 @@ def _tells(prefix: str) -> bool:
 
 
 def _in_contexts(
-    rule: str, name: str, pieces: list[Piece], change: int, carriers: dict[str, tuple[str, ...]], kind: str, rng: random.Random
+    rule: str,
+    name: str,
+    pieces: list[Piece],
+    change: int,
+    carriers: dict[str, tuple[str, ...]],
+    kind: str,
+    rng: random.Random,
 ) -> Iterator[Case]:
     for context, texts in carriers.items():
         value, parts = at_length(pieces, change, rng)
@@ -383,7 +389,9 @@ def measure_look_alikes(more: list[Path], half: str, examples: int) -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--more", type=Path, nargs="*", default=[], help="folders or bare repositories with look-alikes")
+    parser.add_argument(
+        "--more", type=Path, nargs="*", default=[], help="folders or bare repositories with look-alikes"
+    )
     parser.add_argument("--half", choices=("even", "odd", "both"), default="both", help="which of the look-alikes")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--misses", type=int, default=0, metavar="N", help="show N examples of each")

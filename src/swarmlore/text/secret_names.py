@@ -135,7 +135,9 @@ def _words(name: str) -> list[str]:
 
 
 def _is_plain(words: list[str]) -> bool:
-    return words[-1] in words_of("PLAIN_NAMES") or any("".join(words[-count:]) in words_of("PUBLIC_NAMES") for count in (1, 2, 3))
+    return words[-1] in words_of("PLAIN_NAMES") or any(
+        "".join(words[-count:]) in words_of("PUBLIC_NAMES") for count in (1, 2, 3)
+    )
 
 
 def _is_secret_name(name: str, words: list[str], joined: str) -> bool:

@@ -288,7 +288,9 @@ def _is_header(match: re.Match[str], value: str) -> bool:
 def _is_inside_base64(match: re.Match[str], group: int) -> bool:
     """Tell whether a token is part of a longer run of base64, where any short prefix turns up sooner or later."""
     start = match.start(group)
-    if match.string[start - 1 : start] not in ("+", "/", ",", "\n") or compiled(r"[^A-Za-z0-9+/=]").search(match[group]):
+    if match.string[start - 1 : start] not in ("+", "/", ",", "\n") or compiled(r"[^A-Za-z0-9+/=]").search(
+        match[group]
+    ):
         return False
     long = len(match[group]) >= 60
     before = match.string[max(0, start - 80) : start]
