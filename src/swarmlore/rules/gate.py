@@ -6,7 +6,9 @@ transaction (`rules.upsert`), because only there nobody else can add the same th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import lru_cache
 
 from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
@@ -28,6 +30,7 @@ LONG_ORIGINS = ("lane", "agent_swarm", "mcp_memory", "mem0")
 _ORIGIN_OF = {"lane": "lane", "swarm": "agent_swarm"}  # the program whose tools let a profile's texts in
 MAX_CHARS = 65_536
 SITUATION_CHARS = 400
+WORD_CHARS = 64
 VAGUE = "lesson may be too vague (no tech reference or action verb)"
 
 
@@ -147,6 +150,15 @@ def scrub_text(text: str) -> str:
     return _Scrubber().text(text)
 
 
+def _scrubbed(text: str) -> tuple[str, int, tuple[str, ...]]:
+    cleaned, removed = clean(text)
+    redacted, rules = redact(cleaned)
+    return redacted, removed, rules
+
+
+_scrubbed_word = lru_cache(4096)(_scrubbed)  # the names in JSON repeat from line to line of an import
+
+
 class _Scrubber:
     """Counts what it removes on its way through the texts of one draft."""
 
@@ -159,8 +171,7 @@ class _Scrubber:
             raise InvalidInput(f"expected a text, got {type(text).__name__}", "give every text as a string")
         if not text:
             return text
-        cleaned, removed = clean(text)
-        cleaned, rules = redact(cleaned)
+        cleaned, removed, rules = _scrubbed(text) if len(text) > WORD_CHARS else _scrubbed_word(text)
         self.stripped += removed
         self.redacted += [rule for rule in rules if rule not in self.redacted]
         return cleaned
@@ -184,12 +195,23 @@ class _Scrubber:
     def value(self, value: Any, names: tuple[str, ...] = ()) -> Any:
         """The same for every string inside JSON values: keys, values, and values as the keys above them name them."""
         if isinstance(value, str):
-            return self._under(names, self.text(value))
+            return self._under(names, self.text(self._inside(value, names)))
         if isinstance(value, Mapping):
             return {self.text(str(key)): self.value(item, (*names, str(key))) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self.value(item, names) for item in value]
         return value
+
+    def _inside(self, text: str, names: tuple[str, ...]) -> str:
+        """A text that is JSON itself, with its values scrubbed."""
+        if text[:1] not in ("{", "["):
+            return text
+        try:
+            held = json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+        scrubbed = self.value(held, names)
+        return text if scrubbed == held else json.dumps(scrubbed, ensure_ascii=False)
 
     def _under(self, names: tuple[str, ...], text: str) -> str:
         """A text with the keys above it: a password is often known by them alone."""
