@@ -1,4 +1,4 @@
-"""How much of a secret survives redaction at other lengths and in other contexts, and how much harmless text is touched.
+"""How many secrets survive redaction, at every length and in every context, and how much harmless text is touched.
 
     python bench/redaction.py                       # both figures; exit code 1 where a threshold is missed
     python bench/redaction.py --misses 20           # with examples of what was missed and what was touched
@@ -19,8 +19,9 @@ import string
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from swarmlore.text import secret_rules
@@ -247,34 +248,46 @@ def _in_contexts(
 ) -> Iterator[Case]:
     for context, texts in carriers.items():
         value, parts = at_length(pieces, change, rng)
-        hyphened, words = name.replace("_", "-"), name.replace("_", " ")
-        camel = name[0] + name.title().replace("_", "")[1:]
-        text = rng.choice(texts).format(
-            n=name, N=name.upper(), h=hyphened, H=hyphened.title(), w=words, c=camel, v=value
-        )
-        yield Case(rule, context + kind, change, text, tuple(parts))
+        yield Case(rule, context + kind, change, carried(rng.choice(texts), name, value), tuple(parts))
+
+
+def carried(text: str, name: str, value: str) -> str:
+    """A carrier with a name in all its spellings and a value."""
+    hyphened, camel = name.replace("_", "-"), name[0] + name.title().replace("_", "")[1:]
+    words = name.replace("_", " ")
+    return text.format(n=name, N=name.upper(), h=hyphened, H=hyphened.title(), w=words, c=camel, v=value)
 
 
 # --- look-alikes ---
 
-# (class, ending of the file's name, what a line must hold)
+# Kind, ending of the file's name, what a line must hold.
 LONG_HEX = r"\b[0-9a-f]{32,}\b"
 A_UUID = r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"
+A_DIGEST = r"sha(?:1|256|512)[:\-=\"' ]{1,4}[0-9a-f]{40}"
+LOCKS = r"(?:package-lock\.json|yarn\.lock|pnpm-lock\.yaml|(?:uv|poetry|Cargo|Pipfile)\.lock|go\.sum)$"
 KINDS = (
     ("RECORD hashes", r"dist-info/RECORD$", "sha256="),
-    ("lock files", r"(?:package-lock\.json|yarn\.lock|pnpm-lock\.yaml|(?:uv|poetry|Cargo|Pipfile)\.lock|go\.sum)$", r"[0-9a-zA-Z+/]{30}"),
+    ("lock files", LOCKS, r"[0-9a-zA-Z+/]{30}"),
     ("minified code", r"\.min\.(?:js|css|mjs)$", "."),
     ("source maps", r"\.(?:js|css)\.map$", "."),
     ("certificates", r"\.(?:pem|crt|cer)$", "CERTIFICATE"),
     ("public keys", r"(?:\.pub|authorized_keys|known_hosts)$", "AAAA"),
-    ("base64 images", r"\.(?:svg|css|html?|ipynb|md|js|ts)$", r"data:[a-z/+\-]+;base64,|\"image/(?:png|jpeg)\": \""),
+    ("base64 images", r"\.(?:svg|css|html?|ipynb|md|[jt]s)$", r"data:[a-z/+\-]+;base64,|\"image/(?:png|jpeg)\": \""),
     ("SRI", r"\.(?:html?|md|js|ts|yml|py|toml)$", r"sha(?:256|384|512)-[A-Za-z0-9+/]{40}"),
-    ("digests", r"(?:Dockerfile|\.ya?ml|\.json|\.md|\.txt|\.toml|\.go|\.py|\.rs)$", r"sha(?:1|256|512)[:\-=\"' ]{1,4}[0-9a-f]{40}"),
+    ("digests", r"(?:Dockerfile|\.ya?ml|\.json|\.md|\.txt|\.toml|\.go|\.py|\.rs)$", A_DIGEST),
     ("UUIDs", r"\.(?:json|ya?ml|py|js|ts|md|go|rs|ipynb|txt|xml|html?)$", A_UUID),
     ("hashes", r"\.(?:json|ya?ml|py|js|ts|md|go|rs|txt|toml|sh|snap)$", LONG_HEX),
     ("documentation of secrets", r"\.(?:md|rst|txt|html?)$", r"(?i)\b(?:api.?key|token|password|secret)\b"),
     ("code with secret names", r"\.(?:py|js|ts|go|rs|sh)$", r"(?i)(?:api_?key|token|password|secret)\w* ?[=:]"),
-)  # fmt: skip
+)
+# Names under which a hash, an id or an image stands; and what such values look like in a line.
+PLAIN_NAMES = """
+    hash digest checksum integrity sha256 md5 etag uuid id request_id trace_id commit rev revision fingerprint
+    public_key cache_key image version build resolved data content blob tree object signature nonce lock resolution
+    shasum tag github_sha sentry_release docker_digest npm_integrity aws_request_id azure_correlation_id""".split()
+A_VALUE = re.compile(
+    rf"{A_UUID}|\bsha(?:256|384|512)[-=:][\w+/=\-]{{40,}}|h1:[\w+/=]{{40,}}|{LONG_HEX}|[A-Za-z0-9+/]{{60,}}={{0,2}}"
+)
 LONGEST = 4_000
 PER_FILE = 30  # look-alikes of one kind in one file, so that no lock file drowns the rest
 WHOLE = ("certificates", "public keys")
@@ -296,22 +309,25 @@ def look_alikes(more: Iterable[Path], rng: random.Random) -> Iterator[LookAlike]
     yield from _commits()
 
 
-def _files(folder: Path) -> Iterator[tuple[str, object]]:
+def _files(folder: Path) -> Iterator[tuple[str, Callable[[], bytes]]]:
     """Files of a folder, or of the newest commit of a bare repository: their names, and how each is read."""
     if not (folder / "HEAD").is_file():
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             yield str(path), path.read_bytes
         return
-    listed = subprocess.run(["git", "-C", folder, "ls-tree", "-r", "--name-only", "HEAD"], capture_output=True, text=True, check=True)  # fmt: skip
-    for name in listed.stdout.splitlines():
-        yield f"{folder.parent.name}/{name}", lambda name=name: subprocess.run(["git", "-C", folder, "show", f"HEAD:{name}"], capture_output=True, check=False).stdout  # fmt: skip
+    for name in _git(folder, "ls-tree", "-r", "--name-only", "HEAD").decode().splitlines():
+        yield f"{folder.parent.name}/{name}", partial(_git, folder, "show", f"HEAD:{name}")
 
 
-def _in_file(name: str, read: object, rng: random.Random) -> Iterator[LookAlike]:
+def _git(folder: Path, *words: str) -> bytes:
+    return subprocess.run(["git", "-C", folder, *words], capture_output=True, check=False).stdout
+
+
+def _in_file(name: str, read: Callable[[], bytes], rng: random.Random) -> Iterator[LookAlike]:
     kinds = [(kind, holds) for kind, ending, holds in KINDS if re.search(ending, name)]
     if not kinds:
         return
-    text = read().decode("utf-8", "replace")  # type: ignore[operator]
+    text = read().decode("utf-8", "replace")
     for kind, holds in kinds:
         chosen = re.compile(holds)
         if kind in WHOLE:
@@ -327,10 +343,17 @@ def _around(line: str, match: re.Match[str]) -> str:
     return line[start : start + LONGEST].strip()
 
 
+def under_plain_names(found: Iterable[LookAlike], rng: random.Random) -> Iterator[LookAlike]:
+    """The hashes, ids and images in look-alikes, each in a context of its own under a name that says no secret."""
+    for one in found:
+        for match in list(A_VALUE.finditer(one.text))[:2]:
+            context, texts = rng.choice(list(NAMED.items()))
+            if "Authorization" not in (text := rng.choice(texts)) and "deploy:" not in text:
+                yield LookAlike(f"{one.kind}, as a value", context, carried(text, rng.choice(PLAIN_NAMES), match[0]))
+
+
 def _commits() -> Iterator[LookAlike]:
-    here = Path(__file__).parent
-    log = subprocess.run(["git", "-C", here, "log", "-300", "--format=commit %H%ntree %T%n%h %s"], capture_output=True, text=True, check=False)  # fmt: skip
-    for line in log.stdout.splitlines():
+    for line in _git(Path(__file__).parent, "log", "-300", "--format=commit %H%ntree %T%n%h %s").decode().splitlines():
         yield LookAlike("git objects", "git log", line)
 
 
@@ -359,7 +382,8 @@ def measure_secrets(seed: int, examples: int) -> float:
     table("secrets left, by context", leaked["context"], total["context"])
     table("secrets left, by length", leaked["length"], total["length"])
     worst = sorted(leaked["rule"], key=lambda rule: -leaked["rule"][rule] / total["rule"][rule])[:20]
-    table("secrets left, worst rules", Counter({name: leaked["rule"][name] for name in worst}), Counter({name: total["rule"][name] for name in worst}))  # fmt: skip
+    some = [Counter({name: counts["rule"][name] for name in worst}) for counts in (leaked, total)]
+    table("secrets left, worst rules", some[0], some[1])
     for case in random.Random(seed).sample(shown, min(examples, len(shown))):
         print(f"  left ({case.rule}, {case.change:+}): {case.text[:200]!r}")
     return 1 - leaked["context"].total() / total["context"].total()
@@ -367,12 +391,15 @@ def measure_secrets(seed: int, examples: int) -> float:
 
 def measure_look_alikes(more: list[Path], half: str, examples: int) -> float:
     """Print the share of harmless text that is touched, by kind; return it."""
-    found = sorted({(one.kind, one.text): one for one in look_alikes(more, random.Random(1))}.items())
-    halves = {"even": found[::2], "odd": found[1::2], "both": found}
+    found = [
+        one for _, one in sorted({(one.kind, one.text): one for one in look_alikes(more, random.Random(1))}.items())
+    ]
+    judged = {"even": found[::2], "odd": found[1::2], "both": found}[half]
+    judged = [*judged, *under_plain_names(judged, random.Random(2))]
     total: Counter[str] = Counter()
     touched: Counter[str] = Counter()
     shown: list[tuple[LookAlike, str]] = []
-    for _, one in halves[half]:
+    for one in judged:
         total[one.kind] += 1
         left, fired = redact(one.text)
         if fired:

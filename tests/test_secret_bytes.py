@@ -389,9 +389,9 @@ def test_no_tool_of_a_set_stores_a_secret(home: Path, tools: str) -> None:
     it, _, body, made = two_secrets(tools)
     with Lines(home, home.parent, mcp_words(home, "--tools", tools)) as client:
         for tool in client.begin().result("tools/list")["tools"]:
-            client.call(tool["name"], **filled(tool["inputSchema"], it, body))
-            needed = {name: tool["inputSchema"]["properties"][name] for name in tool["inputSchema"].get("required", ())}
-            client.call(tool["name"], **filled({"type": "object", "properties": needed}, it, body))
+            every = filled(tool["inputSchema"], it, body)
+            for arguments in (every, {name: every[name] for name in tool["inputSchema"].get("required", ())}):
+                client.result("tools/call", {"name": tool["name"], "arguments": arguments})
         client.leave()
     for secret in made:
         assert_clean(secret, home)
@@ -443,7 +443,7 @@ MOMENTS = {
         "Stop",
         "SessionEnd",
     ),
-    "codex": ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"),
+    "codex": ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"),
     "gemini": ("SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"),
     "copilot": ("sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse", "postToolUseFailure", "sessionEnd"),
 }
@@ -469,9 +469,10 @@ def test_no_hook_stores_a_secret(home: Path, client: str) -> None:
             ("prompt", "last_assistant_message", "response", "prompt_response", "error"), f"{learned} {it}"
         ),
         **dict.fromkeys(("tool_input", "toolArgs"), tool),
-        **dict.fromkeys(
-            ("tool_response", "toolResult", "tool_result"), {"stdout": it, "stderr": f"fatal: {it}", it: body}
-        ),
+        **{
+            name: {"stdout": it, "stderr": f"fatal: {it}", it: body}
+            for name in ("tool_response", "toolResult", "tool_result")
+        },
         **{
             "tool_name": "Bash",
             "toolName": "bash",

@@ -24,7 +24,7 @@ _REST = r"[^\s\"'`\\<>,;&|(){}\[\]]*+"
 # The word that says secret in a sentence or before the value of an option, what may stand between, and the value.
 _SPOKEN = (
     r"[TSKCPtskcp](?:oken|OKEN|ecret|ECRET|ey|EY|redentials?|REDENTIALS?|ass(?:word|phrase|wd)|ASSWORD|wd|WD|at|AT)"
-    r"(?=[\"'`]?(?:\s{1,3}(?:for|of)(?:\s{1,3}[\w.\-]{1,20}){1,4}?)?(?:\s{1,3}(?:is|was|now|with|value|named):?){0,2}"
+    r"(?=[\"'`]?(?:\s{1,3}(?:for|of)(?:\s{1,3}[\w.\-]{1,20}){1,4}?)?(?:\s{1,3}(?:is|was|now|with|value|named|to|as|it|like|set):?){0,2}"
     rf"\s{{1,3}}[\"'`(]{{0,2}}{_RARE_IN_WORDS}([^\s\"'`\\<>,;(){{}}\[\]]{{8,}}+))"
 )
 # The other way round: `…` is the token of something.
@@ -117,7 +117,7 @@ def judge(name: str, value: str, *, spoken: bool = False) -> str | None:
 
 
 def judge_under(names: tuple[str, ...], value: str, *, alone: bool) -> str | None:
-    """Return the rule by which a value is secret below keys of JSON: any of them may say so, unless the last is plain."""
+    """Return the rule by which a value is secret below keys of JSON: one of them says so, and the last is not plain."""
     words = _words(names[-1])
     if not (alone or is_drawn(value)) or (words and _is_plain(words)):
         return None

@@ -7,7 +7,7 @@ A shape is a regular expression in which `<w36>` stands for 36 characters of alp
     u w and _ -    s w and _      b base64 + /       B base32   c u and .        q w and %  e u, = and .
 """
 
-RULES_VERSION = "1"
+RULES_VERSION = "2"
 
 ALPHABETS = {
     "a": "a-z0-9",

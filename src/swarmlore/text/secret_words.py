@@ -19,7 +19,13 @@ WORDED: tuple[tuple[str, str, str, str], ...] = (
     (
         "url-password",
         "://",
-        r"://(?:[^\s/:@\"'<>\\]{0,80}:(?!\d{2,5}/)([^\s@\"'<>\\]{8,1000})|([^\s/:@\"'<>\\]{10,1000}))@(?=[\w\[$*{])",
+        r"://[^\s/:@\"'<>\\]{0,80}:(?!\d{2,5}/)([^\s@\"'<>\\]{8,1000})@(?=[\w\[$*{])",
+        "drawn",
+    ),
+    (
+        "url-password",
+        "://",
+        r"://([^\s/:@\"'<>\\]{10,1000})(?::[^\s/@\"'<>\\]{0,80})?@(?=[\w\[$*{])",
         "drawn",
     ),
     (
@@ -121,7 +127,8 @@ TENANT_HOSTS = """
 # Prefixes of PREFIXED that start other things as well, as all short ones do: about as much as their shape says must
 # follow them.
 COMMON_PREFIXES = """
-    key- key_ api- secret_ pat. sat. sdk- mob- v1.0- AAAA oauth: 1000. dose dapi tss_ ext_ EXO SCW API- pul- ico- api_org_"""
+    key- key_ api- secret_ pat. sat. sdk- mob- v1.0- AAAA oauth: 1000. dose dapi tss_ ext_ EXO SCW API- pul- ico-
+    api_org_"""
 
 # Endings of a name (letters only, lower case) that say its value is a secret ...
 SECRET_NAMES = """

@@ -288,14 +288,14 @@ def _is_header(match: re.Match[str], value: str) -> bool:
 def _is_inside_base64(match: re.Match[str], group: int) -> bool:
     """Tell whether a token is part of a longer run of base64, where any short prefix turns up sooner or later."""
     start = match.start(group)
-    if match.string[start - 1 : start] not in ("+", "/", ",", "\n") or compiled(r"[^A-Za-z0-9+/=]").search(
-        match[group]
-    ):
+    before = match.string[max(0, start - 80) : start]
+    if compiled(r"(?:;base64,|sha\d{3}[=:\-]|h1:)\Z").search(before):
+        return True
+    if before[-1:] not in ("+", "/", "\n") or compiled(r"[^A-Za-z0-9+/=]").search(match[group]):
         return False
     long = len(match[group]) >= 60
-    before = match.string[max(0, start - 80) : start]
-    run = compiled(r"<b60+>\r?\n\Z" if before.endswith("\n") else r"<b8+>\Z" if long else r"<b24+>\Z").search(before)
-    return before.endswith(";base64,") or bool(run and is_random(run[0]))
+    run = compiled(r"<b60+>\r?\n\Z" if before[-1] == "\n" else r"<b8+>\Z" if long else r"<b24+>\Z").search(before)
+    return bool(run and is_random(run[0]))
 
 
 _TESTS = {
