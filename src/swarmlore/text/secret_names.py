@@ -17,7 +17,8 @@ NAME_REACH = 72
 _RARE_IN_WORDS = r"(?=\S{0,80}?(?:[0-9!@#$^*~]|[a-z][A-Z][a-z]?[A-Z]|[A-Za-z]{12}))"
 _ASSIGNMENT = (
     rf"[\"'`]{_RARE_IN_WORDS}(?=([^\s\"'`\\<>]{{6,512}}))"
-    rf"|(?:=>|:=|->|<-|\?=|\|\||[=:]|>\s{{0,20}})[ \t]{{0,4}}{_RARE_IN_WORDS}"
+    r"|(?:=>|:=|->|<-|\?=|\|\||[=:](?:[ \t][|>][+\-]?\r?\n[ \t]{1,16})?|%3[AaDd](?:%22)?|>\s{0,20})"
+    rf"[ \t]{{0,4}}{_RARE_IN_WORDS}"
     r"(?=([^\s\"'`\\<>,;&|(){}\[\]=?]{6,512}={0,3}(?::\w{8,200})?))"
 )
 _REST = r"[^\s\"'`\\<>,;&|(){}\[\]]*+"
@@ -25,7 +26,8 @@ _REST = r"[^\s\"'`\\<>,;&|(){}\[\]]*+"
 _SPOKEN = (
     r"[TSKCPtskcp](?:oken|OKEN|ecret|ECRET|ey|EY|redentials?|REDENTIALS?|ass(?:word|phrase|wd)|ASSWORD|wd|WD|at|AT)"
     r"(?=[\"'`]?(?:\s{1,3}(?:for|of)(?:\s{1,3}[\w.\-]{1,20}){1,4}?)?(?:\s{1,3}(?:is|was|now|with|value|named|to|as|it|like|set):?){0,2}"
-    rf"\s{{1,3}}[\"'`(]{{0,2}}{_RARE_IN_WORDS}([^\s\"'`\\<>,;(){{}}\[\]]{{8,}}+))"
+    r"(?:,|(?:[ \t]{0,3}\||\s{1,3}(?:[\-\u2013\u2014]{1,3}\s)?)\s{0,3})[\"'`(]{0,2}"
+    rf"{_RARE_IN_WORDS}([^\s\"'`\\<>,;(){{}}\[\]]{{8,}}+))"
 )
 # The other way round: `…` is the token of something.
 _SPOKEN_AFTER = (
@@ -52,8 +54,9 @@ def find_assigned(text: str) -> list[tuple[int, int, str]]:
         # Code, part of a secret, or the rest of a value that was judged: `a:b:c` has one value.
         if called or start < covered or (match.start() < done and text[match.start()] == ":"):
             continue
-        done = end - value.endswith(":")
-        rule = judge(_name_before(text, match.start()), value)
+        done = 0 if quoted else end
+        asked = text[max(0, match.start() - 4) : match.start()] in ("?key", "&key")
+        rule = judge(_name_before(text, match.start()), value, spoken=asked)
         if rule:
             covered = _end_of(text, end, value, whole=quoted or rule != "password")
             spans.append((start, covered, rule))
@@ -86,7 +89,9 @@ def _end_of(text: str, end: int, value: str, *, whole: bool) -> int:
 
 def _name_before(text: str, end: int) -> str:
     """Return the name that ends before an assignment: an identifier, or a few words of one line."""
-    name = _last_name(text[max(0, end - NAME_REACH) : end].rstrip(" \t\"'`])\\=:+?!|<>,(-"))
+    tail = text[max(0, end - NAME_REACH) : end].removesuffix("%22")
+    stripped = tail.rstrip()
+    name = _last_name((stripped if stripped.endswith((":", "=")) else tail).rstrip(" \t\"'`])\\=:+?!|<>,(-"))
     if name.lower() in ("value", "default"):
         # `name: API_TOKEN` and `value: …` are two fields; the first one names.
         end = text.rfind(name, 0, end)

@@ -67,7 +67,7 @@ def is_random(value: str) -> bool:
         return False
     if letters + kinds.count("0") < _SHORTEST or _odds(value.lower(), kinds) < _RANDOM:
         return False
-    return is_varied(value) and not _is_counted(value)
+    return is_varied(value) and not _is_counted(value) and not value.endswith(("Key", "Token", "Secret"))  # a class
 
 
 @cache
