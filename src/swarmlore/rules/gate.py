@@ -7,8 +7,7 @@ transaction (`rules.upsert`), because only there nobody else can add the same th
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
 
 from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
@@ -30,7 +29,6 @@ LONG_ORIGINS = ("lane", "agent_swarm", "mcp_memory", "mem0")
 _ORIGIN_OF = {"lane": "lane", "swarm": "agent_swarm"}  # the program whose tools let a profile's texts in
 MAX_CHARS = 65_536
 SITUATION_CHARS = 400
-WORD_CHARS = 64
 VAGUE = "lesson may be too vague (no tech reference or action verb)"
 
 
@@ -150,15 +148,6 @@ def scrub_text(text: str) -> str:
     return _Scrubber().text(text)
 
 
-def _scrubbed(text: str) -> tuple[str, int, tuple[str, ...]]:
-    cleaned, removed = clean(text)
-    redacted, rules = redact(cleaned)
-    return redacted, removed, rules
-
-
-_scrubbed_word = lru_cache(4096)(_scrubbed)  # the names in JSON repeat from line to line of an import
-
-
 class _Scrubber:
     """Counts what it removes on its way through the texts of one draft."""
 
@@ -166,15 +155,31 @@ class _Scrubber:
         self.redacted: list[str] = []
         self.stripped = 0
 
-    def text(self, text: str) -> str:
+    def text(self, text: str, names: tuple[str, ...] = ()) -> str:
+        """A text, which may be JSON itself, below the keys that name it."""
         if not isinstance(text, str):
             raise InvalidInput(f"expected a text, got {type(text).__name__}", "give every text as a string")
         if not text:
             return text
-        cleaned, removed, rules = _scrubbed(text) if len(text) > WORD_CHARS else _scrubbed_word(text)
+        cleaned, removed = clean(self._values_inside(text, names) if text[0] in "{[" else text)
+        cleaned, rules = redact(cleaned)
+        cleaned, named = redact_under(names, cleaned)
         self.stripped += removed
-        self.redacted += [rule for rule in rules if rule not in self.redacted]
+        self._count(rules + named)
         return cleaned
+
+    def _values_inside(self, text: str, names: tuple[str, ...]) -> str:
+        """A text whose JSON holds secrets, written anew without them; any other text as it is."""
+        inside = _Scrubber()
+        try:
+            held = inside.value(json.loads(text), names)
+        except (ValueError, RecursionError):
+            return text
+        self._count(inside.redacted)
+        return json.dumps(held, ensure_ascii=False) if inside.redacted else text
+
+    def _count(self, rules: Iterable[str]) -> None:
+        self.redacted += [rule for rule in rules if rule not in self.redacted]
 
     def citations(self, given: Any) -> tuple[str | Citation, ...]:
         """Places that a door cites as texts, or citations that were made elsewhere."""
@@ -195,26 +200,9 @@ class _Scrubber:
     def value(self, value: Any, names: tuple[str, ...] = ()) -> Any:
         """The same for every string inside JSON values: keys, values, and values as the keys above them name them."""
         if isinstance(value, str):
-            return self._under(names, self.text(self._inside(value, names)))
+            return self.text(value, names)
         if isinstance(value, Mapping):
             return {self.text(str(key)): self.value(item, (*names, str(key))) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self.value(item, names) for item in value]
         return value
-
-    def _inside(self, text: str, names: tuple[str, ...]) -> str:
-        """A text that is JSON itself, with its values scrubbed."""
-        if text[:1] not in ("{", "["):
-            return text
-        try:
-            held = json.loads(text)
-        except (ValueError, RecursionError):
-            return text
-        scrubbed = self.value(held, names)
-        return text if scrubbed == held else json.dumps(scrubbed, ensure_ascii=False)
-
-    def _under(self, names: tuple[str, ...], text: str) -> str:
-        """A text with the keys above it: a password is often known by them alone."""
-        named, rules = redact_under(names, text)
-        self.redacted += [rule for rule in rules if rule not in self.redacted]
-        return named

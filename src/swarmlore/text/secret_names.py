@@ -25,7 +25,8 @@ _REST = r"[^\s\"'`\\<>,;&|(){}\[\]]*+"
 # The word that says secret in a sentence or before the value of an option, what may stand between, and the value.
 _SPOKEN = (
     r"[TSKCPtskcp](?:oken|OKEN|ecret|ECRET|ey|EY|redentials?|REDENTIALS?|ass(?:word|phrase|wd)|ASSWORD|wd|WD|at|AT)"
-    r"(?=[\"'`]?(?:\s{1,3}(?:for|of)(?:\s{1,3}[\w.\-]{1,20}){1,4}?)?(?:\s{1,3}(?:is|was|now|with|value|named|to|as|it|like|set):?){0,2}"
+    r"(?=[\"'`]?(?:\s{1,3}(?:for|of)(?:\s{1,3}[\w.\-]{1,20}){1,4}?)?"
+    r"(?:\s{1,3}(?:is|was|now|with|value|named|to|as|it|like|set):?){0,2}"
     r"(?:,|(?:[ \t]{0,3}\||\s{1,3}(?:[\-\u2013\u2014]{1,3}\s)?)\s{0,3})[\"'`(]{0,2}"
     rf"{_RARE_IN_WORDS}([^\s\"'`\\<>,;(){{}}\[\]]{{8,}}+))"
 )
