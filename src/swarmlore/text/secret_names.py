@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from swarmlore.text import secret_rules
-from swarmlore.text.secret_patterns import compiled
+from swarmlore.text.secret_patterns import at_other_lengths, compiled
 from swarmlore.text.secret_values import is_drawn, is_hash, is_password, is_random, is_varied, words_of
 
 # How far before an assignment its name may start.
@@ -182,7 +182,8 @@ def _provider_of(name: str, value: str, named_secret: bool) -> str | None:
         alone = lower.endswith(word.rstrip("_-")) and word not in words_of("CODE_HOSTS")
         if _starts_word(name, lower.find(word)) and (named_secret or alone):
             for rule, shape in contexts[word]:
-                if compiled(shape).fullmatch(value) and is_varied(value):
+                exact = compiled(shape).fullmatch(value) and is_varied(value)
+                if exact or (is_drawn(value) and compiled(at_other_lengths(shape)).fullmatch(value)):
                     return rule
     return None
 
