@@ -10,6 +10,8 @@ from swarmlore.text.secret_values import is_drawn, is_hash, is_password, is_rand
 
 # How far before an assignment its name may start.
 NAME_REACH = 72
+# How long a value may be that a sentence calls a secret behind it.
+LONGEST_SPOKEN = 4096
 
 # A quote with a value behind it, or a sign and a value without quotes. The value is only looked at, not consumed, so
 # that an assignment inside another one is found as well. It must hold something that is rare in words: a digit, a
@@ -30,9 +32,9 @@ _SPOKEN = (
     r"(?:,|(?:[ \t]{0,3}\||\s{1,3}(?:[\-\u2013\u2014]{1,3}\s)?)\s{0,3})[\"'`(]{0,2}"
     rf"{_RARE_IN_WORDS}([^\s\"'`\\<>,;(){{}}\[\]]{{8,}}+))"
 )
-# The other way round: `…` is the token of something.
+# The other way round: a value, and that it is the token of something.
 _SPOKEN_AFTER = (
-    r"(?<![^\s\"'`(])([^\s\"'`\\<>,;(){}\[\]]{8,512}+)[\"'`]?\s(?:as|is|was)\s(?:the|our|my|an?|its|your)\s"
+    r"\s(?:as|is|was)\s(?:the|our|my|an?|its|your)\s"
     r"((?:\s{0,2}[\w.\-]{1,20}\s){0,4}?(?:token|secret|key|credential|passw(?:or)?d|passphrase))\b"
     r"(?!\s{1,3}(?!(?:and|at|but|by|for|from|in|of|on|or|that|to|when|which|with)\b)\w)"
 )
@@ -73,9 +75,12 @@ def find_spoken(text: str) -> list[tuple[int, int, str]]:
         if rule:
             spans.append((match.start(1), match.start(1) + len(value), rule))
     for match in compiled(_SPOKEN_AFTER).finditer(text):
-        rule = is_drawn(match[1]) and judge(match[2], match[1], spoken=True)
+        reach = text[max(0, match.start() - LONGEST_SPOKEN) : match.start()].rstrip("\"'`)")
+        end = max(0, match.start() - LONGEST_SPOKEN) + len(reach)
+        value = reach[max(map(reach.rfind, " \n\t\"'`(")) + 1 :]
+        rule = is_drawn(value) and judge(match[1], value, spoken=True)
         if rule:
-            spans.append((*match.span(1), rule))
+            spans.append((end - len(value), end, rule))
     return spans
 
 
