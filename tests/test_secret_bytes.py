@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import string
@@ -10,14 +11,20 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conftest import ALICE, quick_env
 from homes import in_memory
+from hook_runs import Hooks
+from mcp_lines import Lines
+from mcp_lines import words as mcp_words
+from serving import Server
 from swarmlore import Lore
 from swarmlore.errors import SwarmloreError
 from swarmlore.records import Draft
+from swarmlore.rules.gate import scrub_value
 
 ALNUM = string.ascii_letters + string.digits
 WINDOW = 8  # characters of a secret in a row that are a leak; looked for at every fourth place
@@ -59,7 +66,22 @@ def private_key(rng: random.Random) -> tuple[str, str]:
     return "\n".join([begin, *lines, end]), "\n".join(lines)
 
 
-KINDS = (github, stripe, cloud, address, ticket, private_key)
+def longer(rng: random.Random) -> tuple[str, str]:
+    body = drawn(84, rng)
+    return "xai-" + body, body
+
+
+def shorter(rng: random.Random) -> tuple[str, str]:
+    body = drawn(32, rng)
+    return "ghp_" + body, body
+
+
+def in_a_sentence(rng: random.Random) -> tuple[str, str]:
+    body = drawn(35, rng)
+    return f"the token AIza{body} in the CI config", body
+
+
+KINDS = (github, stripe, cloud, address, ticket, private_key, longer, shorter, in_a_sentence)
 Secret = tuple[str, str]  # as it is written, and what of it must not be seen
 
 
@@ -210,6 +232,48 @@ def test_vectors_and_pieces_are_made_of_the_redacted_text(home: Path) -> None:
     assert_clean(secret, home)
 
 
+# Values that only the keys above them call secret
+
+
+NESTED: dict[str, Callable[[str], object]] = {
+    "password": lambda it: {"deep": [{"er": {"password": it}}]},
+    "key of JSON": lambda it: {"deep": {f"xai-{it}": 1}},
+    "list below a key": lambda it: {"api_keys": ["first", [it]]},
+    "object below a key": lambda it: {"credentials": {"deploy": {"prod": it}}},
+    "value in an object": lambda it: {"token": {"value": it}},
+    "among words": lambda it: {"authorization": f"Bearer {it}"},
+}
+HOLDERS: dict[str, Callable[[Lore, Path, object], object]] = {
+    "extra": lambda lore, _, it: lore.remember(LESSON, extra=it),
+    "source_ref": lambda lore, _, it: lore.remember(LESSON, source_ref=it),
+    "session": lambda lore, _, it: lore.start_session("s", cwd="/srv", **it),
+    "draft": lambda lore, _, it: lore.remember_many([Draft(LESSON, extra=it)]),
+    **{f"import {format}": lambda lore, path, it, format=format: imported(lore, path, it, format)
+       for format in ("knowledge", "lane", "agent-swarm", "mem0")},
+}  # fmt: skip
+
+
+def imported(lore: Lore, path: Path, it: object, format: str) -> None:
+    texts = dict.fromkeys(("lesson", "content", "memory", "name"), LESSON)
+    more = {"metadata": it, "extra": it, "source_ref": it, "metadata_": json.dumps(it)}
+    path.write_text(json.dumps({"id": "a1", **texts, **more, **it}) + "\n")
+    refused(lambda: lore.import_file(str(path), format))
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+@pytest.mark.parametrize("nested", NESTED)
+def test_a_key_that_says_secret_is_heeded_at_any_depth(home: Path, lore: Lore, holder: str, nested: str) -> None:
+    body = drawn(40, random.Random(holder + nested))
+    refused(lambda: HOLDERS[holder](lore, home.parent / "in.jsonl", NESTED[nested](body)))
+    lore.backup()
+    assert_clean(("", body), home)
+
+
+def test_ids_below_a_key_that_says_secret_stay() -> None:
+    plain = {"credentials": {"id": "4f0a2c3b-1111-4222-8333-944445555666", "hash": "9" * 20 + "ab" * 10, "user": "bob"}}
+    assert scrub_value(plain) == plain
+
+
 # The command line, as a process
 
 PROGRAM = [sys.executable, "-c", "import sys; from swarmlore.main import main; sys.exit(main())"]
@@ -244,6 +308,183 @@ def test_no_command_leaves_a_secret_or_shows_a_stored_one(home: Path) -> None:
         assert "Traceback" not in done.stderr
         assert leaks(secret, (done.stdout + done.stderr).encode()) == []
     assert_clean(secret, home)
+
+
+# Every other entry point. One text holds two secrets, and JSON one more: `{it}` and `{json}` in words and files.
+
+COMMANDS = {
+    "inject": ["inject", "--agent", "bob", "--category", "best-practice", "The deploy job uses {it}"],
+    "outcome": ["outcome", "--failed", "--summary", "{it}", "--evaluation", "{it}", "--strategy", "{it}", "--criteria",
+                "{it}", "--failure-details", "{it}", "--task", "{it}", "--persist"],
+    "quarantine": ["quarantine", "{ref}", "{it}"],
+    "phase": ["phase", "start", "{it}"],
+    "instinct": ["instincts", "add", "Never print {it}", "--source", "{it}", "--yes"],
+    "context": ["context", "add", "Always use {it}", "--yes"],
+    "mail": ["mail", "send", "use {it}", "--to", "bob", "--subject", "{it}", "--thread", "{it}"],
+    "mail names": ["mail", "register", "--program", "{it}", "--model", "{it}", "--task", "{it}"],
+    "token": ["token", "create", "--agent", "{it}", "--folder", "{it}"],
+    "research": ["research", "--save", "which job uses {it}?"],
+    "promote": ["promote", "The build job uses {it}", "--category", "testing"],
+    "prime": ["prime", "--task", "{it}"],
+    "recall": ["recall", "{it}", "--block", "--session", "{it}"],
+    "reflect": ["reflect", "--from", "{file}", "--knowledge", "--behavioral"],
+    "ingest": ["learnings", "ingest", "{file}"],
+    "note": ["learnings", "add", "{file}"],
+    "notes": ["import", "{file}", "--format", "notes"],
+    "memory file": ["import", "{file}", "--format", "memory-md"],
+    "instincts": ["import", "{file}", "--format", "instincts"],
+    "knowledge lines": ["import", "{lines}", "--format", "knowledge"],
+    "shared lines": ["import", "{lines}", "--format", "shared"],
+    "hive lines": ["import", "{lines}", "--format", "legacy-hive"],
+    "retractions": ["import", "{lines}", "--format", "retractions"],
+    "lane lines": ["import", "{lines}", "--format", "lane"],
+    "swarm lines": ["import", "{lines}", "--format", "agent-swarm"],
+    "memory graph": ["import", "{lines}", "--format", "mcp-memory"],
+    "mem0": ["import", "{lines}", "--format", "mem0"],
+}  # fmt: skip
+
+
+def two_secrets(seed: str) -> tuple[str, str, str, list[Secret]]:
+    """A short text and two secrets in it; one more, as JSON."""
+    rng = random.Random(seed)
+    made = [longer(rng), ("AIza", drawn(35, rng)), ("", drawn(40, rng))]
+    it = f"{made[0][0]} and the token AIza{made[1][1]}"
+    return it, f"# Deploy\n\n- [testing] the deploy job uses {it} there\n", made[2][1], made
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_entry_of_the_command_line_stores_or_shows_a_secret(home: Path, command: str) -> None:
+    it, text, body, made = two_secrets(command)
+    folder = home.parent
+    given = {"it": it, "file": str(folder / "note.md"), "lines": str(folder / "in.jsonl")}
+    (folder / "note.md").write_text(text)
+    names = ("lesson", "content", "memory", "text", "name", "summary", "category", "key", "agentId", "entityType")
+    facts = {"extra": {"password": body}, "metadata": {it: {"password": body}}, "observations": [it], "tags": [it]}
+    row = {"id": "a1", "type": "entity", **dict.fromkeys(names, f"The deploy job uses {it}"), **facts, "api_key": body}
+    (folder / "in.jsonl").write_text(json.dumps(row) + "\n")
+    told = process(home, "remember", LESSON, "--json")
+    given["ref"] = json.loads(told.stdout)["memory"]["handle"] if command == "quarantine" else ""
+    done = process(home, *(word.format_map(given) for word in COMMANDS[command]))
+    assert "Traceback" not in done.stderr
+    for secret in made:
+        assert_clean(secret, home)
+
+
+def filled(schema: dict[str, Any], it: str, body: str) -> Any:
+    """A value for a schema with a secret in every text."""
+    kind = schema.get("type") or next((one["type"] for one in schema.get("anyOf", ()) if "type" in one), "string")
+    kind = kind[0] if isinstance(kind, list) else kind
+    if "enum" in schema or kind not in ("string", "array", "object"):
+        return schema.get("enum", [{"boolean": False}.get(kind, 1)])[0]
+    if kind == "array":
+        return [filled(schema.get("items", {}), it, body)]
+    if kind == "string":
+        return f"The deploy job uses {it}"
+    properties = schema.get("properties", {})
+    return {name: filled(inner, it, body) for name, inner in properties.items()} or {"password": body, it: {"er": it}}
+
+
+@pytest.mark.parametrize("tools", ["default", "knowledge", "lane", "agent-swarm", "swarm-mail"])
+def test_no_tool_of_a_set_stores_a_secret(home: Path, tools: str) -> None:
+    it, _, body, made = two_secrets(tools)
+    with Lines(home, home.parent, mcp_words(home, "--tools", tools)) as client:
+        for tool in client.begin().result("tools/list")["tools"]:
+            every = filled(tool["inputSchema"], it, body)
+            for arguments in (every, {name: every[name] for name in tool["inputSchema"].get("required", ())}):
+                client.result("tools/call", {"name": tool["name"], "arguments": arguments})
+        client.leave()
+    for secret in made:
+        assert_clean(secret, home)
+
+
+def test_no_route_of_a_server_stores_a_secret(server: Server) -> None:
+    it, text, body, made = two_secrets("routes")
+    token = server.token(role="lead")
+    paths = server.ask("/v1/openapi.json", token=token)[1]["paths"]
+    for path, operations in paths.items():
+        for method, operation in operations.items():
+            content = operation.get("requestBody", {}).get("content", {})
+            schema = content.get("application/json", {}).get("schema", {})
+            given = filled(schema, it, body) if schema else None
+            kept = (
+                {name: given[name] for name in schema.get("required", ())}
+                if given and "properties" in schema
+                else given
+            )
+            for asked in (given, kept):
+                with suppress(OSError):
+                    server.ask(path.replace("{id}", "a1"), asked, token, method=method.upper())
+    lines = json.dumps({"lesson": text, "extra": {"password": body}, it: 1}).encode() + b"\n"
+    server.ask("/v1/import", token=token, data=lines, headers={"Content-Type": "application/x-ndjson"}, method="POST")
+    for route in ("index", "search"):
+        asked = {
+            "content": text,
+            "name": it,
+            "scope": "swarm",
+            "source": "manual",
+            "query": it,
+            "tags": [it],
+            "key": it,
+        }
+        server.ask(f"/api/memory/{route}", asked, token)
+    server.stop()
+    for secret in made:
+        assert_clean(secret, server.home)
+        assert leaks(secret, (server.home.parent / "log").read_bytes()) == []
+
+
+MOMENTS = {
+    "claude": (
+        "SessionStart",
+        "UserPromptSubmit",
+        "PreToolUse",
+        "PostToolUse",
+        "PostToolUseFailure",
+        "Stop",
+        "SessionEnd",
+    ),
+    "codex": ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"),
+    "gemini": ("SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"),
+    "copilot": ("sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse", "postToolUseFailure", "sessionEnd"),
+}
+
+
+@pytest.mark.parametrize("client", MOMENTS)
+def test_no_hook_stores_a_secret(home: Path, client: str) -> None:
+    it, text, body, made = two_secrets(client)
+    project = home.parent / "project"
+    project.mkdir()
+    hooks = Hooks(home, project)
+    process(home, "remember", LESSON)
+    learned = f"<!-- LEARNED: the deploy job uses {it} there -->"
+    (project / "said.jsonl").write_text(json.dumps({"type": "assistant", "message": {"content": learned}}) + "\n")
+    tool = {
+        "command": f"deploy --api-key {body}",
+        "content": text,
+        "file_path": str(project / "a.py"),
+        "password": body,
+    }
+    facts = {
+        **dict.fromkeys(
+            ("prompt", "last_assistant_message", "response", "prompt_response", "error"), f"{learned} {it}"
+        ),
+        **dict.fromkeys(("tool_input", "toolArgs"), tool),
+        **{
+            name: {"stdout": it, "stderr": f"fatal: {it}", it: body}
+            for name in ("tool_response", "toolResult", "tool_result")
+        },
+        **{
+            "tool_name": "Bash",
+            "toolName": "bash",
+            "tool_use_id": "t1",
+            "transcript_path": str(project / "said.jsonl"),
+        },
+    }
+    for moment in MOMENTS[client]:
+        hooks.run(moment, {"session_id": "s1", "sessionId": "s1", "hook_event_name": moment, **facts}, client)
+    hooks.wait_until_digested()
+    for secret in made:
+        assert_clean(secret, home)
 
 
 def test_errors_do_not_repeat_the_text_they_are_about(home: Path) -> None:

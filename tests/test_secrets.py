@@ -11,6 +11,8 @@ import subprocess
 import sys
 import time
 import uuid
+from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -20,6 +22,10 @@ from conftest import DATA
 from swarmlore.text import secret_rules, secret_values, secret_words
 from swarmlore.text.secret_patterns import expand
 from swarmlore.text.secrets import RULES_VERSION, redact, rule_names
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+
+import redaction
 
 LETTERS = string.ascii_letters + string.digits
 
@@ -95,7 +101,7 @@ def test_a_token_with_the_prefix_of_a_provider_is_redacted_wherever_it_stands(ru
 
 @pytest.mark.parametrize(("rule", "prefix", "shape"), PREFIX_ROWS, ids=PREFIX_IDS)
 def test_a_prefix_alone_or_before_a_placeholder_is_no_secret(rule, prefix, shape):
-    text = f"tokens of this kind start with {prefix} as in {prefix}short or {prefix}xxxxxxxxxxxxxxxxxxxxxxxx"
+    text = f"tokens of this kind start with {prefix} as in {prefix}cut or {prefix}xxxxxxxxxxxxxxxxxxxxxxxx"
     assert redact(text) == (text, ())
 
 
@@ -256,8 +262,8 @@ PHRASES = [
     ("command-password", "redis-cli -h cache -a ", "orange9tree", " ping"),
     ("command-password", "openssl rsa -passin pass:", "orange9tree", " -in k"),
     ("spoken-password", "the password is ", "orange9Tree!", " for now"),
-    ("spoken-secret", "the staging api key is ", noise("spoken", 32), ", ask ops"),
-    ("flag-secret", "deploy --api-token ", noise("flag", 32), " --dry-run"),
+    ("generic-secret", "the staging api key is ", noise("spoken", 32), ", ask ops"),
+    ("generic-secret", "deploy --api-token ", noise("flag", 32), " --dry-run"),
     ("flag-password", "restore --db-password ", "orange9Tree!", " --all"),
     ("secret-token-uri", "use secret-token:", noise("uri", 24), " here"),
     ("cookie", "Cookie: session=", noise("cookie", 40), "; theme=dark"),
@@ -342,7 +348,91 @@ def test_the_tail_of_a_very_long_value_goes_too():
     assert redact(f"SESSION_TOKEN={value} next")[0] == "SESSION_TOKEN=[redacted:generic-secret] next"
 
 
+# --- other lengths, other contexts: a sample of bench/redaction.py ---
+
+
+def test_secrets_go_at_any_length_and_in_any_context():
+    every = list(redaction.cases(seed=3))
+    sample = random.Random(3).sample(every, 6000)
+    left = Counter(case.context for case in sample if case.leaks())
+    total = Counter(case.context for case in sample)
+    assert left.total() <= 60
+    assert {context: count for context, count in left.items() if count > total[context] * 0.03} == {}
+
+
+def test_every_rule_holds_four_characters_less_and_eight_more():
+    every = [case for case in redaction.cases(seed=4) if case.change in (-4, 8)]
+    sample = {(case.rule, case.change): case for case in every}
+    assert len({case.rule for case in sample.values()}) > 300
+    assert sum(case.leaks() for case in sample.values()) <= len(sample) * 0.02
+
+
+@pytest.mark.parametrize("change", [-4, 4, 40])
+def test_a_known_prefix_goes_in_a_plain_sentence_at_any_length(change):
+    key = noise(f"google {change}", 35 + change)
+    assert redact(f"Deploy uses the token AIza{key} in the CI config file") == (
+        "Deploy uses the token [redacted:gcp-api-key] in the CI config file",
+        ("gcp-api-key",),
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the token is {}",
+        "log in with password {} today",
+        "it uses the key {}.",
+        "the key for the staging job is `{}`",
+        "{} is the deploy token",
+        "use {} as the API key of the job",
+        "| token | {} |",
+        "token: |\n  {}\n",
+        '"token":\n  "{}"',
+        'curl -H "X-Api-Key:{}" https://api.internal',
+        "https://api.internal/v1?key={}&page=2",
+        "https://{}:x-oauth-basic@git.internal/app.git",
+        "token%3D{}",
+        'Client(api_key="{}")',
+        "tool --auth-token {}",
+    ],
+)
+@pytest.mark.parametrize(
+    "alphabet", [HEX, LETTERS, string.ascii_lowercase + string.digits], ids=["hex", "mixed", "small"]
+)
+def test_a_word_that_says_secret_covers_the_value_beside_it(text, alphabet):
+    value = noise(text, 32, alphabet)
+    assert value[8:16] not in redact(text.format(value))[0]
+
+
+def test_letters_alone_are_a_secret_where_a_name_says_so():
+    for number in range(20):
+        value = noise(f"letters {number}", 32, string.ascii_lowercase)
+        assert value not in redact(f"api_token={value}")[0]
+
+
 # --- what must stay ---
+
+
+def test_hashes_ids_and_images_stay_under_plain_names():
+    rng = random.Random(8)
+    values = [rng.randbytes(size).hex() for size in (16, 20, 32, 64) for _ in range(20)]
+    values += [a_uuid(number) for number in range(20)]
+    values += [
+        f"{kind}{base64.b64encode(rng.randbytes(48)).decode()}" for kind in ("sha384-", "h1:", "") for _ in range(20)
+    ]
+    values += [f"data:image/png;base64,{base64.b64encode(rng.randbytes(3000)).decode()}" for _ in range(20)]
+    lines = [redaction.LookAlike("made up", "here", value) for value in values]
+    made = [one.text for seed in range(5) for one in redaction.under_plain_names(lines, random.Random(seed))]
+    assert len(made) > 600
+    assert sum(redact(text)[0] != text for text in made) <= len(made) / 100
+
+
+def test_no_prefix_fires_inside_a_long_run_of_base64():
+    runs = [base64.b64encode(random.Random(number).randbytes(60_000)).decode() for number in range(12)]
+    wrapped = ["\n".join(run[at : at + 64] for at in range(0, 20_000, 64)) for run in runs]
+    images = [f'<img src="data:image/png;base64,{run}">' for run in runs]
+    assert [text for text in (*images, *wrapped) if redact(text)[1]] == []
+
 
 HARMLESS = [
     "api_key = YOUR_API_KEY",
@@ -399,6 +489,14 @@ HARMLESS = [
     "kind: Deployment\ndata:\n  user: YWRtaW4=",
     "AKIA" + "IOSFODNN7" + "EXAMPLE is the key of the documentation",
     "[redacted:github-token] and [redacted:e2b-key]",
+    "https://acme.notion.site/API-" + noise("page", 32, HEX).upper(),
+    "the picture api-" + noise("picture", 26, HEX) + ".gif is new",
+    'self.load("api_org_96726c78_4ae3_402f_b08b_7a78c6903d2a.xml")',
+    "key: " + noise("cache key", 64, HEX),
+    "primary_key = " + a_uuid(6),
+    "let key = Pkcs1RsaPublicKey { n, e };",
+    "actions/checkout@" + noise("action", 40, HEX),
+    "the token count of the prompt is 128000 and the key is pressed twice",
     "passwords are hashed with argon2id, tokens with sha256",
     "password = argon2id",
 ]

@@ -6,7 +6,8 @@ transaction (`rules.upsert`), because only there nobody else can add the same th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 
 from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
@@ -15,7 +16,7 @@ from swarmlore.rules.safety import inspect_safety
 from swarmlore.rules.structure import MAX_LESSON, MIN_LESSON, check_sanity, check_structure
 from swarmlore.rules.vague import is_vague
 from swarmlore.text.clean import clean
-from swarmlore.text.secrets import redact
+from swarmlore.text.secrets import redact, redact_under
 
 if TYPE_CHECKING:
     from typing import Any
@@ -28,7 +29,6 @@ LONG_ORIGINS = ("lane", "agent_swarm", "mcp_memory", "mem0")
 _ORIGIN_OF = {"lane": "lane", "swarm": "agent_swarm"}  # the program whose tools let a profile's texts in
 MAX_CHARS = 65_536
 SITUATION_CHARS = 400
-LONGEST_SECRET = 500  # of one word, under a name that says what it is
 VAGUE = "lesson may be too vague (no tech reference or action verb)"
 
 
@@ -155,16 +155,31 @@ class _Scrubber:
         self.redacted: list[str] = []
         self.stripped = 0
 
-    def text(self, text: str) -> str:
+    def text(self, text: str, names: tuple[str, ...] = ()) -> str:
+        """A text, which may be JSON itself, below the keys that name it."""
         if not isinstance(text, str):
             raise InvalidInput(f"expected a text, got {type(text).__name__}", "give every text as a string")
         if not text:
             return text
-        cleaned, removed = clean(text)
+        cleaned, removed = clean(self._values_inside(text, names) if text[0] in "{[" else text)
         cleaned, rules = redact(cleaned)
+        cleaned, named = redact_under(names, cleaned)
         self.stripped += removed
-        self.redacted += [rule for rule in rules if rule not in self.redacted]
+        self._count(rules + named)
         return cleaned
+
+    def _values_inside(self, text: str, names: tuple[str, ...]) -> str:
+        """A text whose JSON holds secrets, written anew without them; any other text as it is."""
+        inside = _Scrubber()
+        try:
+            held = inside.value(json.loads(text), names)
+        except (ValueError, RecursionError):
+            return text
+        self._count(inside.redacted)
+        return json.dumps(held, ensure_ascii=False) if inside.redacted else text
+
+    def _count(self, rules: Iterable[str]) -> None:
+        self.redacted += [rule for rule in rules if rule not in self.redacted]
 
     def citations(self, given: Any) -> tuple[str | Citation, ...]:
         """Places that a door cites as texts, or citations that were made elsewhere."""
@@ -182,23 +197,12 @@ class _Scrubber:
         texts = {name: self.text(getattr(citation, name)) for name in ("path", "span_hash", "commit")}
         return replace(citation, **texts)
 
-    def _under(self, name: str, value: Any) -> Any:
-        """A value with its name: a password is often known by that alone."""
-        scrubbed = self.value(value)
-        if not isinstance(scrubbed, str) or not scrubbed or len(scrubbed) > LONGEST_SECRET or '"' in scrubbed:
-            return scrubbed
-        named, rules = redact(f'"{name}": "{scrubbed}"')
-        if not rules or len(scrubbed.split()) != 1:
-            return scrubbed
-        self.redacted += [rule for rule in rules if rule not in self.redacted]
-        return named.rpartition(': "')[2].removesuffix('"')
-
-    def value(self, value: Any) -> Any:
-        """The same for every string inside JSON values."""
+    def value(self, value: Any, names: tuple[str, ...] = ()) -> Any:
+        """The same for every string inside JSON values: keys, values, and values as the keys above them name them."""
         if isinstance(value, str):
-            return self.text(value)
+            return self.text(value, names)
         if isinstance(value, Mapping):
-            return {self.text(str(key)): self._under(str(key), item) for key, item in value.items()}
+            return {self.text(str(key)): self.value(item, (*names, str(key))) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
-            return [self.value(item) for item in value]
+            return [self.value(item, names) for item in value]
         return value

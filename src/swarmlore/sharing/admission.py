@@ -17,7 +17,7 @@ from swarmlore.identity import PERSON, may_change
 from swarmlore.records import Caller, Citation, Confirmation, Draft, Memory, Situation
 from swarmlore.rules.birth import without_record
 from swarmlore.rules.claims import FILE_TRUST, with_claims, with_file_standing
-from swarmlore.rules.gate import GateRejection, pass_gate, profile_of, scrub_text
+from swarmlore.rules.gate import GateRejection, pass_gate, profile_of, scrub_text, scrub_value
 from swarmlore.rules.merge import QUARANTINE, Version, applied, merge, ordered, published, settled
 from swarmlore.sharing.claims import as_own, is_settled, keeping, under_another_id
 from swarmlore.store.base import Operation
@@ -134,7 +134,7 @@ class Admission:
         profile = profile_of(memory.extra, self._profile)
         passed = pass_gate(_draft(memory), profile=profile, validate=knowledge.validation_enabled)
         clean = {name: getattr(passed.draft, name) for name in _FROM_GATE}
-        clean["extra"] = without_record(_scrubbed_value(memory.extra))
+        clean["extra"] = without_record(scrub_value(memory.extra))
         if any(getattr(memory, name) != value for name, value in clean.items()):
             memory = ordered(replace(memory, **clean))
         if passed.quarantine and memory.status != "quarantined":
@@ -314,17 +314,6 @@ def _holds_nul(value: Any) -> bool:
     if isinstance(value, Mapping):
         return any("\0" in str(key) or _holds_nul(item) for key, item in value.items())
     return isinstance(value, (list, tuple)) and any(map(_holds_nul, value))
-
-
-def _scrubbed_value(value: Any) -> Any:
-    """JSON values with every text in them cleaned and redacted."""
-    if isinstance(value, str):
-        return _scrubbed_text(value)
-    if isinstance(value, Mapping):
-        return {_scrubbed_text(str(key)): _scrubbed_value(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_scrubbed_value(item) for item in value]
-    return value
 
 
 def _scrubbed_text(text: str) -> str:

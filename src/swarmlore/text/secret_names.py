@@ -5,22 +5,39 @@ from __future__ import annotations
 from functools import cache
 
 from swarmlore.text import secret_rules
-from swarmlore.text.secret_patterns import compiled
-from swarmlore.text.secret_values import is_claimed, is_password, is_random, is_varied, words_of
+from swarmlore.text.secret_patterns import at_other_lengths, compiled
+from swarmlore.text.secret_values import is_drawn, is_hash, is_password, is_random, is_varied, words_of
 
 # How far before an assignment its name may start.
 NAME_REACH = 72
+# How long a value may be that a sentence calls a secret behind it.
+LONGEST_SPOKEN = 4096
 
 # A quote with a value behind it, or a sign and a value without quotes. The value is only looked at, not consumed, so
 # that an assignment inside another one is found as well. It must hold something that is rare in words: a digit, a
-# symbol, or cases that change to and fro.
-_RARE_IN_WORDS = r"(?=\S{0,80}?(?:[0-9!@#$^*~]|[a-z][A-Z][a-z]?[A-Z]))"
+# symbol, cases that change to and fro, or very many letters.
+_RARE_IN_WORDS = r"(?=\S{0,80}?(?:[0-9!@#$^*~]|[a-z][A-Z][a-z]?[A-Z]|[A-Za-z]{12}))"
 _ASSIGNMENT = (
     rf"[\"'`]{_RARE_IN_WORDS}(?=([^\s\"'`\\<>]{{6,512}}))"
-    rf"|(?:=>|:=|->|<-|\?=|\|\||[=:]|>\s{{0,20}})[ \t]{{0,4}}{_RARE_IN_WORDS}"
+    r"|(?:=>|:=|->|<-|\?=|\|\||[=:](?:[ \t][|>][+\-]?\r?\n[ \t]{1,16})?|%3[AaDd](?:%22)?|>\s{0,20})"
+    rf"[ \t]{{0,4}}{_RARE_IN_WORDS}"
     r"(?=([^\s\"'`\\<>,;&|(){}\[\]=?]{6,512}={0,3}(?::\w{8,200})?))"
 )
 _REST = r"[^\s\"'`\\<>,;&|(){}\[\]]*+"
+# The word that says secret in a sentence or before the value of an option, what may stand between, and the value.
+_SPOKEN = (
+    r"[TSKCPtskcp](?:oken|OKEN|ecret|ECRET|ey|EY|redentials?|REDENTIALS?|ass(?:word|phrase|wd)|ASSWORD|wd|WD|at|AT)"
+    r"(?=[\"'`]?(?:\s{1,3}(?:for|of)(?:\s{1,3}[\w.\-]{1,20}){1,4}?)?"
+    r"(?:\s{1,3}(?:is|was|now|with|value|named|to|as|it|like|set):?){0,2}"
+    r"(?:,|(?:[ \t]{0,3}\||\s{1,3}(?:[\-\u2013\u2014]{1,3}\s)?)\s{0,3})[\"'`(]{0,2}"
+    rf"{_RARE_IN_WORDS}([^\s\"'`\\<>,;(){{}}\[\]]{{8,}}+))"
+)
+# The other way round: a value, and that it is the token of something.
+_SPOKEN_AFTER = (
+    r"\s(?:as|is|was)\s(?:the|our|my|an?|its|your)\s"
+    r"((?:\s{0,2}[\w.\-]{1,20}\s){0,4}?(?:token|secret|key|credential|passw(?:or)?d|passphrase))\b"
+    r"(?!\s{1,3}(?!(?:and|at|but|by|for|from|in|of|on|or|that|to|when|which|with)\b)\w)"
+)
 # An ampersand belongs to a password unless it begins the next field of a query, an entity, or another command.
 _AFTER_AND = r"(?:&(?!&|[\w.\-%\[\]]{1,60}=|(?:[a-z]{2,6}|#\d{1,5});)[^\s\"'`\\<>,;&|(){}\[\]]++)++"
 _NAME = r"[\w.\- ]*"
@@ -30,26 +47,47 @@ _NAME_WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+"
 def find_assigned(text: str) -> list[tuple[int, int, str]]:
     """Return where secret values stand that are assigned to a name, and by which rule."""
     spans = []
-    done = 0
+    done = covered = 0
     for match in compiled(_ASSIGNMENT).finditer(text):
         quoted = match.lastindex == 1
         value = match[1] if quoted else match[2].rstrip(".:")
         start = match.start(1 if quoted else 2)
         end = start + len(value)
-        called = not quoted and text[end : end + 1] in ("(", "[")
-        # Code, or the rest of a value that was judged: `a:b:c` has one value.
-        if called or (match.start() < done and text[match.start()] == ":"):
+        called = not quoted and compiled(r" ?\{|[(\[]|<(?!/)").match(text, end)
+        # Code, part of a secret, or the rest of a value that was judged: `a:b:c` has one value.
+        if called or start < covered or (match.start() < done and text[match.start()] == ":"):
             continue
-        done = end
-        rule = _judge(_name_before(text, match.start()), value)
+        done = 0 if quoted else end
+        asked = text[max(0, match.start() - 4) : match.start()] in ("?key", "&key")
+        rule = judge(_name_before(text, match.start()), value, spoken=asked)
         if rule:
-            spans.append((start, _end_of(text, end, value, whole=quoted or rule != "password"), rule))
+            covered = _end_of(text, end, value, whole=quoted or rule != "password")
+            spans.append((start, covered, rule))
+    return spans
+
+
+def find_spoken(text: str) -> list[tuple[int, int, str]]:
+    """Return where drawn values stand beside a word of the same sentence that says what they are, and by which rule."""
+    spans = []
+    for match in compiled(_SPOKEN).finditer(text):
+        value = match[1].rstrip(".:!?")
+        rule = is_drawn(value) and judge(_name_before(text, match.end()), value, spoken=True)
+        if rule:
+            spans.append((match.start(1), match.start(1) + len(value), rule))
+    for match in compiled(_SPOKEN_AFTER).finditer(text):
+        reach = text[max(0, match.start() - LONGEST_SPOKEN) : match.start()].rstrip("\"'`)")
+        end = max(0, match.start() - LONGEST_SPOKEN) + len(reach)
+        value = reach[max(map(reach.rfind, " \n\t\"'`(")) + 1 :]
+        rule = is_drawn(value) and judge(match[1], value, spoken=True)
+        if rule:
+            spans.append((end - len(value), end, rule))
     return spans
 
 
 def _end_of(text: str, end: int, value: str, *, whole: bool) -> int:
-    """Return where a secret value ends: one that is very long, or a password with an ampersand in it, goes on."""
-    rest = compiled(_REST).match(text, end) if len(value) >= 512 else None
+    """Return where a secret value ends: one that is very long, or has a sign of code in it, goes on."""
+    goes_on = len(value) >= 512 or value.endswith("=") or text[end : end + 1] in ("=", "?")
+    rest = compiled(_REST).match(text, end) if goes_on else None
     end = rest.end() if rest else end
     more = None if whole else compiled(_AFTER_AND).match(text, end)
     return more.end() if more else end
@@ -57,7 +95,9 @@ def _end_of(text: str, end: int, value: str, *, whole: bool) -> int:
 
 def _name_before(text: str, end: int) -> str:
     """Return the name that ends before an assignment: an identifier, or a few words of one line."""
-    name = _last_name(text[max(0, end - NAME_REACH) : end].rstrip(" \t\"'`])\\=:+?!|<>,(-"))
+    tail = text[max(0, end - NAME_REACH) : end].removesuffix("%22")
+    stripped = tail.rstrip()
+    name = _last_name((stripped if stripped.endswith((":", "=")) else tail).rstrip(" \t\"'`])\\=:+?!|<>,(-"))
     if name.lower() in ("value", "default"):
         # `name: API_TOKEN` and `value: …` are two fields; the first one names.
         end = text.rfind(name, 0, end)
@@ -70,28 +110,45 @@ def _last_name(tail: str) -> str:
     return match[0][::-1].strip() if match else ""
 
 
-def _judge(name: str, value: str) -> str | None:
-    """Return the rule by which a value is secret, given the name it is assigned to."""
-    words = [word.lower() for word in compiled(_NAME_WORD).findall(name)]
-    while words and words[-1] in words_of("TAIL_WORDS"):
-        words.pop()
+def judge(name: str, value: str, *, spoken: bool = False) -> str | None:
+    """Return the rule by which a value is secret, given the name it is assigned to, or that stands before it."""
+    words = _words(name)
     joined = "".join(words[-5:])
-    if not words or words[-1] in words_of("PLAIN_NAMES") or _is_public_name(words):
+    if not words or _is_plain(words):
         return None
     secret = _is_secret_name(name, words, joined)
     if secret or value.isdigit() or is_random(value):
         provider = _provider_of(name, value, secret or words[-1] == "key")
-        if provider or is_claimed(value):
+        if provider:
             return provider
     if joined.endswith(_endings("PASSWORD_NAMES")) or words[-1] in words_of("PASSWORD_WORDS"):
         return "password" if is_password(value) else None
-    if (secret or _is_key_variable(name, words, value)) and "://" not in value and is_random(value):
-        return "generic-secret"
-    return None
+    secret = secret or _is_key(words, spoken or not is_hash(value))
+    return "generic-secret" if secret and "://" not in value and is_drawn(value) else None
 
 
-def _is_public_name(words: list[str]) -> bool:
-    return any("".join(words[-count:]) in words_of("PUBLIC_NAMES") for count in (1, 2, 3))
+def judge_under(names: tuple[str, ...], value: str, *, alone: bool) -> str | None:
+    """Return the rule by which a value is secret below keys of JSON: one of them says so, and the last is not plain."""
+    words = _words(names[-1])
+    if not (alone or is_drawn(value)) or (words and _is_plain(words)):
+        return None
+    return next(filter(None, (judge(name, value) for name in reversed(names))), None)
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name, without those behind it that say nothing of what it is."""
+    words = [word.lower() for word in compiled(_NAME_WORD).findall(name)]
+    while words and words[-1] in words_of("TAIL_WORDS"):
+        words.pop()
+    if words and words[-1] in ("tokens", "secrets", "keys", "passwords"):
+        words[-1] = words[-1][:-1]
+    return words
+
+
+def _is_plain(words: list[str]) -> bool:
+    return words[-1] in words_of("PLAIN_NAMES") or any(
+        "".join(words[-count:]) in words_of("PUBLIC_NAMES") for count in (1, 2, 3)
+    )
 
 
 def _is_secret_name(name: str, words: list[str], joined: str) -> bool:
@@ -106,15 +163,9 @@ def _endings(name: str) -> tuple[str, ...]:
     return tuple(words_of(name))
 
 
-def _is_key_variable(name: str, words: list[str], value: str) -> bool:
-    """Tell whether a name is an environment variable SOMETHING_KEY; the value must then be long."""
-    return (
-        words[-1] == "key"
-        and len(words) > 1
-        and name.isupper()
-        and len(value) >= 20
-        and words[-2] not in words_of("PLAIN_KEYS")
-    )
+def _is_key(words: list[str], alone: bool) -> bool:
+    """Tell whether words end in a key that may be secret: `acme_key` is one, `cache_key` is not; a `key` perhaps."""
+    return words[-1] == "key" and (words[-2] not in words_of("PLAIN_KEYS") if len(words) > 1 else alone)
 
 
 @cache
@@ -129,15 +180,15 @@ def _contexts() -> dict[str, list[tuple[str, str]]]:
 
 def _provider_of(name: str, value: str, named_secret: bool) -> str | None:
     """Return the provider that a name mentions if the value has the shape of its secrets."""
-    if not named_secret:
-        name = name.rsplit(" ", 1)[-1]
     lower = name.lower()
     contexts = _contexts()
     for word in filter(lower.__contains__, contexts):
-        # Hosts and builders of code assign hashes and ids all day.
-        if _starts_word(name, lower.find(word)) and (named_secret or word not in words_of("CODE_HOSTS")):
+        # Hosts and builders of code assign hashes and ids all day; of others the name alone says enough.
+        alone = lower.endswith(word.rstrip("_-")) and word not in words_of("CODE_HOSTS")
+        if _starts_word(name, lower.find(word)) and (named_secret or alone):
             for rule, shape in contexts[word]:
-                if compiled(shape).fullmatch(value) and is_varied(value):
+                exact = compiled(shape).fullmatch(value) and is_varied(value)
+                if exact or (is_drawn(value) and compiled(at_other_lengths(shape)).fullmatch(value)):
                     return rule
     return None
 

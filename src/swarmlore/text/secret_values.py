@@ -4,36 +4,25 @@ from __future__ import annotations
 
 from functools import cache
 
-from swarmlore.text import secret_rules, secret_words
+from swarmlore.text import secret_words
 
 # Letters and digits become a, A and 0, so that changes of kind can be counted as pairs.
 _KINDS = dict.fromkeys(range(97, 123), "a") | dict.fromkeys(range(65, 91), "A") | dict.fromkeys(range(48, 58), "0")
+_KINDS |= dict.fromkeys(map(ord, "_./:\\ "), "-")  # what joins words; other symbols say nothing
 _COUNT = "abcdefghijklmnopqrstuvwxyz 01234567890"
-_DIGIT_CHANGES = ("a0", "0a", "A0", "0A")
 
-# A prefix shorter than this, or one that other secrets may start with, does not claim a value for its provider.
-_CLAIM_LENGTH = 4
-_COMMON_PREFIXES = frozenset(
-    {"key-", "key_", "api-", "secret_", "pat.", "sat.", "sdk-", "mob-", "v1.0-", "AAAA", "oauth:", "1000.", "access-"}
-)
+# Log odds, in units of 0.3, that two neighbours were drawn and not written, by their kinds; for letters of one word see
+# LETTER_PAIRS. From _RANDOM on a whole value counts as drawn.
+_KIND_ODDS = {"aA": 6, "a0": 12, "A0": 12, "0a": 12, "0A": 12, "00": 3}
+_JOINT = -8
+_RANDOM = 16
+_SHORTEST = 8
 
 
 @cache
 def words_of(name: str) -> frozenset[str]:
     """Return a word list of `secret_words` as a set."""
     return frozenset(getattr(secret_words, name).split())
-
-
-@cache
-def _claims() -> tuple[str, ...]:
-    prefixes = {prefix for _, listed, _ in secret_rules.PREFIXED for prefix in listed.split()}
-    long = {prefix for prefix in prefixes if len(prefix) >= _CLAIM_LENGTH} - _COMMON_PREFIXES
-    return (*sorted(long), *secret_rules.CLAIMED.split())
-
-
-def is_claimed(value: str) -> bool:
-    """Tell whether a value starts with a prefix whose provider has its own rule, which then alone decides."""
-    return value.startswith(_claims())
 
 
 def is_spread(value: str) -> bool:
@@ -43,12 +32,14 @@ def is_spread(value: str) -> bool:
 
 def is_placeholder(value: str) -> bool:
     """Tell whether a value is a variable, a template or an example that stands for a secret."""
-    if not value or value[0] in "{<[*(@" or value[-1] in ">}" or _is_variable(value):
+    if not value or value[0] in "{<[(" or value[-1] in ">}" or _is_variable(value):
+        return True
+    if value[0] in "*@" and not is_random(value[1:]):
         return True
     lower = value.lower()
     if lower in words_of("PLACEHOLDER_WORDS") or any(map(lower.__contains__, words_of("PLACEHOLDER_PARTS"))):
         return True
-    return _has_long_repeat(value) or _is_cut_uuid(lower)
+    return _has_long_repeat(value)
 
 
 def _is_variable(value: str) -> bool:
@@ -56,15 +47,6 @@ def _is_variable(value: str) -> bool:
     if value[0] == "$" and value[1:].replace("_", "").isalnum():
         return True
     return "${" in value or "$(" in value or (len(value) > 2 and value[0] == value[-1] == "%")
-
-
-def _is_cut_uuid(lower: str) -> bool:
-    """Tell whether a value ends in a UUID that lost its last characters: it was shortened to be shown."""
-    parts = lower.rsplit("-", 4)
-    if [len(part) for part in parts[1:4]] != [4, 4, 4] or len(parts) < 5 or len(parts[4]) >= 12:
-        return False
-    start = parts[0][-8:]
-    return not parts[0][-9:-8].isalnum() and not set(start + "".join(parts[1:])) - set("0123456789abcdef")
 
 
 def _has_long_repeat(value: str) -> bool:
@@ -77,26 +59,37 @@ def is_varied(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Tell whether a value looks drawn at random: letters, digits and cases change more often than in any name."""
+    """Tell whether a value looks drawn at random: its neighbouring characters are not those of words and names."""
     kinds = value.translate(_KINDS)
     letters = kinds.count("a") + kinds.count("A")
-    length = letters + kinds.count("0")
     # A time stamp has two letters.
-    return length >= 10 and letters > 2 and _is_mixed(kinds, length) and is_varied(value) and not _is_counted(value)
+    if letters <= 2 and not (letters and is_hash(value)):
+        return False
+    if letters + kinds.count("0") < _SHORTEST or _odds(value.lower(), kinds) < _RANDOM:
+        return False
+    return is_varied(value) and not _is_counted(value) and not value.endswith(("Key", "Token", "Secret"))  # a class
 
 
-def _is_mixed(kinds: str, length: int) -> bool:
-    """Tell whether kinds of characters change often enough; the measures come from drawn tokens of 10 to 64."""
-    by_digit = sum(map(kinds.count, _DIGIT_CHANGES))
-    changes = by_digit + kinds.count("aA")
-    if by_digit == 0:
-        return length >= 20 and "AaA" in kinds and changes * 8 >= length
-    if length >= 20 and "a" not in kinds and len(kinds) == length:
-        return by_digit >= 2  # base32 has few digits
-    # Against dotted names such as `ed25519.PrivateKey`.
-    rarest = 4 if "." in kinds and length < 40 else 7
-    often = by_digit >= 3 and changes * rarest >= length
-    return often or changes * (4 if length >= 16 else 3) >= length
+@cache
+def _pair_odds() -> dict[str, int]:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    pairs = (first + second for first in letters for second in letters)
+    return {pair: 11 - 2 * int(common) for pair, common in zip(pairs, secret_words.LETTER_PAIRS, strict=True)}
+
+
+def _odds(lower: str, kinds: str) -> int:
+    """Add up how much likelier each pair of neighbours is in a drawn value than in the names of real code."""
+    pairs = _pair_odds()
+    odds = 0
+    for at in range(len(kinds) - 1):
+        kind = kinds[at : at + 2]
+        odds += _KIND_ODDS[kind] if kind in _KIND_ODDS else _JOINT if "-" in kind else pairs.get(lower[at : at + 2], 0)
+    return odds
+
+
+def is_drawn(value: str) -> bool:
+    """Tell whether a value looks drawn at random, be it of digits alone."""
+    return is_random(value) or (value.isdigit() and len(value) >= 12 and is_varied(value) and not _is_counted(value))
 
 
 def _is_counted(value: str) -> bool:
@@ -113,12 +106,18 @@ def has_telling_kinds(value: str) -> bool:
 
 
 def is_password(value: str) -> bool:
-    """Tell whether a value assigned to a password is one: mixed kinds of characters, and no identifier or word."""
+    """Tell whether a value assigned to a password is one: mixed kinds of characters or drawn, no identifier or word."""
     if len(value) < 6 or is_placeholder(value) or "://" in value or value.startswith(("/", "./", "../", "~/")):
         return False
     kinds = value.translate(_KINDS)
     symbols = sum(value.count(char) for char in "!@#$%^&*~+?")
     if symbols:
         return len(set(value)) >= 5 and ("a" in kinds or "A" in kinds)
-    changes = sum(map(kinds.count, _DIGIT_CHANGES))
-    return len(value) >= 7 and changes >= 1 and len(set(value)) >= 5 and "(" not in value
+    changed = any(map(kinds.count, ("a0", "0a", "A0", "0A")))
+    return is_random(value) or (len(value) >= 7 and changed and len(set(value)) >= 5 and "(" not in value)
+
+
+def is_hash(value: str) -> bool:
+    """Tell whether a value may as well be a hash or a UUID, or says itself that it is one, or a file."""
+    named = value.startswith(("sha1", "sha256", "sha384", "sha512", "h1:", "md5", "data:"))
+    return named or not value.lower().strip("0123456789abcdef-_")

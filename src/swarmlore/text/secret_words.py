@@ -15,7 +15,19 @@ WORDED: tuple[tuple[str, str, str, str], ...] = (
         "any",
     ),
     ("private-key", "private-lines:", r"Private-Lines: \d{1,4}((?:\s{1,4}[A-Z0-9+/=]{16,64}+){1,200})", "any"),
-    ("url-password", "://", r"://([^\s/:@\"'<>\\]{0,80}):([^\s/@\"'<>\\]{1,200})@(?=[\w\[$*{])", "login"),
+    ("url-password", "://", r"://([^\s/:@\"'<>\\]{0,80}):([^\s/@\"'<>\\]{1,1000})@(?=[\w\[$*{])", "login"),
+    (
+        "url-password",
+        "://",
+        r"://[^\s/:@\"'<>\\]{0,80}:(?!\d{2,5}/)([^\s@\"'<>\\]{8,1000})@(?=[\w\[$*{])",
+        "drawn",
+    ),
+    (
+        "url-password",
+        "://",
+        r"://([^\s/:@\"'<>\\]{10,1000})(?::[^\s/@\"'<>\\]{0,80})?@(?=[\w\[$*{])",
+        "drawn",
+    ),
     (
         "authorization",
         "authorization",
@@ -53,18 +65,6 @@ WORDED: tuple[tuple[str, str, str, str], ...] = (
         "password is,password was,passphrase is,passphrase was",
         r"(?:password|passphrase)\s{1,3}(?:is|was)\s{0,2}:?\s{1,2}[\"'`]?([^\s\"'`,;]{6,80})",
         "password",
-    ),
-    (
-        "spoken-secret",
-        "key is,apikey is,token is,secret is,key was,token was,secret was",
-        r"(?:key|token|secret)\s{1,3}(?:is|was)\s{0,2}:?\s{1,2}[\"'`]?([\w.~+/=\-]{16,500})",
-        "random",
-    ),
-    (
-        "flag-secret",
-        " --",
-        r"(?<!\S)--?[a-z][a-z\-_]{0,30}(?:key|token|secret|auth)[ =]{1,3}[\"'`]?([^\s\"'`]{10,500})",
-        "random",
     ),
     (
         "flag-password",
@@ -107,7 +107,7 @@ WORDED: tuple[tuple[str, str, str, str], ...] = (
         r"|reddit|sendbird|shopify|slack|spotify|square|strava|stripe|sumo|sumologic|tiktok|trello|twitch|twitter|vonage|wiz"
         r"|xero|yahoo|zoom)<_>(?:api<_>)?(?:oauth<_>)?(?:client|app|account|access|application|merchant)<_>(?:id|key)<=>"
         r"(<w10,40>|<d15,20>|Iv1\.<h16>)(?![\w\-])",
-        "account",
+        "drawn",
     ),
 )
 
@@ -123,6 +123,12 @@ TENANT_HOSTS = """
     documents.azure.com vault.azure.net openai.azure.com database.windows.net firebaseio.com looker.com
     workday.com sentry.io pipedrive.com bamboohr.com onelogin.com jumpcloud.com kinde.com temporal.io turso.io
     psdb.cloud neon.tech mongodb.net cloudant.com algolia.net"""
+
+# Prefixes of PREFIXED that start other things as well, as all short ones do: about as much as their shape says must
+# follow them.
+COMMON_PREFIXES = """
+    key- key_ api- secret_ pat. sat. sdk- mob- v1.0- AAAA oauth: 1000. dose dapi tss_ ext_ EXO SCW API- pul- ico-
+    api_org_"""
 
 # Endings of a name (letters only, lower case) that say its value is a secret ...
 SECRET_NAMES = """
@@ -160,7 +166,9 @@ TAIL_WORDS = """
 PLAIN_KEYS = """
     public cache primary foreign sort partition hash range row column index lookup bucket object map dict item
     site map maps unique composite group routing sequence registry translation i18n message shard sdk json field
-    param header config option state action event sequence idempotency dedup"""
+    param header config option state action event sequence idempotency dedup gpg pgp known ssh host storage s3 content
+    commit build file blob artifact restore version image store entry record node react query feature issue tag
+    first second third last next previous derived for with by to no"""
 
 # Whole values that stand for a password and are none.
 PLACEHOLDER_WORDS = """
@@ -175,3 +183,15 @@ PLACEHOLDER_PARTS = """
     example xxxx **** ... ____ #### placeholder changeme change-me change_me your- your_ yourapi yourtoken yoursecret
     yourpass yourkey my-secret my_secret mysecret dummy replace- replace_ replaceme insert- insert_ redacted
     ghijklmnopqrst 123456789012345 _here -here keyhere tokenhere foobar"""
+
+# How common each pair of letters is in the words and names of code, aa ab … zz: 5 as in drawn letters, 9 far above it.
+LETTER_PAIRS = "".join(
+    """
+    26762351503767060768432341 75547432752834741664720051 72537317506632830657511030 74459532811533631564631230
+    63674541300657253886143520 74557721900633730655601040 61439456701646641774622021 81339211702443831656511140
+    54665550002669750577050305 84448324524343743383844232 64359343821534542474525041 72359320802723740155530060
+    85249210702452770363510130 72677582614324640378440020 44662441414668560866655200 83338225602732760856511060
+    54544433423744444464933211 82559340704454730576431040 51638336704533663278623040 72438316800432640765512160
+    66546450500768360777000201 92439220800232620243210220 83448336803537730774122120 54758513701543482358332432
+    64646541621666590477244244 73439312713342630343412244""".split()
+)

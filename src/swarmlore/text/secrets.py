@@ -11,9 +11,19 @@ import re
 from functools import cache
 
 from swarmlore.text import secret_rules, secret_words
-from swarmlore.text.secret_names import find_assigned
-from swarmlore.text.secret_patterns import compiled
-from swarmlore.text.secret_values import has_telling_kinds, is_password, is_placeholder, is_random, is_spread, is_varied
+from swarmlore.text.secret_names import find_assigned, find_spoken, judge_under
+from swarmlore.text.secret_patterns import any_run, at_other_lengths, compiled
+from swarmlore.text.secret_values import (
+    has_telling_kinds,
+    is_drawn,
+    is_hash,
+    is_password,
+    is_placeholder,
+    is_random,
+    is_spread,
+    is_varied,
+    words_of,
+)
 
 RULES_VERSION = secret_rules.RULES_VERSION
 
@@ -35,6 +45,15 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
         fired.update((rule, None) for _, _, rule in spans)
         text = _replace(text, spans)
     return text, tuple(fired)
+
+
+def redact_under(names: tuple[str, ...], text: str) -> tuple[str, tuple[str, ...]]:
+    """Do the same to the words of a text that the keys above it, the nearest last, call secret."""
+    rules = {word: judge_under(names, word, alone=word == text) for word in text.split()} if names else {}
+    fired = {word: rule for word, rule in rules.items() if rule}
+    for word in sorted(fired, key=len, reverse=True):
+        text = text.replace(word, f"[redacted:{fired[word]}]")
+    return text, tuple(dict.fromkeys(fired.values()))
 
 
 @cache
@@ -89,7 +108,7 @@ def _find(text: str) -> list[Span]:
 
 
 class Rule:
-    """One expression of the table and the test that a value it finds must pass."""
+    """One expression of the table and the test that a value it finds must pass; at other lengths it must look drawn."""
 
     __slots__ = ("_flags", "_shape", "_skip", "_test", "name", "order")
 
@@ -104,23 +123,26 @@ class Rule:
         self._skip = skip  # length of the prefix, which goes with the token but says nothing about its randomness
         self._flags = flags
 
-    def find(self, text: str) -> list[Span]:
-        """Return where this rule's secrets stand."""
+    def find(self, text: str, way: int) -> list[Span]:
+        """Return where this rule's secrets stand, by one of its expressions."""
         spans = []
-        for match in compiled(self.expression(), self._flags).finditer(text):
-            group = match.lastindex or 0
-            if _TESTS[self._test](match, match[group][self._skip :]):
-                spans.append((*match.span(group), self.name))
+        for expression, test in self.expressions()[way : way + 1]:
+            for match in compiled(expression, self._flags).finditer(text):
+                group = match.lastindex or 0
+                if _TESTS[test](match, match[group][self._skip :]) and not _is_inside_base64(match, group):
+                    spans.append((*match.span(group), self.name))
         return spans
 
-    def expression(self) -> str:
-        return self._shape
+    def expressions(self) -> list[tuple[str, str]]:
+        """Return the shape and the same at other lengths, each with its test."""
+        other = at_other_lengths(self._shape)
+        return [(self._shape, self._test)] + [(other, "drawn")] * (other != self._shape)
 
 
 class PrefixRule(Rule):
     """A token that begins with a prefix. A weak prefix must start a word, and what follows must look random.
 
-    The expression is put together when the prefix occurs: there are hundreds, and a hook meets none of them.
+    The expressions are put together when the prefix occurs: there are hundreds, and a hook meets none of them.
     """
 
     __slots__ = ("_prefix", "_weak")
@@ -130,9 +152,23 @@ class PrefixRule(Rule):
         self._prefix = prefix
         self._weak = weak
 
-    def expression(self) -> str:
-        start = r"(?<![\w\-])" if self._weak else "(?<![A-Za-z0-9])"
-        return f"{start}({re.escape(self._prefix)}{self._shape}){_end_of(self._shape)}"
+    def expressions(self) -> list[tuple[str, str]]:
+        # The look behind follows the prefix: an expression that begins with fixed text is searched much faster.
+        prefix = re.escape(self._prefix)
+        start = rf"({prefix}(?<![\w\-]{prefix})" if self._weak else f"({prefix}(?<![A-Za-z0-9]{prefix})"
+        other = at_other_lengths(self._shape, open_end=True) if self._weak else any_run(self._shape)
+        test = "mixed" if self._weak and "<h" not in self._shape.lower() and "<U>" not in self._shape else "random"
+        return [(f"{start}{self._shape}){_end_of(self._shape)}", self._test), (f"{start}{other})", test)]
+
+
+class SpokenRule(Rule):
+    """A value beside the word that says what it is, in a sentence or as an option of a command."""
+
+    __slots__ = ()
+
+    def find(self, text: str, way: int) -> list[Span]:
+        """Return where the values stand, each with its own rule."""
+        return [] if way else find_spoken(text)
 
 
 class TenantRule(Rule):
@@ -143,8 +179,8 @@ class TenantRule(Rule):
     def __init__(self, host: str) -> None:
         super().__init__("tenant-address", host, "named", flags=re.IGNORECASE)
 
-    def expression(self) -> str:
-        return secret_words.TENANT_ADDRESS.format(re.escape(self._shape))
+    def expressions(self) -> list[tuple[str, str]]:
+        return [(secret_words.TENANT_ADDRESS.format(re.escape(self._shape)), self._test)]
 
 
 # Keywords by the first characters of their first word. Most texts share few such heads with the table, so that most
@@ -169,18 +205,18 @@ def _find_by_keyword(index: Index, size: int, haystack: str, text: str) -> list[
     heads = {word[:size] for word in _words(haystack)}
     heads.add(b"")
     rules = {rule for head in heads & index.keys() for keyword, rule in index[head] if keyword in haystack}
-    return [span for rule in sorted(rules, key=lambda rule: rule.order) for span in rule.find(text)] if rules else []
+    in_order = sorted(rules, key=lambda rule: rule.order)
+    return [span for way in (0, 1) for rule in in_order for span in rule.find(text, way)]
 
 
 @cache
 def _token_rules() -> Index:
     index: Index = {}
-    for name, prefixes, shape in secret_rules.PREFIXED:
-        for prefix in prefixes.split():
-            _add(index, prefix, PrefixRule(name, prefix, shape, len(prefix) <= 3), _TOKEN_HEAD)
-    for name, prefixes, shape in secret_rules.LOOSE:
-        for prefix in prefixes.split():
-            _add(index, prefix, PrefixRule(name, prefix, shape, True), _TOKEN_HEAD)
+    for table in (secret_rules.PREFIXED, secret_rules.LOOSE):
+        for name, prefixes, shape in table:
+            for prefix in prefixes.split():
+                weak = table is secret_rules.LOOSE or len(prefix) <= 3 or prefix in words_of("COMMON_PREFIXES")
+                _add(index, prefix, PrefixRule(name, prefix, shape, weak), _TOKEN_HEAD)
     for name, keywords, shape, test in secret_rules.SHAPED:
         rule = Rule(name, shape, test)
         for keyword in keywords.split():
@@ -203,6 +239,9 @@ def _phrase_rules() -> Index:
         rule = Rule(name, shape, test, flags=re.IGNORECASE)
         for keyword in keywords.split(","):
             _add(index, keyword, rule, _PHRASE_HEAD)
+    spoken = SpokenRule("generic-secret", "", "any")
+    for word in ("*token", "*secret", "*key", "*credential", "*passw", "*passphrase", "*pwd", "*pat "):
+        _add(index, word, spoken, _PHRASE_HEAD)
     for host in secret_words.TENANT_HOSTS.split():
         _add(index, host, TenantRule(host), _PHRASE_HEAD)
     _add(index, "kind", ManifestRule("kubernetes-secret", _MANIFEST_DATA, "any", flags=re.MULTILINE), _PHRASE_HEAD)
@@ -220,14 +259,14 @@ _MANIFEST_VALUE = r"[\w.\-]+[\"']?[ \t]*:[ \t]*[\"']?([^\s\"'|>$<{\[,][^\s\"',]*
 class ManifestRule(Rule):
     """Every value in the data block of a Secret manifest, however plain it looks."""
 
-    def find(self, text: str) -> list[Span]:
+    def find(self, text: str, way: int) -> list[Span]:
         """Return where the values stand."""
         if not compiled(r"(?i:kind[\"']?\s{0,3}:\s{0,3}[\"']?secret\b)").search(text):
             return []
         values = compiled(_MANIFEST_VALUE)
         return [
             (*value.span(1), self.name)
-            for start, end, _ in super().find(text)
+            for start, end, _ in super().find(text, way)
             for value in values.finditer(text, start, end)
             if not is_placeholder(value[1])
         ]
@@ -243,7 +282,20 @@ def _is_login(match: re.Match[str], value: str) -> bool:
 
 def _is_header(match: re.Match[str], value: str) -> bool:
     """An Authorization header holds a credential unless plain words or code stand there."""
-    return has_telling_kinds(value) and len(set(value)) >= 5 and not is_placeholder(value)
+    return is_random(value) or (has_telling_kinds(value) and len(set(value)) >= 5 and not is_placeholder(value))
+
+
+def _is_inside_base64(match: re.Match[str], group: int) -> bool:
+    """Tell whether a token is part of a longer run of base64, where any short prefix turns up sooner or later."""
+    start = match.start(group)
+    before = match.string[max(0, start - 80) : start]
+    if compiled(r"(?:;base64,|sha\d{3}[=:\-]|h1:)\Z").search(before):
+        return True
+    if before[-1:] not in ("+", "/", "\n") or compiled(r"[^A-Za-z0-9+/=]").search(match[group]):
+        return False
+    long = len(match[group]) >= 60
+    run = compiled(r"<b60+>\r?\n\Z" if before[-1] == "\n" else r"<b8+>\Z" if long else r"<b24+>\Z").search(before)
+    return bool(run and is_random(run[0]))
 
 
 _TESTS = {
@@ -252,7 +304,8 @@ _TESTS = {
     "varied": lambda match, value: is_varied(value),
     "random": lambda match, value: is_random(value),
     "named": lambda match, value: len(set(value)) > 3 and not is_placeholder(value),
-    "account": lambda match, value: is_random(value) or (value.isdigit() and is_varied(value)),
+    "mixed": lambda match, value: is_random(value) and not is_hash(value),
+    "drawn": lambda match, value: is_drawn(value),
     "password": lambda match, value: is_password(value),
     "login": _is_login,
     "header": _is_header,
