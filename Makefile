@@ -43,6 +43,7 @@ check: setup
 bench: setup
 	$(BIN)/python bench/retrieval.py
 	$(BIN)/python bench/public_sets.py
+	$(BIN)/python bench/redaction.py
 	$(BIN)/python bench/speed.py
 	$(BIN)/python bench/hooks.py
 	$(BIN)/python bench/lines.py

@@ -114,7 +114,7 @@ def is_password(value: str) -> bool:
     if symbols:
         return len(set(value)) >= 5 and ("a" in kinds or "A" in kinds)
     changed = any(map(kinds.count, ("a0", "0a", "A0", "0A")))
-    return is_random(value) or (len(value) >= 7 and changed and len(set(value)) >= 5 and "(" not in value)
+    return is_drawn(value) or (len(value) >= 7 and changed and len(set(value)) >= 5 and "(" not in value)
 
 
 def is_hash(value: str) -> bool:

@@ -295,7 +295,7 @@ def _is_inside_base64(match: re.Match[str], group: int) -> bool:
         return False
     long = len(match[group]) >= 60
     run = compiled(r"<b60+>\r?\n\Z" if before[-1] == "\n" else r"<b8+>\Z" if long else r"<b24+>\Z").search(before)
-    return bool(run and is_random(run[0]))
+    return bool(run and is_random(compiled(r"A{3,}").sub("A", run[0])))  # zero bytes are runs of A
 
 
 _TESTS = {
