@@ -36,6 +36,7 @@ bench: setup
 	$(BIN)/python bench/speed.py
 	$(BIN)/python bench/hooks.py
 	$(BIN)/python bench/lines.py
+	$(BIN)/python bench/proportion.py
 	$(BIN)/python bench/mcp_start.py
 	$(BIN)/python bench/doors.py
 	$(BIN)/python bench/team.py
