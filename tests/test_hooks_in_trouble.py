@@ -29,6 +29,7 @@ from swarmlore.hooks.places import socket_path, spool_dir
 from swarmlore.inject import TooLate
 from swarmlore.parts import _Guard
 from swarmlore.warm.memory import SharedMemory
+from waiting import wait_until
 
 LESSON = "Integration tests need the redis container: run make up first"
 CUE = "the integration tests fail without the redis container"
@@ -315,10 +316,11 @@ def test_nobody_waits_for_a_long_transcript_and_it_is_read_later(hooks: Hooks, t
     hooks.wait_until_digested()  # by a process that the hook left behind
     assert tool_calls(hooks) == 1
     with Lore.open(hooks.home, cwd=hooks.folder) as lore:
-        deadline = time.monotonic() + 20
-        while not any("secrets are mounted" in memory.text for memory in lore.list()):  # a job of the same process
-            assert time.monotonic() < deadline, (lore.stats(), lore.dead_letters())
-            time.sleep(0.05)
+        wait_until(  # a job of the same process
+            lambda: any("secrets are mounted" in memory.text for memory in lore.list()),
+            "the transcript is read",
+            lambda: (lore.stats(), lore.dead_letters()),
+        )
 
 
 def test_in_a_hurry_a_long_transcript_is_left_and_what_comes_after_it_is_not(hooks: Hooks, tmp_path: Path) -> None:
@@ -384,13 +386,14 @@ def test_an_answer_that_comes_too_late_leaves_no_receipt(hooks: Hooks) -> None:
 def test_a_warm_process_that_ends_while_it_digests_loses_nothing(hooks: Hooks) -> None:
     folder = spool_up(hooks, *(a_tool_use(hooks, number) for number in range(400)))
     SharedMemory(str(hooks.home), str(hooks.folder), "claude", {})._lore.close()
-    deadline = time.monotonic() + 20
     lock = Path(folder) / "digest.lock"
-    while time.monotonic() < deadline:
+
+    def drained() -> bool:
         with Lore.open(hooks.home, cwd=hooks.folder) as lore:
             Digester(lore).drain()
-        if lock.exists() and not spool.waits(folder):
-            break
+        return lock.exists() and not spool.waits(folder)
+
+    wait_until(drained, "all events are digested")
     assert tool_calls(hooks) == 400
 
 
@@ -416,9 +419,7 @@ def test_a_warm_process_without_room_for_files_listens_again(hooks: Hooks) -> No
         assert wire.ask(path, {"op": "ping"}, 0.5) is None
         for sock in many:
             sock.close()
-        deadline = time.monotonic() + 10
-        while wire.ask(path, {"op": "ping"}, 0.5) is None:
-            assert time.monotonic() < deadline
+        wait_until(lambda: wire.ask(path, {"op": "ping"}, 0.5), "it listens again")
 
 
 def test_hooks_and_servers_meet_whatever_their_environment_says(

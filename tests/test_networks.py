@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from swarmlore.remote import line as remote_line
 from swarmlore.remote.lore import RemoteLore
 from swarmlore.store import postgres
 from swarmlore.store.store import Store
+from waiting import PATIENCE_S, wait_until
 
 SEED = "Run make e2e-seed before the browser tests, otherwise all of them fail at the login page"
 WAKE_S = 1.5
@@ -174,10 +175,7 @@ def test_a_server_without_its_database_lives_says_so_and_comes_back_and_the_othe
     finally:
         team.network.mend("one", "answers", "base")
     late.join()
-    deadline = time.monotonic() + 15
-    while (found := team.ask(team.one, "/v1/count", {}, token)[0]) != 200 and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert found == 200
+    wait_until(lambda: team.ask(team.one, "/v1/count", {}, token)[0] == 200, "it is back", pause_s=0.1)
 
 
 def test_a_statement_that_a_network_swallows_is_given_up(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +225,7 @@ class Queue:
         self._ask = team.database.admin
         self._ask(WATCH)
         team.give_the_first_a_worker()
-        soon(lambda: self._ask("SELECT 1 FROM worker WHERE pid = %s", (worker_of(team.one),)))
+        wait_until(lambda: self._ask("SELECT 1 FROM worker WHERE pid = %s", (worker_of(team.one),)), "it has a worker")
         with (
             team.network.inside("one"),
             Lore.open(team.one.home, cwd="/", caller=LEAD, env=team.one.env) as lore,
@@ -258,7 +256,7 @@ class Queue:
         return {str(key): int(many) for key, many in self._ask("SELECT key, attempts FROM job WHERE kind = 'extract'")}
 
     def wait(self, left: int = 0) -> None:
-        soon(lambda: self.open() <= left)
+        wait_until(lambda: self.open() <= left, "jobs are done")
 
     def close(self) -> None:
         self._ask("DROP TRIGGER watch ON swarmlore.job; DROP SCHEMA watch CASCADE; DELETE FROM outcome")
@@ -316,13 +314,6 @@ def worker_of(server: Server) -> int:
     return next((pid for pid, words in known.items() if b"\0worker\0" in words), 0)
 
 
-def soon(what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 40
-    while not what():
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.02)
-
-
 # A client and its server
 
 
@@ -351,12 +342,11 @@ def test_writes_through_a_network_that_is_cut_are_there_once(network: Network, a
 
     writer = threading.Thread(target=write)
     writer.start()
-    while not sent:
-        time.sleep(0.005)
+    wait_until(lambda: sent, "the first is sent", pause_s=0.005)
     network.cut("two", how, "agent")
     time.sleep(0.7)
     network.mend("two", how, "agent")
-    writer.join(40)
+    writer.join(PATIENCE_S)
     sink = Caller(LEAD.project, "sink", "worker", 2)
     with Lore.open(alone.home, cwd="/", caller=sink, env=alone.env) as lore:
         kept = [message for message in lore.inbox(100) if message.subject.startswith(how)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from test_opencode_plugin import (
     ran,
     request,
 )
+from waiting import wait_until
 
 __all__ = ["hooks", "plugin"]
 pytestmark = pytest.mark.skipif(not NODE, reason="there is no node here; make test-clients runs the plugin in OpenCode")
@@ -65,14 +65,13 @@ def real(hooks: Hooks) -> tuple[Plugin, Path]:
 
 def ends(hooks: Hooks, session: str) -> bool:
     """Whether a session ends within a while: nobody waits for the process that sees to it."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
+
+    def ended() -> bool:
         with Lore.open(str(hooks.home), cwd=str(hooks.folder), client="opencode", env={}) as lore:
             found = lore.store.session(lore.caller, session)
-        if found is not None and found.ended_at is not None:
-            return True
-        time.sleep(0.2)
-    return False
+        return found is not None and found.ended_at is not None
+
+    return wait_until(ended, "the session ends", hooks.problems, pause_s=0.2)
 
 
 def idle(session: str = SESSION) -> dict[str, Any]:

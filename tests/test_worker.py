@@ -27,6 +27,7 @@ from swarmlore.hooks.places import spool_dir
 from swarmlore.records import Job
 from swarmlore.store.jobs import Terms
 from swarmlore.worker.handlers import HANDLERS
+from waiting import wait_until
 from warm_process import warm
 from worker_process import SENDER, environment, opened, put, start
 
@@ -62,13 +63,6 @@ def started(home: Path) -> Iterator[Started]:
     for worker in running:
         worker.kill()
         worker.wait()
-
-
-def wait_for(what: Callable[[], object], seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.02)
 
 
 def lives(pid: int) -> bool:
@@ -113,8 +107,8 @@ def test_poison_is_given_up_after_its_attempts_and_holds_up_no_other_job(
         put(lore, kind)
         put(lore, "good", "behind it")
         worker = started(env)
-        wait_for(lore.dead_letters)
-        wait_for(lambda: job_of(lore, "behind it").state == "done")
+        wait_until(lore.dead_letters, "it is given up")
+        wait_until(lambda: job_of(lore, "behind it").state == "done", "the job is done")
         assert worker.poll() is None
         (dead,) = lore.dead_letters()
         assert (dead.kind, dead.attempts, dead.error) == (kind, 2, error)
@@ -142,14 +136,14 @@ def test_the_job_of_a_killed_worker_is_done_by_another_once(
     with opened(home, env) as lore:
         put(lore, "slow", began=str(began), seconds=1.5)
         first = started(env)
-        wait_for(lambda: began.exists() and began.read_text())
+        wait_until(lambda: began.exists() and began.read_text(), "the job begins")
         child = int(began.read_text())
         began.unlink()
         first.kill()
         first.wait()
-        wait_for(lambda: not lives(child), 2.0)
+        wait_until(lambda: not lives(child), "the child ends")
         started(env)
-        wait_for(lambda: job_of(lore, "slow").state == "done")
+        wait_until(lambda: job_of(lore, "slow").state == "done", "the job is done")
         assert job_of(lore, "slow").attempts == 2
         assert effects(lore) == ["slow"]
 
@@ -163,17 +157,17 @@ def test_a_worker_that_slept_through_its_lease_has_no_effect(
     with opened(home, env) as lore:
         put(lore, "slow", began=str(began), seconds=0.5)
         first = started(env)
-        wait_for(lambda: began.exists() and began.read_text())
+        wait_until(lambda: began.exists() and began.read_text(), "the job begins")
         child = int(began.read_text())
         for pid in (first.pid, child):
             os.kill(pid, signal.SIGSTOP)
         started(env)
-        wait_for(lambda: job_of(lore, "slow").state == "done")
+        wait_until(lambda: job_of(lore, "slow").state == "done", "the job is done")
         fence = job_of(lore, "slow").fence
         for pid in (child, first.pid):
             os.kill(pid, signal.SIGCONT)
         put(lore, "good", "afterwards")
-        wait_for(lambda: job_of(lore, "afterwards").state == "done")
+        wait_until(lambda: job_of(lore, "afterwards").state == "done", "the job is done")
         time.sleep(1.0)
         assert effects(lore) == ["afterwards", "slow"]
         assert (job_of(lore, "slow").state, job_of(lore, "slow").fence) == ("done", fence)
@@ -185,7 +179,7 @@ def test_a_long_job_is_kept_by_renewing_its_lease(home: Path, tmp_path: Path, ur
         put(lore, "slow", began=str(tmp_path / "began"), seconds=3.0)
         started(env)
         started(env)
-        wait_for(lambda: job_of(lore, "slow").state == "done")
+        wait_until(lambda: job_of(lore, "slow").state == "done", "the job is done")
         assert job_of(lore, "slow").attempts == 1
         assert effects(lore) == ["slow"]
 
@@ -199,7 +193,7 @@ def test_a_worker_that_is_asked_to_stop_finishes_its_job_and_takes_no_other(
         put(lore, "slow", began=str(began), seconds=1.0)
         put(lore, "good", "behind it")
         worker = started(env)
-        wait_for(began.exists)
+        wait_until(began.exists, "the job begins")
         worker.terminate()
         assert worker.wait(7) == 0
         assert (job_of(lore, "slow").state, job_of(lore, "behind it").state) == ("done", "waiting")
@@ -214,7 +208,7 @@ def test_a_job_that_takes_longer_than_a_stop_is_given_back_unharmed(
     with opened(home, env) as lore:
         put(lore, "slow", began=str(began), seconds=50)
         worker = started(env)
-        wait_for(began.exists)
+        wait_until(began.exists, "the job begins")
         worker.send_signal(how)
         assert worker.wait(15) == 0
         job = job_of(lore, "slow")
@@ -291,11 +285,11 @@ def test_a_worker_whose_store_was_moved_away_serves_the_one_in_its_place(home: P
     with opened(home, env) as lore:
         put(lore, "good", "first")
         started(env)
-        wait_for(lambda: job_of(lore, "first").state == "done")
+        wait_until(lambda: job_of(lore, "first").state == "done", "the job is done")
     home.rename(home.with_name("elsewhere"))
     with opened(home, env) as lore:
         put(lore, "good", "second")
-        wait_for(lambda: job_of(lore, "second").state == "done")
+        wait_until(lambda: job_of(lore, "second").state == "done", "the job is done")
 
 
 # When it looks
@@ -306,11 +300,11 @@ def test_an_idle_worker_is_woken_by_a_new_job(home: Path, url: str, started: Sta
     with opened(home, env) as lore:
         put(lore, "good", "first")
         started(env)
-        wait_for(lambda: job_of(lore, "first").state == "done")
+        wait_until(lambda: job_of(lore, "first").state == "done", "the job is done")
         time.sleep(1.0)  # it has nothing to do now, and would look again in five seconds
         began = time.monotonic()
         put(lore, "good", "second")
-        wait_for(lambda: job_of(lore, "second").state == "done")
+        wait_until(lambda: job_of(lore, "second").state == "done", "the job is done")
         assert time.monotonic() - began < 3.0
 
 
@@ -322,10 +316,10 @@ def test_a_worker_outlives_a_server_that_is_restarted(home: Path, started: Start
     with opened(home, env) as lore:
         put(lore, "good", "before")
         worker = started(env)
-        wait_for(lambda: job_of(lore, "before").state == "done")
+        wait_until(lambda: job_of(lore, "before").state == "done", "the job is done")
         server().restart("immediate")
         lore.store.look(lambda: put(lore, "good", "after"))
-        wait_for(lambda: job_of(lore, "after").state == "done", 40.0)
+        wait_until(lambda: job_of(lore, "after").state == "done", "the job is done")
         assert worker.poll() is None
         assert effects(lore) == ["after", "before"]
 
@@ -333,7 +327,7 @@ def test_a_worker_outlives_a_server_that_is_restarted(home: Path, started: Start
 @needs_proc
 def test_an_idle_worker_costs_next_to_nothing(home: Path, started: Started) -> None:
     worker = started(environment())
-    wait_for(lambda: _children(worker.pid))
+    wait_until(lambda: _children(worker.pid), "it has a child")
     time.sleep(1.0)
     pids = [worker.pid, *_children(worker.pid)]
     before = sum(map(_cpu_s, pids))
@@ -409,9 +403,9 @@ def test_jobs_are_done_while_a_warm_process_is_there(tmp_path: Path) -> None:
     with Lore.open(home, cwd=tmp_path, caller=ALICE, env=quick_env()) as lore:
         lore.enqueue("sweep", {}, "before")
         with warm(home, tmp_path):
-            wait_for(lambda: lore.stats()["jobs_waiting"] + lore.stats()["jobs_running"] == 0)
+            wait_until(lambda: lore.stats()["jobs_waiting"] + lore.stats()["jobs_running"] == 0, "no job is left")
             lore.enqueue("sweep", {}, "meanwhile")
-            wait_for(lambda: lore.stats()["jobs_waiting"] + lore.stats()["jobs_running"] == 0)
+            wait_until(lambda: lore.stats()["jobs_waiting"] + lore.stats()["jobs_running"] == 0, "no job is left")
         assert lore.store.done_since(0.0) == 2
 
 
@@ -419,8 +413,8 @@ def test_a_warm_process_makes_the_vectors_that_were_left_for_later(tmp_path: Pat
     home, env = tmp_path / "home", {"SWARMLORE_EMBEDDER_KIND": "minilm"}
     with Lore.open(home, cwd=tmp_path, caller=ALICE, env=env) as lore, warm(home, tmp_path, **env):
         lore.remember("Snapshot tests are recorded with make snap-record, never by hand", defer=True)
-        wait_for(lambda: lore.stats()["waiting_for_vector"] == 0)
-        wait_for(lambda: lore.store.done_since(0.0) == 1)
+        wait_until(lambda: lore.stats()["waiting_for_vector"] == 0, "every text has its vector")
+        wait_until(lambda: lore.store.done_since(0.0) == 1, "the job is done")
 
 
 def test_a_hook_without_a_warm_process_leaves_one_behind_that_does_jobs(tmp_path: Path) -> None:
@@ -428,7 +422,7 @@ def test_a_hook_without_a_warm_process_leaves_one_behind_that_does_jobs(tmp_path
     with Lore.open(home, cwd=tmp_path, caller=ALICE, env=quick_env()) as lore:
         lore.enqueue("sweep", {}, "k")
         Hooks(home, tmp_path).run("UserPromptSubmit", payload("UserPromptSubmit", prompt="hello"))
-        wait_for(lambda: lore.store.done_since(0.0) == 1)
+        wait_until(lambda: lore.store.done_since(0.0) == 1, "the job is done")
 
 
 # When too much waits
@@ -452,7 +446,7 @@ def test_a_full_queue_leaves_events_in_the_spool_and_loses_none(tmp_path: Path) 
         assert said["queue"].state == "warn" and "spool" in said["queue"].message
         lore.store.engine.run("DELETE FROM job")
         Digester(lore).drain()  # or the process that the hook left behind, where that is quicker
-        wait_for(lambda: lore.count() == 1)
+        wait_until(lambda: lore.count() == 1, "the memory is kept")
         assert "pnpm" in lore.list()[0].text
 
 

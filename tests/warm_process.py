@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from swarmlore.hooks import wire
 from swarmlore.hooks.places import socket_path
+from waiting import PATIENCE_S, wait_until
 
 _PROGRAM = """
 import sys
@@ -39,11 +39,12 @@ def start_warm(home: Path, folder: Path, **env: str) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         env={**os.environ, "SWARMLORE_EMBEDDER_KIND": "none", **env},
     )
-    deadline = time.monotonic() + 20
-    while wire.ask(socket_path(str(home)), {"op": "ping"}, 1.0) is None:
+
+    def answers() -> bool:
         assert process.poll() is None, "the warm process ended"
-        assert time.monotonic() < deadline, "the warm process does not answer"
-        time.sleep(0.05)
+        return wire.ask(socket_path(str(home)), {"op": "ping"}, 1.0) is not None
+
+    wait_until(answers, "the warm process answers")
     return process
 
 
@@ -60,4 +61,4 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     """As its client would: by closing its input."""
     if process.stdin:
         process.stdin.close()
-    process.wait(20)
+    process.wait(PATIENCE_S)
