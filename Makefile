@@ -87,9 +87,9 @@ torture-long: setup
 	$(BIN)/python torture/catching.py
 	$(BIN)/python torture/reflect.py
 	$(BIN)/python torture/reflect.py --stride 10 --postgres
-	$(BIN)/python -m pytest -q tests/test_store_machine.py tests/test_life_machine.py tests/test_queue_machine.py tests/test_isolation_machine.py --hypothesis-profile=torture-long
-	$(BIN)/python -m pytest -q tests/test_bad_input.py tests/test_block.py tests/test_two_clones.py tests/test_round_trips.py tests/test_merge.py --hypothesis-profile=torture-long
-	$(BIN)/python -m pytest -q tests/test_described.py tests/test_odd_requests.py --hypothesis-profile=torture-long
+	$(BIN)/python -m pytest -q tests/test_store_machine.py tests/test_life_machine.py tests/test_queue_machine.py tests/test_isolation_machine.py --hypothesis-profile=torture-long -o faulthandler_timeout=0
+	$(BIN)/python -m pytest -q tests/test_bad_input.py tests/test_block.py tests/test_two_clones.py tests/test_round_trips.py tests/test_merge.py --hypothesis-profile=torture-long -o faulthandler_timeout=0
+	$(BIN)/python -m pytest -q tests/test_described.py tests/test_odd_requests.py --hypothesis-profile=torture-long -o faulthandler_timeout=0
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

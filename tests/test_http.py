@@ -170,7 +170,7 @@ def test_it_ends_well_and_its_log_holds_no_text(server: Server) -> None:
 
 def test_there_is_one_server_for_a_home(server: Server) -> None:
     words = [sys.executable, "-m", "swarmlore", "serve", "--port", "0", "--home", str(server.home)]
-    second = subprocess.run(words, capture_output=True, text=True, env=server.env, cwd="/", timeout=30)
+    second = subprocess.run(words, capture_output=True, text=True, env=server.env, cwd="/", timeout=120)
     assert second.returncode == 6
     assert "running already" in second.stderr
     server.stop(signal.SIGKILL)
@@ -190,7 +190,7 @@ def test_there_is_one_server_for_a_home(server: Server) -> None:
 def test_an_open_address_has_to_be_meant(server: Server, words: list[str], hint: str) -> None:
     server.stop()
     run = [sys.executable, "-m", "swarmlore", "serve", "--port", "0", "--home", str(server.home), *words]
-    told = subprocess.run(run, capture_output=True, text=True, env=server.env, cwd="/", timeout=30)
+    told = subprocess.run(run, capture_output=True, text=True, env=server.env, cwd="/", timeout=120)
     assert told.returncode == 2
     assert hint in told.stderr
 

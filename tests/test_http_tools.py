@@ -145,7 +145,7 @@ def test_a_server_takes_over_from_an_agents_own_and_both_go_on(server: Server) -
         in say(proxy, 2, "tools/call", name="recall", arguments={"query": "snapshot tests"})["content"][0]["text"]
     )
     for process in (own, proxy):
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
     server.stop()
 
 

@@ -243,7 +243,7 @@ def opening(sql_dir: Path, home: Path) -> subprocess.Popen[bytes]:
 def test_several_processes_migrate_once(home: Path, sql_dir: Path) -> None:
     add(sql_dir, NEXT, SECOND)
     starts = [opening(sql_dir, home) for _ in range(5)]
-    assert [start.wait(60) for start in starts] == [0] * 5
+    assert [start.wait(120) for start in starts] == [0] * 5
     assert schema(home / "lore.db")[0] == (NEXT,)
     assert len(copies(home)) == 1
     assert texts(home) == set(LESSONS)

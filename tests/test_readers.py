@@ -122,15 +122,15 @@ def test_questions_are_sparing_while_writes_wait(tmp_path: Path) -> None:
     writer = open_desks(str(tmp_path / "home"), env)
     way = OneWriter(writer, env, 1)
     try:
-        assert way.read(ALICE, threads_of_a_question).result(30)[1]
-        first = way.write(lambda _: free.wait(30), brief=True)
+        assert way.read(ALICE, threads_of_a_question).result(120)[1]
+        first = way.write(lambda _: free.wait(120), brief=True)
         wait_until(first.running, "the first write is under way")
         others = [way.write(lambda _: None, brief=True) for _ in range(FEW_WAITING + 1)]
-        assert not way.read(ALICE, threads_of_a_question).result(30)[1]
+        assert not way.read(ALICE, threads_of_a_question).result(120)[1]
         free.set()
         for write in (first, *others):
-            write.result(30)
-        assert way.read(ALICE, threads_of_a_question).result(30)[1]
+            write.result(120)
+        assert way.read(ALICE, threads_of_a_question).result(120)[1]
     finally:
         free.set()
         way.close(5.0)
