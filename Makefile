@@ -27,8 +27,8 @@ test: setup
 
 # Looks for new examples, 500 for each property; the suite tries the same ones each time.
 fuzz: setup
-	$(BIN)/python -m pytest -q -n 2 -m hypothesis --hypothesis-profile=fuzz
-	$(BIN)/python -m pytest -q tests/test_described.py tests/test_odd_requests.py --hypothesis-profile=fuzz
+	$(BIN)/python -m pytest -q -n 2 -m hypothesis --hypothesis-profile=fuzz -o faulthandler_timeout=0
+	$(BIN)/python -m pytest -q tests/test_described.py tests/test_odd_requests.py --hypothesis-profile=fuzz -o faulthandler_timeout=0
 
 # The real clients, in a network of their own; the first run fetches them into .cache.
 test-clients: setup
@@ -47,6 +47,7 @@ bench: setup
 	$(BIN)/python bench/speed.py
 	$(BIN)/python bench/hooks.py
 	$(BIN)/python bench/lines.py
+	$(BIN)/python bench/proportion.py
 	$(BIN)/python bench/mcp_start.py
 	$(BIN)/python bench/openings.py
 	$(BIN)/python bench/openings.py --threads 5

@@ -7,17 +7,16 @@ import os
 import select
 import shutil
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 from programs import need
+from waiting import PATIENCE_S, Deadline
 
 _FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--remote-debugging-pipe"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars"),
 )
-PATIENCE_S = 90.0
 
 
 class Browser:
@@ -78,7 +77,7 @@ class Browser:
 
     def close(self) -> None:
         self._process.terminate()
-        self._process.wait(20)
+        self._process.wait(PATIENCE_S)
         os.close(self._in)
         os.close(self._out)
 
@@ -87,18 +86,18 @@ class Browser:
         session = {"sessionId": self._session} if getattr(self, "_session", "") else {}
         message = {"id": self._number, "method": method, "params": params, **session}
         os.write(self._out, json.dumps(message).encode() + b"\0")
-        until = time.monotonic() + PATIENCE_S
-        while time.monotonic() < until:
-            for told in self._read(until):
+        deadline = Deadline(f"the browser answers {method}")
+        while True:
+            deadline.check()
+            for told in self._read(deadline):
                 if told.get("id") == self._number:
                     assert "error" not in told, told
                     result: dict[str, Any] = told["result"]
                     return result
                 self.events.append(told)
-        raise TimeoutError(f"the browser does not answer {method}")
 
-    def _read(self, until: float) -> list[dict[str, Any]]:
-        ready, _, _ = select.select([self._in], [], [], max(0.0, until - time.monotonic()))
+    def _read(self, deadline: Deadline) -> list[dict[str, Any]]:
+        ready, _, _ = select.select([self._in], [], [], deadline.left_s())
         if ready:
             self._left += os.read(self._in, 1 << 20)
         *whole, self._left = self._left.split(b"\0")

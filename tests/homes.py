@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ import pytest
 from conftest import ALICE, LEAD, quick_env
 from swarmlore import Lore
 from swarmlore.records import Caller
+from waiting import PATIENCE_S, wait_until
 
 LESSON = "The release build runs with make release in the tools folder"
 COUNT = 25
@@ -120,7 +120,14 @@ def process(home: Path, *words: str, **options: Any) -> subprocess.CompletedProc
     env = {**os.environ, "SWARMLORE_EMBEDDER_KIND": "none", "SWARMLORE_HOME": str(home), "SWARMLORE_AGENT": "alice"}
     env["SWARMLORE_PROJECT"] = ALICE.project
     return subprocess.run(
-        [*PROGRAM, *words], capture_output=True, text=True, timeout=60, check=False, env=env, cwd=home.parent, **options
+        [*PROGRAM, *words],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+        env=env,
+        cwd=home.parent,
+        **options,
     )
 
 
@@ -132,9 +139,7 @@ def killed_import(home: Path, path: Path, after_rows: int, caller: Caller = LEAD
     )
     env = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
     child = subprocess.Popen([sys.executable, "-c", code], env=env)
-    deadline = time.monotonic() + 60
     with Lore.open(home, cwd=home.parent, caller=caller, env=quick_env()) as lore:
-        while lore.store.ask("last_audit")[0][0] < after_rows and time.monotonic() < deadline:
-            time.sleep(0.005)
+        wait_until(lambda: lore.store.ask("last_audit")[0][0] >= after_rows, "some rows are stored", pause_s=0.005)
     child.kill()
     assert child.wait() == -signal.SIGKILL

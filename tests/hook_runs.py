@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-from swarmlore.hooks import spool
+from swarmlore.hooks import entry, spool
 from swarmlore.hooks.places import socket_path, spool_dir
+from swarmlore.remote import reporting
+from swarmlore.surfaces import alone
+from waiting import PATIENCE_S, wait_until
 
 
 def payload(event: str, session: str = "s1", **facts: object) -> dict[str, object]:
     """What Claude Code sends, in short."""
     return {"session_id": session, "hook_event_name": event, **facts}
+
+
+# A hook with limits of time of its own: on a busy machine it shall say the same as on an idle one.
+PROGRAM = """
+import os, sys
+from swarmlore.hooks import entry
+from swarmlore.surfaces import alone
+entry.CAPTURE_WAIT_S, entry.ANSWER_WAIT_S, entry.LIMIT_S = {capture_s}, {answer_s}, {limit_s}
+alone.WAIT_S, alone.DIGEST_S = {writer_s}, {digest_s}
+if os.environ.get("SWARMLORE_URL"):
+    from swarmlore.remote import reporting
+    reporting.ANSWER_S, reporting.SLOW_S, reporting.DEAF_S = {server_s}, {slow_s}, {deaf_s}
+from swarmlore.main import main
+sys.exit(main())
+"""
+USUAL = {
+    "capture_s": entry.CAPTURE_WAIT_S,
+    "answer_s": entry.ANSWER_WAIT_S,
+    "limit_s": entry.LIMIT_S,
+    "writer_s": alone.WAIT_S,
+    "digest_s": alone.DIGEST_S,
+    "server_s": reporting.ANSWER_S,
+    "slow_s": reporting.SLOW_S,
+    "deaf_s": reporting.DEAF_S,
+}
+PATIENT = dict.fromkeys(USUAL, PATIENCE_S)
+# Waits as usual for others, is not ended where itself it is slow, and remembers for long who let it wait.
+IN_TIME = {**USUAL, "limit_s": PATIENCE_S, "deaf_s": 600.0}
 
 
 class Hooks:
@@ -24,18 +56,16 @@ class Hooks:
     def __init__(self, home: Path, folder: Path, **env: str) -> None:
         self.home = home
         self.folder = folder
+        self.limits = PATIENT
         self.env = {**os.environ, "SWARMLORE_EMBEDDER_KIND": "none", "COLUMNS": "", **env}  # lines stay whole
-        self.took = 0.0
 
     def run(self, event: str, data: object, client: str = "claude") -> str:
         """The answer of a hook; it must succeed and say nothing else."""
         given = {"cwd": str(self.folder), **data} if isinstance(data, dict) else data
         raw = given if isinstance(given, bytes) else json.dumps(given).encode()
-        began = time.monotonic()
         done = subprocess.run(
             self.command(client, event), input=raw, capture_output=True, env=self.env, cwd=self.folder, check=False
         )
-        self.took = time.monotonic() - began
         assert done.returncode == 0, done.stderr.decode()
         assert done.stderr == b""
         return done.stdout.decode()
@@ -43,7 +73,7 @@ class Hooks:
     def command(self, client: str, event: str) -> list[str]:
         home = str(self.home)
         places = ["--home", home, "--socket", socket_path(home), "--spool", spool_dir(home)]
-        return [sys.executable, "-m", "swarmlore", "hook", client, event, *places]
+        return [sys.executable, "-c", PROGRAM.format(**self.limits), "hook", client, event, *places]
 
     def context(self, event: str, data: object, client: str = "claude") -> str:
         """The context that a hook adds, or ''."""
@@ -59,10 +89,7 @@ class Hooks:
 
     def wait_until_digested(self) -> None:
         """Until nothing waits any more."""
-        deadline = time.monotonic() + 20
-        while spool.waits(spool_dir(str(self.home))):
-            assert time.monotonic() < deadline, "events still wait"
-            time.sleep(0.05)
+        wait_until(lambda: not spool.waits(spool_dir(str(self.home))), "all events are digested", self.problems)
 
     def spooled(self) -> list[dict[str, object]]:
         path = Path(spool_dir(str(self.home))) / "events.jsonl"
@@ -79,3 +106,14 @@ def content(path: Path) -> bytes:
         return path.read_bytes()
     except FileNotFoundError:
         return b""
+
+
+def connections(listener: socket.socket) -> int:
+    """How many came to a listener that takes none."""
+    listener.setblocking(False)
+    count = 0
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            listener.accept()[0].close()
+            count += 1
+    return count

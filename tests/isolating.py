@@ -68,7 +68,7 @@ class World:
             for name, who in {"alice": ALICE, **ASKERS}.items()
             if name in ("alice", *WITH_TOKEN)
         }
-        self._line = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=30)
+        self._line = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=120)
         _share(self)
 
     def close(self) -> None:

@@ -7,11 +7,11 @@ import os
 import selectors
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 from conftest import quick_env
+from waiting import PATIENCE_S, Deadline
 
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "lines", "version": "1"}}
 LESSON = "Snapshot tests are recorded with make snap-record, never by hand"
@@ -58,13 +58,13 @@ class Lines:
         self.send(json.dumps({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params or {}}).encode())
         return self._number
 
-    def answer(self, timeout: float = 30.0) -> dict[str, Any]:
+    def answer(self) -> dict[str, Any]:
         """The next line that the server sends."""
-        deadline = time.monotonic() + timeout
+        deadline = Deadline("the server answers")
         with selectors.DefaultSelector() as ready:
             ready.register(self.stdout, selectors.EVENT_READ)
             while b"\n" not in self._data:
-                assert ready.select(max(0.0, deadline - time.monotonic())), "no answer in time"
+                assert ready.select(deadline.left_s()), "no answer"
                 chunk = os.read(self.stdout.fileno(), 65_536)
                 assert chunk, f"the server ended: {self.process.stderr.read() if self.process.stderr else ''!r}"
                 self._data += chunk
@@ -88,10 +88,10 @@ class Lines:
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         return self.result("tools/call", {"name": tool, "arguments": arguments})
 
-    def leave(self, within: float = 15.0) -> int:
+    def leave(self) -> int:
         """Close standard input and wait for the end."""
         self.stdin.close()
-        return self.process.wait(within)
+        return self.process.wait(PATIENCE_S)
 
     def __enter__(self) -> Lines:
         return self
@@ -99,7 +99,7 @@ class Lines:
     def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(120)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             if stream:
                 stream.close()

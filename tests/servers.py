@@ -16,6 +16,7 @@ from threading import Event, Thread
 from typing import Any
 
 from swarmlore.errors import SwarmloreError
+from waiting import PATIENCE_S
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def break_off(handler: Handler, body: Any) -> None:
 
 def stall(handler: Handler, body: Any) -> None:
     """Say nothing until the test is over."""
-    handler.server.owner.released.wait(30)  # type: ignore[attr-defined]
+    handler.server.owner.released.wait(PATIENCE_S)  # type: ignore[attr-defined]
 
 
 def drip_headers(handler: Handler, body: Any) -> None:

@@ -69,7 +69,7 @@ class Server:
         """Its exit code and its log."""
         assert self.process is not None
         self.process.send_signal(how)
-        self.process.communicate(timeout=30)
+        self.process.communicate(timeout=120)
         code, self.process = self.process.returncode, None
         return code, self._read_log()
 
@@ -94,7 +94,7 @@ class Server:
         data: bytes | None = None,
     ) -> tuple[int, Any]:
         """Status and document of an answer."""
-        line = http.client.HTTPConnection(self.host, self.port, timeout=30)
+        line = http.client.HTTPConnection(self.host, self.port, timeout=120)
         sent = data if data is not None else None if body is None else json.dumps(body).encode()
         own = {"Authorization": f"Bearer {token}"} if token else {}
         own |= {"Content-Type": "application/json"} if sent is not None else {}

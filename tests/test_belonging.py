@@ -315,7 +315,7 @@ def test_many_first_writers_agree_on_one_marker(tmp_path: Path) -> None:
         subprocess.Popen([*PROGRAM, "remember", "--defer", text], cwd=root, env=env, stdout=subprocess.DEVNULL)
         for text in texts
     ]
-    assert [process.wait(60) for process in running] == [0] * len(texts)
+    assert [process.wait(120) for process in running] == [0] * len(texts)
     moved = root.rename(tmp_path / "moved")
     with Lore.open(tmp_path / "home", cwd=moved, env=quick_env(SWARMLORE_AGENT="alice")) as lore:
         assert {memory.text for memory in lore.list()} == set(texts)

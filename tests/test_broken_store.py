@@ -422,7 +422,7 @@ def test_two_openings_at_once_make_one_store(fast_path: Path) -> None:
     program = "import sys; from swarmlore.store.store import Store; Store.open(sys.argv[1], 1.0).close()"
     (fast_path / "home").mkdir()
     starts = [subprocess.Popen([sys.executable, "-c", program, str(fast_path / "home")]) for _ in range(6)]
-    assert [start.wait(60) for start in starts] == [0] * 6
+    assert [start.wait(120) for start in starts] == [0] * 6
     store = Store.open(str(fast_path / "home"), NOW)
     assert store.engine.run("SELECT count(*) FROM migration") == [(store.engine.version(),)]
     store.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from swarmlore.formats.transcripts import CLIENTS, Turn
 from swarmlore.records import Caller, Memory
 from swarmlore.rules.block import TASK_HEADER, strip_blocks
 from test_catching_rules import OAUTH
+from waiting import wait_until
 from waiting_jobs import do_jobs, waiting
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
@@ -301,10 +301,8 @@ def test_a_session_that_only_sums_up_another_is_not_summed_up(tmp_path: Path) ->
         hooks = Hooks(tmp_path / f"home{number}", project, **env)
         hooks.env |= {"SWARMLORE_AGENT": "alice"}
         hooks.run("SessionEnd", {"session_id": "s1", "transcript_path": str(path)})
-    deadline = time.monotonic() + 30
-    while [_done(tmp_path / f"home{number}", project) for number in range(2)] != [2, 1]:
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    homes = [tmp_path / f"home{number}" for number in range(2)]
+    wait_until(lambda: [_done(home, project) for home in homes] == [2, 1], "both sessions are read", pause_s=0.2)
 
 
 def _done(home: Path, project: Path) -> int:
@@ -354,10 +352,7 @@ def test_the_end_of_a_session_leads_to_its_lessons_without_server_and_worker(
     hooks = Hooks(home, project)
     told = {"session_id": "s1", "sessionId": "s1", "hook_event_name": event, "reason": "other"}
     hooks.run(event, {**told, "transcript_path": str(path), "transcriptPath": str(path)}, client)
-    deadline = time.monotonic() + 30
-    while not (found := _lessons_in(home, project)):
-        assert time.monotonic() < deadline, hooks.problems()
-        time.sleep(0.2)
+    found = wait_until(lambda: _lessons_in(home, project), "a lesson is kept", hooks.problems, pause_s=0.2)
     assert found == ["PRs go against develop, main is only for releases."]
 
 
@@ -373,10 +368,7 @@ def test_a_reported_task_in_a_session_is_recorded_and_learned_from(tmp_path: Pat
     hooks = Hooks(home, project)
     for _ in range(2):  # two hook files, one event
         hooks.run("PostToolUse", {"session_id": "s1", **report, "tool_response": {"ok": True}})
-    deadline = time.monotonic() + 30
-    while not (found := _lessons_in(home, project)):
-        assert time.monotonic() < deadline, hooks.problems()
-        time.sleep(0.2)
+    found = wait_until(lambda: _lessons_in(home, project), "a lesson is kept", hooks.problems, pause_s=0.2)
     assert found == [LESSON]
     with Lore.open(home, cwd=project, env=quick_env(SWARMLORE_ROLE="lead")) as lore:
         assert [outcome.task for outcome in lore.outcomes()] == ["cell-abc123"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from swarmlore import Lore
 from swarmlore.catching import session_body
 from swarmlore.formats.transcripts import Turn
 from swarmlore.records import Caller, Memory
+from waiting import wait_until
 from waiting_jobs import do_jobs
 
 KNOWN = "The importer needs the flag --utc in every nightly run."
@@ -135,10 +135,9 @@ def test_a_session_of_which_only_the_end_was_seen_took_as_long_as_its_records_sa
     _session(tmp_path / "s1.jsonl", seconds)
     hooks = Hooks(tmp_path / "home", project)
     hooks.run("SessionEnd", {"session_id": "s1", "transcript_path": str(tmp_path / "s1.jsonl")})
-    deadline = time.monotonic() + 30
-    while not (found := _confidences(tmp_path / "home", project)):
-        assert time.monotonic() < deadline, hooks.problems()
-        time.sleep(0.2)
+    found = wait_until(
+        lambda: _confidences(tmp_path / "home", project), "a lesson is kept", hooks.problems, pause_s=0.2
+    )
     assert found == [sure]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from swarmlore.hooks.outcomes import is_refused, outcome_of
 from swarmlore.records import Caller, Memory
 from swarmlore.reported import MOST_TRANSCRIPT, readable
 from test_catching_rules import OAUTH
+from waiting import wait_until
 from waiting_jobs import do_jobs
 
 LESSON = "The server needs the license file before it comes up, the first try timed out."
@@ -312,10 +312,9 @@ def test_a_completion_that_was_refused_is_not_recorded(tmp_path: Path) -> None:
     hooks.run("PostToolUse", {**report, "tool_use_id": "t1", "tool_response": refusal})
     taken = {**report, "tool_input": {**OAUTH, "bead_id": "cell-2"}, "tool_response": {"ok": True}}
     hooks.run("PostToolUse", {**taken, "tool_use_id": "t2"})
-    deadline = time.monotonic() + 30
-    while not (found := _outcomes_in(tmp_path / "home", project)):
-        assert time.monotonic() < deadline, hooks.problems()
-        time.sleep(0.2)
+    found = wait_until(
+        lambda: _outcomes_in(tmp_path / "home", project), "the outcome is kept", hooks.problems, pause_s=0.2
+    )
     assert found == ["cell-2"]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -129,12 +127,18 @@ def test_any_text_can_be_searched(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a" * 65_000 + ":1", "a(" * 32_000 + "1", '"' * 65_000 + ":1", "line 1 of " * 6_500, "[a]" * 20_000 + ":1"]
+    "text",
+    [
+        "a" * 65_000 + ":1",
+        "a(" * 32_000 + "1",
+        '"' * 65_000 + ":1",
+        "line 1 of " * 6_500,
+        "[a]" * 20_000 + ":1",
+        ("a" * 65_000 + ":1") * 4,
+    ],
 )
-def test_no_text_takes_long(text: str) -> None:
-    began = time.process_time()
-    find_citations(text)
-    assert time.process_time() - began < 2
+def test_no_citation_is_found_in_a_hostile_text(text: str) -> None:
+    assert find_citations(text) == ()
 
 
 @pytest.mark.parametrize(

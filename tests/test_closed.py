@@ -69,7 +69,7 @@ def test_what_another_thread_asks_after_the_close_is_refused_and_waits_for_nobod
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(120)
     assert told == ["this memory is closed"] * 4
 
 

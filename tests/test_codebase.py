@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from conftest import NOW, PERSON, quick_env
+from counting import calls
 from projects import SHOP, TOOL, commit, make
 from swarmlore import Lore
 from swarmlore.codebase import Held, Language, list_files, survey
 from swarmlore.formats.git_index import Unreadable, paths_in
 from swarmlore.prime import look_at
-from swarmlore.rules.readme import read_readme
+from swarmlore.rules.readme import Readme, read_readme
 from swarmlore.rules.source_files import is_doc, is_entry, is_generated, is_test, language_of
 from swarmlore.surfaces.mcp.calls import HANDLERS
 
@@ -103,10 +103,8 @@ def test_a_readme_tells_purpose_set_up_and_conventions() -> None:
 @pytest.mark.parametrize(
     "text", ["", "#" * 100_000, "- " * 100_000, "```\n" * 50_000, "    x\n" * 50_000, "| a " * 50_000, "---\n" * 9]
 )
-def test_no_readme_holds_anything_up(text: str) -> None:
-    began = time.monotonic()
-    read_readme(text, "README.md")
-    assert time.monotonic() - began < 5
+def test_a_hostile_readme_tells_nothing(text: str) -> None:
+    assert read_readme(text * 4, "README.md") == Readme(None, (), ())
 
 
 def test_prime_tells_the_project_then_what_is_remembered(tmp_path: Path) -> None:
@@ -151,18 +149,26 @@ def test_a_readme_that_gives_orders_stays_data(tmp_path: Path) -> None:
     assert "system:" not in text and "<b>" not in text and "http://" not in text
 
 
-@pytest.mark.parametrize(("files", "seconds"), [(10_000, 1.0), (50_000, 5.0)])
-def test_many_files_take_a_moment(tmp_path: Path, files: int, seconds: float) -> None:
-    git(tmp_path, "init", "-q")
+def test_four_times_the_files_take_four_times_the_calls(tmp_path: Path) -> None:
+    few, many = with_files(tmp_path / "few", 2_500), with_files(tmp_path / "many", 10_000)
+    look_at(str(few))
+    assert calls(lambda: look_at(str(many))) < 6 * calls(lambda: look_at(str(few)))
+
+
+def test_fifty_thousand_files_are_counted(tmp_path: Path) -> None:
+    assert look_at(str(with_files(tmp_path, 50_000))).codebase.files == 50_000
+
+
+def with_files(root: Path, files: int) -> Path:
+    """A repository with so many files in its index."""
+    root.mkdir(exist_ok=True)
+    git(root, "init", "-q")
     blob = subprocess.run(
-        ["git", "hash-object", "-w", "--stdin"], cwd=tmp_path, input="", capture_output=True, text=True, check=True
+        ["git", "hash-object", "-w", "--stdin"], cwd=root, input="", capture_output=True, text=True, check=True
     ).stdout.strip()
     lines = "".join(f"100644 {blob}\tpkg{number % 100}/m{number}.py\n" for number in range(files))
-    subprocess.run(["git", "update-index", "--index-info"], cwd=tmp_path, input=lines, text=True, check=True)
-    began = time.process_time()
-    found = look_at(str(tmp_path))
-    assert found.codebase.files == files
-    assert time.process_time() - began < seconds
+    subprocess.run(["git", "update-index", "--index-info"], cwd=root, input=lines, text=True, check=True)
+    return root
 
 
 def test_deep_folders_are_cut_and_not_followed_to_the_end(tmp_path: Path) -> None:

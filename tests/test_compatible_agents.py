@@ -321,7 +321,7 @@ def test_each_connection_has_its_own_tools_and_keeps_its_name_when_the_warm_proc
     assert [hit["id"] for hit in found["results"]] == [kept["id"]]
     assert both.call("swarmmail_init", agent_name="BlueLake")["structuredContent"]["agent_name"] == "BlueLake"
     ours.process.kill()
-    ours.process.wait(10)
+    ours.process.wait(120)
     assert both.call("swarmmail_send", to=["BlueLake"], subject="still here", body="x")["isError"] is False
     inbox = both.call("swarmmail_inbox")["structuredContent"]
     assert [message["from"] for message in inbox["messages"]] == ["BlueLake"]
@@ -330,6 +330,6 @@ def test_each_connection_has_its_own_tools_and_keeps_its_name_when_the_warm_proc
 
 def test_a_home_without_the_named_set_says_which_there_are(home: Path, project: Path) -> None:
     with Lines(home, project, words(home, "--tools", "laned")) as lines:
-        assert lines.process.wait(20) == 2
+        assert lines.process.wait(120) == 2
         assert lines.process.stderr is not None
         assert b"did you mean: lane" in lines.process.stderr.read()

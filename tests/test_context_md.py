@@ -148,10 +148,9 @@ def test_any_text_can_be_read(text: str) -> None:
         assert bullet.line >= 2
 
 
-def test_a_hostile_file_is_read_in_the_time_of_its_size() -> None:
-    start = time.process_time()
-    read("## Patterns\n" + "- " * 200_000 + "\n" + "# " * 200_000 + "\n" + "   " * 200_000 + "\n" + "1." * 200_000)
-    assert time.process_time() - start < 5
+def test_a_hostile_file_is_one_bullet_of_dashes() -> None:
+    text = "## Patterns\n" + "- " * 200_000 + "\n" + "# " * 200_000 + "\n" + "   " * 200_000 + "\n" + "1." * 200_000
+    assert [(bullet.section, bullet.line, set(bullet.text)) for bullet in read(text)] == [("patterns", 2, {"-", " "})]
 
 
 # Migrating

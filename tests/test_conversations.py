@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -98,15 +97,9 @@ def test_what_an_agent_supposed_before_it_found_the_cause_is_no_lesson() -> None
     assert [lesson.level for lesson in lessons(f"{cause}\nUser: go on\n{guess}")] == ["high", "low"]
 
 
-def test_many_causes_in_one_turn_take_time_in_proportion() -> None:
-    def spent(many: int) -> float:
-        text = "Assistant: " + "The root cause was a lock in part x. Setting it to true fixed that. " * many
-        begun = time.perf_counter()
-        lessons(text)
-        return time.perf_counter() - begun
-
-    spent(10)
-    assert spent(1_000) < 40 * max(0.01, spent(100))
+def test_a_cause_that_is_said_a_thousand_times_is_one_lesson() -> None:
+    text = "Assistant: " + "The root cause was a lock in part x. Setting it to true fixed that. " * 1_000
+    assert [lesson.text for lesson in lessons(text)] == ["The root cause was a lock in part x."]
 
 
 @pytest.mark.parametrize(("name", "recall", "precision"), [("strangers", 0.6, 0.7)])

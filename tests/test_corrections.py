@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from conftest import DATA
 from homes import open_lore
+from hostile import CORRECTIONS, SCANNERS
 from swarmlore.records import KINDS, Draft
 from swarmlore.rules.corrections import find_corrections
 from swarmlore.rules.found import CONFIDENCES
@@ -246,27 +246,13 @@ def test_any_text_can_be_read(prompt: str, before: str) -> None:
         assert 15 <= len(found.text) <= 280 and "\n" not in found.text
 
 
-PIECES = ["no, ", "never ", "use ", "it's ", "not ", "`", '"', "<a>", "</a>", "```", "\n", "\n\n", "> ", "- ", "don't ", "always ",
-          "I told you ", "from now on ", "remember that ", "we ", "pnpm", ", ", ". ", "?", "must not be ", "8080", "src/x.py", "\u200b"]  # fmt: skip
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
+@given(st.lists(st.sampled_from(CORRECTIONS), max_size=60).map("".join))
 def test_any_mixture_of_cues_can_be_read(prompt: str) -> None:
     for found in find_corrections(prompt, prompt):
         assert 15 <= len(found.text) <= 280 and found.kind in KINDS
 
 
-@pytest.mark.parametrize("piece", PIECES)
-def test_reading_takes_time_in_proportion_to_the_text(piece: str) -> None:
-    small, large = (seconds(piece * (size // len(piece))) for size in (20_000, 200_000))
-    assert large < max(40 * small, 0.5), f"{small:.3f} s for 20 kB, {large:.3f} s for 200 kB"
-
-
-def seconds(prompt: str) -> float:
-    """The better of two runs: others use the machine, too."""
-    took = []
-    for _ in range(2):
-        began = time.process_time()
-        find_corrections(prompt, prompt)
-        took.append(time.process_time() - began)
-    return min(took)
+@pytest.mark.parametrize("piece", CORRECTIONS)
+def test_a_megabyte_of_cues_corrects_nothing(piece: str) -> None:
+    text = SCANNERS["corrections"].text(piece, 1_000_000)
+    assert find_corrections(text, text) == ()

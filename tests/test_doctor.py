@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,9 +64,8 @@ def test_a_silent_writer_is_not_waited_for_as_long_as_remembering_would(
 ) -> None:
     monkeypatch.setattr(doctor, "WRITER_WAIT_S", 0.2)
     server.usual = servers.stall
-    before = time.monotonic()
     found = checks(tmp_path / "home", kind="openai", model="m", base_url=server.url, timeout_s="60")["writer"]
-    assert time.monotonic() - before < 10
+    assert not server.released.is_set()  # it goes on being silent
     assert (found.state, "did not answer within 0.2 s" in found.message) == ("warn", True)
     assert found.hint.endswith("(doctor waits 0.2 s only)")
 

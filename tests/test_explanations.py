@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
+from hostile import SCANNERS
 from swarmlore.formats.transcripts import Turn
 from swarmlore.rules.accounts import Account
 from swarmlore.rules.catching import lessons_in
@@ -159,15 +158,7 @@ def test_what_is_missing_may_be_said_in_several_ways(said: str) -> None:
     assert [told.way for told in telling(said, overcame=False)] == ["missing"]
 
 
-@pytest.mark.parametrize(
-    "piece", ["and ", "ok, ", "which a ", "so a ", "it is not ", "let me ", "a: b ", "no ", "x, since "]
-)
-def test_reading_explanations_takes_time_in_proportion_to_the_text(piece: str) -> None:
-    def seconds(size: int) -> float:
-        text = piece * (size // len(piece))
-        began = time.process_time()
-        kept(Turn("user", text), Turn("assistant", text), EDIT, WORKS, Turn("user", text))
-        return time.process_time() - began
-
-    small, large = seconds(20_000), seconds(200_000)
-    assert large < max(40 * small, 1.0), f"{small:.3f} s for 20 kB, {large:.3f} s for 200 kB"
+@pytest.mark.parametrize("piece", SCANNERS["explanations"].pieces)
+def test_a_megabyte_of_connectives_explains_nothing(piece: str) -> None:
+    text = SCANNERS["explanations"].text(piece, 1_000_000)
+    assert kept(Turn("user", text), Turn("assistant", text), EDIT, WORKS, Turn("user", text)) == []

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import DATA
-from hook_runs import Hooks, content, payload
+from hook_runs import IN_TIME, USUAL, Hooks, connections, content, payload
 from swarmlore import Lore
 from swarmlore.capture.digest import Digester
 from swarmlore.hooks import event as e
@@ -33,10 +33,10 @@ from swarmlore.hooks.places import socket_path, spool_dir
 from swarmlore.rules.excerpts import excerpt
 from swarmlore.warm.election import elect
 from swarmlore.warm.server import MOST_THREADS
+from waiting import PATIENCE_S
 from warm_process import start_warm, stop, warm
 
 TOKEN = "ghp_" + "Zx81kLmQ0pTr5VbYn3Wd7Jf2Hs9Gc4Ea6Uio"
-LIMIT_S = 5.0
 
 
 @pytest.fixture
@@ -142,10 +142,9 @@ def test_what_is_no_payload_is_counted_and_the_client_goes_on(hooks: Hooks, data
     assert hooks.spooled() == []
 
 
-def test_a_payload_of_fifty_megabytes_is_counted_in_time(hooks: Hooks) -> None:
+def test_a_payload_of_fifty_megabytes_is_counted_and_not_read(hooks: Hooks) -> None:
     data = payload("PostToolUse", tool_name="Bash", tool_use_id="t1", tool_response="x" * 50_000_000)
     hooks.run("PostToolUse", data)
-    assert hooks.took < LIMIT_S
     (event,) = hooks.spooled()
     assert event["session"] == "s1"
     assert event["extra"] == {"payload_too_long": True}
@@ -348,27 +347,27 @@ def test_a_broken_line_is_counted_and_the_others_are_digested(hooks: Hooks) -> N
 
 
 @contextmanager
-def silent_listener(hooks: Hooks) -> Iterator[None]:
+def silent_listener(hooks: Hooks) -> Iterator[socket.socket]:
     """Somebody who takes connections and never answers."""
     hooks.home.mkdir(mode=0o700, exist_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(socket_path(str(hooks.home)))
     listener.listen(64)
     try:
-        yield
+        yield listener
     finally:
         listener.close()
 
 
 def test_a_warm_process_that_is_dead_or_hung_costs_little_and_loses_nothing(hooks: Hooks) -> None:
     data = payload("PostToolUse", tool_name="Bash", tool_use_id="t1", tool_input={"command": "ls"})
-    with silent_listener(hooks):
+    hooks.limits = IN_TIME
+    with silent_listener(hooks) as listener:
         hooks.run("PostToolUse", data)
-        assert hooks.took < 2.0
+        assert connections(listener) == 1
         hooks.run("UserPromptSubmit", payload("UserPromptSubmit", prompt="hello there", prompt_id="p"))
-        assert hooks.took < LIMIT_S
+        assert connections(listener) == 1  # asked once, and given up while it still says nothing
     hooks.run("PostToolUse", {**data, "tool_use_id": "t2"})  # the socket is there, nobody listens
-    assert hooks.took < 2.0
     digest(hooks)
     hooks.wait_until_digested()  # another process may be at it
     with Lore.open(hooks.home, cwd=hooks.folder) as lore:
@@ -376,14 +375,13 @@ def test_a_warm_process_that_is_dead_or_hung_costs_little_and_loses_nothing(hook
 
 
 def test_an_input_that_never_ends_does_not_hold_the_client(hooks: Hooks) -> None:
+    hooks.limits = USUAL
     process = subprocess.Popen(hooks.command("claude", "Stop"), stdin=subprocess.PIPE, env=hooks.env)
-    began = time.monotonic()
     try:
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_S) == 0
     finally:
         process.kill()
         stop(process)
-    assert time.monotonic() - began < LIMIT_S + 1
     assert "longer than" in str(hooks.problems()[-1]["what"])
 
 
@@ -508,18 +506,17 @@ def mutations(data: dict[str, Any], mark: Path) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-def test_every_real_payload_and_its_mutations_end_well_and_in_time(name: str, hooks: Hooks, tmp_path: Path) -> None:
+def test_every_real_payload_and_its_mutations_end_well(name: str, hooks: Hooks, tmp_path: Path) -> None:
     paths = sorted((DATA / "clients" / "payloads").glob(f"{name}*/*.json"))
-    mark, slowest, sent = tmp_path / "executed", 0.0, 0
+    mark, sent = tmp_path / "executed", 0
     with warm(hooks.home, hooks.folder):
         for path in paths:
             data = json.loads(path.read_text())
             event = event_name(path, data)
             for mutated in mutations(data, mark):
                 hooks.run(event, json.dumps(mutated).encode(), client=name)
-                slowest, sent = max(slowest, hooks.took), sent + 1
+                sent += 1
     assert sent == 5 * len(paths)
-    assert slowest < LIMIT_S
     assert not mark.exists()
     hooks.wait_until_digested()
 
@@ -527,16 +524,15 @@ def test_every_real_payload_and_its_mutations_end_well_and_in_time(name: str, ho
 def test_a_saturated_warm_process_turns_hooks_away_and_loses_nothing(hooks: Hooks) -> None:
     with Lore.open(hooks.home, cwd=hooks.folder) as lore:
         lore.remember("Integration tests need the redis container: run make up first")
+    hooks.limits = IN_TIME
     with warm(hooks.home, hooks.folder):
         idle = [wire.connect(socket_path(str(hooks.home)), 1.0) for _ in range(MOST_THREADS)]
         assert all(idle)
         hooks.run(
             "PostToolUse", payload("PostToolUse", tool_name="Bash", tool_use_id="t", tool_input={"command": "ls"})
         )
-        assert hooks.took < LIMIT_S
         cue = "the integration tests fail, is the redis container needed"
         text = hooks.context("UserPromptSubmit", payload("UserPromptSubmit", prompt=cue, prompt_id="p"))
-        assert hooks.took < LIMIT_S
         assert "make up" in text
         for sock in idle:
             assert sock is not None

@@ -8,20 +8,22 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from command_line import Run
-from hook_runs import Hooks, payload
+from hook_runs import IN_TIME, Hooks, payload
 from mcp_lines import Lines
 from serving import LESSON, Server
 from swarmlore.hooks import spool
 from swarmlore.hooks.places import outbox_dir, spool_dir
 from swarmlore.remote.reporting import send_waiting
+from waiting import PATIENCE_S, wait_until
 
 PROMPT = "record the snapshot tests of the login page anew"
 CORRECTION = "no, don't use npm here, always use pnpm for installing packages"
@@ -40,10 +42,7 @@ def waiting(hooks: Hooks) -> int:
 
 
 def wait_until_sent(hooks: Hooks) -> None:
-    deadline = time.monotonic() + 20
-    while spool.waits(outbox_dir(str(hooks.home))):
-        assert time.monotonic() < deadline, "events still wait"
-        time.sleep(0.05)
+    wait_until(lambda: not spool.waits(outbox_dir(str(hooks.home))), "all events are sent", hooks.problems)
 
 
 def asked(server: Server, verb: str, token: str, **body: Any) -> Any:
@@ -60,7 +59,6 @@ def test_a_lesson_that_a_lead_injects_reaches_the_prompt_of_a_worker_on_another_
     hooks = hooks_of(any_server, tmp_path, bob)
     context = hooks.context("UserPromptSubmit", payload("UserPromptSubmit", prompt=PROMPT))
     assert LESSON in context
-    assert hooks.took < 3.0
     wait_until_sent(hooks)
     assert [receipt["session"] for receipt in asked(any_server, "receipts", bob)] == ["s1"]
     assert [session["id"] for session in asked(any_server, "sessions", bob)] == ["s1"]
@@ -85,10 +83,7 @@ def test_what_a_session_teaches_is_learned_by_the_server(server: Server, tmp_pat
     assert session["ended_at"] is not None
     assert session["extra"]["prompts"] == 2
     assert str(tmp_path / "elsewhere") not in json.dumps(session)
-    deadline = time.monotonic() + 20  # the worker takes the session up
-    while (jobs := asked(server, "jobs", bob)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not jobs
+    wait_until(lambda: not asked(server, "jobs", bob), "the worker has taken the session up")
 
 
 def test_while_the_server_is_away_events_wait_and_then_count_once(server: Server, tmp_path: Path) -> None:
@@ -117,10 +112,7 @@ def kept_by(hooks: Hooks) -> bytes:
 
 def sent(hooks: Hooks, env: Mapping[str, str]) -> int:
     """How many events the server took, once the process that the last hook left has given up."""
-    deadline = time.monotonic() + 20
-    while not (many := send_waiting(str(hooks.home), env, 20.0)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return many
+    return wait_until(lambda: send_waiting(str(hooks.home), env, PATIENCE_S), "events are sent")
 
 
 def test_a_hook_that_is_killed_right_after_its_event_has_not_lost_it(server: Server, tmp_path: Path) -> None:
@@ -135,25 +127,45 @@ def test_a_hook_that_is_killed_right_after_its_event_has_not_lost_it(server: Ser
             json.dumps({**payload("UserPromptSubmit", prompt=PROMPT), "cwd": str(hooks.folder)}).encode()
         )
         process.stdin.close()
-        deadline = time.monotonic() + 10
-        while not waiting(hooks) and time.monotonic() < deadline:
-            time.sleep(0.005)
+        wait_until(lambda: waiting(hooks), "the event is written down", pause_s=0.005)
         process.send_signal(signal.SIGKILL)
-        process.wait(10)
+        process.wait(120)
     assert waiting(hooks) == 1
 
 
-def test_a_server_that_never_answers_costs_a_prompt_about_a_second_and_the_next_ones_nothing(
-    server: Server, tmp_path: Path
-) -> None:
+@contextlib.contextmanager
+def deaf_server(asked_for: list[bytes]) -> Iterator[str]:
+    """Reads the beginning of each request and says nothing until the test is over."""
+    listener, taken = socket.create_server(("127.0.0.1", 0)), []
+
+    def take() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                taken.append(listener.accept()[0])
+                asked_for.append(taken[-1].recv(65_536).split(b"\r\n")[0])
+
+    taking = threading.Thread(target=take)
+    taking.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        for sock in (listener, *taken):
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+        taking.join()
+        for sock in (listener, *taken):
+            sock.close()
+
+
+def test_a_server_that_never_answers_is_asked_by_one_prompt_and_not_by_the_next(server: Server, tmp_path: Path) -> None:
     hooks = hooks_of(server, tmp_path)
-    with socket.create_server(("127.0.0.1", 0)) as deaf:
-        hooks.env["SWARMLORE_URL"] = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+    hooks.limits = IN_TIME
+    asked_for: list[bytes] = []
+    with deaf_server(asked_for) as url:
+        hooks.env["SWARMLORE_URL"] = url
         assert hooks.run("UserPromptSubmit", payload("UserPromptSubmit", prompt=PROMPT)) == ""
-        first = hooks.took
         assert hooks.run("UserPromptSubmit", payload("UserPromptSubmit", prompt="go on")) == ""
-    assert first < 3.5
-    assert hooks.took < first - 0.5
+    assert [line for line in asked_for if b"/v1/hooks/answer" in line] == [b"POST /v1/hooks/answer HTTP/1.1"]
     assert waiting(hooks) == 2
 
 

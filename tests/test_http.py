@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -16,6 +15,7 @@ from serving import LESSON, Server
 from swarmlore import Lore
 from swarmlore.surfaces.http.door import Buckets, host_of
 from swarmlore.verbs.table import LOCAL, READS, WRITES, verbs
+from waiting import wait_until
 
 HOOKS = ("/v1/hooks/answer", "/v1/hooks/events")
 READ = ("/healthz", "/readyz", "/metrics", "/v1/openapi.json", "/v1/export")
@@ -170,7 +170,7 @@ def test_it_ends_well_and_its_log_holds_no_text(server: Server) -> None:
 
 def test_there_is_one_server_for_a_home(server: Server) -> None:
     words = [sys.executable, "-m", "swarmlore", "serve", "--port", "0", "--home", str(server.home)]
-    second = subprocess.run(words, capture_output=True, text=True, env=server.env, cwd="/", timeout=30)
+    second = subprocess.run(words, capture_output=True, text=True, env=server.env, cwd="/", timeout=120)
     assert second.returncode == 6
     assert "running already" in second.stderr
     server.stop(signal.SIGKILL)
@@ -190,7 +190,7 @@ def test_there_is_one_server_for_a_home(server: Server) -> None:
 def test_an_open_address_has_to_be_meant(server: Server, words: list[str], hint: str) -> None:
     server.stop()
     run = [sys.executable, "-m", "swarmlore", "serve", "--port", "0", "--home", str(server.home), *words]
-    told = subprocess.run(run, capture_output=True, text=True, env=server.env, cwd="/", timeout=30)
+    told = subprocess.run(run, capture_output=True, text=True, env=server.env, cwd="/", timeout=120)
     assert told.returncode == 2
     assert hint in told.stderr
 
@@ -212,9 +212,7 @@ def test_what_was_acknowledged_survives_a_kill(server: Server) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         futures = [pool.submit(write, worker) for worker in range(4)]
-        deadline = time.monotonic() + 20
-        while len(kept) < 60 and time.monotonic() < deadline:
-            time.sleep(0.02)
+        wait_until(lambda: len(kept) >= 60, "sixty writes are answered")
         server.stop(signal.SIGKILL)
         for future in futures:
             future.result()

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from serving import LESSON, Server
 from swarmlore.hooks.places import socket_path
 from swarmlore.hooks.wire import ask
+from waiting import wait_until
 
 
 def with_tools(server: Server, token: str, work: Callable[[ClientSession], Awaitable[Any]], query: str = "") -> Any:
@@ -145,20 +145,14 @@ def test_a_server_takes_over_from_an_agents_own_and_both_go_on(server: Server) -
         in say(proxy, 2, "tools/call", name="recall", arguments={"query": "snapshot tests"})["content"][0]["text"]
     )
     for process in (own, proxy):
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
     server.stop()
 
 
 def test_its_worker_ends_with_it_however_it_goes(server: Server) -> None:
-    deadline = time.monotonic() + 20
-    while not workers(server) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert workers(server)
+    wait_until(lambda: workers(server), "it has a worker")
     server.stop(signal.SIGKILL)
-    deadline = time.monotonic() + 30
-    while workers(server) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert workers(server) == []
+    wait_until(lambda: not workers(server), "its worker ends")
 
 
 def workers(server: Server) -> list[str]:

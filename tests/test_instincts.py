@@ -263,10 +263,8 @@ BILLION = "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n"
     ],
 )  # fmt: skip
 def test_hostile_yaml_is_refused(text: str, why: str) -> None:
-    start = time.process_time()
     with pytest.raises(Unreadable, match=why):
         parse(text)
-    assert time.process_time() - start < 10
 
 
 @given(st.text(alphabet=st.sampled_from("abi:-[]{}#'\"|>&*!% \n\t,?~0."), max_size=60))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -119,9 +118,7 @@ def test_without_comments_a_strict_reader_refuses_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["/* " * 30_000, '"' + '\\"' * 30_000, '"' + "\\\n" * 30_000, ", " * 30_000, "/" * 30_000]
+    "text", ["/* " * 300_000, '"' + '\\"' * 300_000, '"' + "\\\n" * 300_000, ", " * 300_000, "/" * 300_000]
 )
 def test_a_broken_file_is_looked_through_once(text: str) -> None:
-    began = time.process_time()
     assert blanked(text) == (text if text[:2] != "//" else " " * len(text))
-    assert time.process_time() - began < 0.5

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-import time
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from hostile import SCANNERS
 from swarmlore.text.learned import BODY_BYTES, CONTENT_BYTES, KEYWORDS, Learned, find_learned, tags_of
 from swarmlore.text.shell import Command, commands, decoded
 
@@ -295,13 +295,10 @@ def test_every_text_can_be_read(text: str) -> None:
     find_learned(text + "\nbd LEARNED:")
 
 
-@pytest.mark.parametrize(
-    "part", ["$(", '"$(', "<<a\n", "'", "((", "`", "\\", 'bd comment X "$(cat <<E\n', "a|", "$((", "eval '", "x=$(bd "]
-)
-def test_long_hostile_commands_are_read_in_little_time(part: str) -> None:
-    begin = time.process_time()
-    find_learned("bd comment X 'LEARNED: a'; " + part * (200_000 // len(part)))
-    assert time.process_time() - begin < 10  # quadratic reading would take minutes
+@pytest.mark.parametrize("part", SCANNERS["learned"].pieces)
+def test_what_was_learned_before_a_hostile_command_is_found(part: str) -> None:
+    found = find_learned("bd comment X 'LEARNED: a'; " + SCANNERS["learned"].text(part, 400_000))
+    assert [(learned.bead, learned.content) for learned in found] == [("X", "a")]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any
 
 import pytest
@@ -35,6 +34,7 @@ from swarmlore.rules.life import (
     utility,
 )
 from swarmlore.rules.promotion import (
+    READ_CHARS,
     EncounterTerms,
     encountered,
     goes_alone,
@@ -444,8 +444,8 @@ def test_what_was_put_aside_meets_nobody(fields: dict[str, Any]) -> None:
     assert encountered(a_memory(), "other", "bob", NOW, EncounterTerms()) is None
 
 
-def test_a_long_lesson_is_asked_for_names_in_no_time() -> None:
-    began = time.process_time()
-    for text in ("a." * 30_000, "x/" * 30_000, "a-" * 30_000, "@." * 30_000):
-        names_project(a_memory(text))
-    assert time.process_time() - began < 2.0  # of a second that only an exploding pattern would take
+@pytest.mark.parametrize(("text", "named"), [("a.", ""), ("x/", "it names the path"), ("a-", ""), ("@.", "")])
+def test_only_the_beginning_of_a_long_lesson_is_asked_for_names(text: str, named: str) -> None:
+    """The patterns are slow on long texts, so that the length they are given is what has to stay small."""
+    assert names_project(a_memory(text * 500_000)).startswith(named)
+    assert names_project(a_memory(" " * READ_CHARS + "see https://shop.example/a")) == ""

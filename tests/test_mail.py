@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +22,7 @@ from swarmlore.records import Caller, Job
 from swarmlore.rules.gate import scrub_text, scrub_value
 from swarmlore.store.jobs import LOST, Terms
 from swarmlore.store.store import Store
+from waiting import wait_until
 
 LEASE_S = 30.0
 ME = Terms("me", ("extract", "sweep"), LEASE_S)
@@ -64,10 +64,7 @@ def test_what_was_queued_is_told_however_short_the_wait_is(open_store: Callable[
     try:
         assert not watch.wait(0.05)
         other.put_job(a_job(), NOW)
-        deadline = time.monotonic() + 10
-        while not (told := watch.wait(0.0)) and time.monotonic() < deadline:
-            pass
-        assert told
+        wait_until(lambda: watch.wait(0.0), "the job is told", pause_s=0.0)
         assert not watch.wait(0.0)
     finally:
         watch.close()

@@ -77,7 +77,7 @@ def test_a_client_does_not_notice_the_end_of_the_warm_process(home: Path, projec
     with two(home, project) as (first, second):
         second.call("remember", text=LESSON)
         first.process.send_signal(sign)
-        first.process.wait(15)
+        first.process.wait(120)
         found = second.call("recall", query="record the snapshot tests")
         assert [hit["text"] for hit in found["structuredContent"]["hits"]] == [LESSON]
         assert loaded(second, "mcp") is True
@@ -192,7 +192,7 @@ class Doorman:
         os.unlink(self.path)
 
     def done(self) -> None:
-        self._thread.join(10)
+        self._thread.join(120)
         assert not self._thread.is_alive()
 
 
@@ -219,7 +219,7 @@ def proxied(path: str) -> Iterator[tuple[int, int, list[Handover | None]]]:
     thread = threading.Thread(target=lambda: left.append(proxy.run()), daemon=True)
     thread.start()
     yield client_writes, client_reads, left
-    thread.join(10)
+    thread.join(120)
     assert not thread.is_alive()
     for fd in (client_reads, proxy_writes, proxy_reads):
         os.close(fd)

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import quick_env
+from counting import calls
 from repositories import a_repository, git
 from swarmlore import Lore
 from swarmlore.errors import NotAllowed
@@ -316,7 +317,7 @@ def test_a_change_of_the_file_renews_the_life_of_what_stayed(open_lore: Open, no
     later = open_lore(days=20)
     later.index_file(str(note))
     kept = next(memory for memory in later.list(source="file_index") if PNPM in memory.text)
-    assert kept.expires_at is not None and kept.expires_at > time.time() + 45 * 86_400
+    assert kept.expires_at is not None and kept.expires_at > kept.created_at + 45 * 86_400
 
 
 def test_two_agents_keep_one_shared_file_in_step(open_lore: Open, note: Path) -> None:
@@ -499,20 +500,18 @@ def test_many_files_are_taken_in_bit_by_bit(lore: Lore, user: Path, project: Pat
     assert [len(lore.index_changed()) for _ in range(3)] == [50, 10, 0]
 
 
-def test_looking_at_known_files_is_quick(lore: Lore, user: Path, project: Path) -> None:
+def test_known_files_are_not_read_again(lore: Lore, user: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notes = claude_notes(user, project)
     for number in range(100):
         (notes / f"n{number}.md").write_text(
             f"Service {number * 31} is built by make service-{number * 7} in its folder."
         )
-    taking_in = seconds(lambda: [lore.index_changed(), lore.index_changed()])
-    assert 5 * min(seconds(lore.index_changed) for _ in range(5)) < taking_in
-
-
-def seconds(act: Callable[[], Any]) -> float:
-    began = time.perf_counter()
-    act()
-    return time.perf_counter() - began
+    taking_in = calls(lambda: [lore.index_changed(), lore.index_changed()])
+    opened: list[object] = []
+    real = os.open
+    monkeypatch.setattr(os, "open", lambda path, *rest, **more: [opened.append(path), real(path, *rest, **more)][1])
+    assert 5 * calls(lore.index_changed) < taking_in
+    assert not [path for path in opened if str(path).endswith(".md")]
 
 
 # A team's store

@@ -8,11 +8,12 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 import namespaces
@@ -25,11 +26,12 @@ from swarmlore.records import Caller
 from swarmlore.remote import line as remote_line
 from swarmlore.remote.lore import RemoteLore
 from swarmlore.store import postgres
+from swarmlore.store.postgres import CHANNEL
 from swarmlore.store.store import Store
+from waiting import PATIENCE_S, wait_until
 
 SEED = "Run make e2e-seed before the browser tests, otherwise all of them fail at the login page"
-WAKE_S = 1.5
-LEASE_S = 2.0
+LEASE_S = 10.0
 TASKS = sorted(f"task-{number}" for number in range(200))
 PUBLIC = ("--public", "--plain", "--rate", "100000")
 _numbers = itertools.count()
@@ -132,16 +134,11 @@ def test_what_a_lead_teaches_at_one_server_is_in_a_workers_prompt_at_another(tea
 
 def test_a_job_that_is_put_at_one_server_wakes_the_worker_of_the_other(team: Team) -> None:
     token = team.token("w1")
-    waits = []
-    for _ in range(5):
-        began = time.monotonic()
+    with psycopg.connect(team.database.admin_url, autocommit=True) as listening:
+        listening.execute(f"LISTEN {CHANNEL}")
         assert team.ask(team.one, "/v1/enqueue", {"kind": "sweep"}, token)[0] == 200
-        while team.ask(team.one, "/v1/jobs", {}, token)[1]["result"] and time.monotonic() - began < 10:
-            time.sleep(0.02)
-        waits.append(time.monotonic() - began)
-        if waits[-1] < WAKE_S:
-            break
-    assert min(waits) < WAKE_S, waits
+        assert len(list(listening.notifies(timeout=PATIENCE_S, stop_after=1))) == 1  # as a worker hears it, too
+    wait_until(lambda: not team.ask(team.one, "/v1/jobs", {}, token)[1]["result"], "the job is done")
 
 
 def test_a_token_that_was_revoked_is_refused_by_the_other_server_within_a_moment(team: Team) -> None:
@@ -160,24 +157,18 @@ def test_a_server_without_its_database_lives_says_so_and_comes_back_and_the_othe
     time.sleep(0.3)  # that the token was used is noted afterwards
     team.network.cut("one", "answers", "base")  # what it sends to the database is lost; its own clients reach it
     try:
-        began = time.monotonic()
         late = threading.Thread(target=team.ask, args=(team.one, "/v1/count", {}, token))
         late.start()
         time.sleep(1.2)  # longer than a token is known
-        asked = time.monotonic()
         assert team.ask(team.one, "/healthz", None, token)[0] == 200
-        assert time.monotonic() - asked < 1.0
+        assert late.is_alive()  # whoever asks for the database still waits
         assert team.ask(team.two, "/v1/remember", {"text": LESSON}, token)[0] == 200
         status, told = team.ask(team.one, "/v1/count", {}, token)
         assert (status, bool(told["hint"])) == (503, True)
-        assert time.monotonic() - began < 10
     finally:
         team.network.mend("one", "answers", "base")
     late.join()
-    deadline = time.monotonic() + 15
-    while (found := team.ask(team.one, "/v1/count", {}, token)[0]) != 200 and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert found == 200
+    wait_until(lambda: team.ask(team.one, "/v1/count", {}, token)[0] == 200, "it is back", pause_s=0.1)
 
 
 def test_a_statement_that_a_network_swallows_is_given_up(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,13 +176,11 @@ def test_a_statement_that_a_network_swallows_is_given_up(team: Team, monkeypatch
     with team.network.inside("agent"):
         store = Store.connect(team.one.env["SWARMLORE_STORE_URL"], 0.0)
         team.network.cut("agent", "drop")
-        began = time.monotonic()
         try:
             with pytest.raises(StoreLost), store.engine.writing():
                 pass
         finally:
             team.network.mend("agent", "drop")
-        assert time.monotonic() - began < 5.0
         store.close()
 
 
@@ -227,7 +216,7 @@ class Queue:
         self._ask = team.database.admin
         self._ask(WATCH)
         team.give_the_first_a_worker()
-        soon(lambda: self._ask("SELECT 1 FROM worker WHERE pid = %s", (worker_of(team.one),)))
+        wait_until(lambda: self._ask("SELECT 1 FROM worker WHERE pid = %s", (worker_of(team.one),)), "it has a worker")
         with (
             team.network.inside("one"),
             Lore.open(team.one.home, cwd="/", caller=LEAD, env=team.one.env) as lore,
@@ -258,7 +247,7 @@ class Queue:
         return {str(key): int(many) for key, many in self._ask("SELECT key, attempts FROM job WHERE kind = 'extract'")}
 
     def wait(self, left: int = 0) -> None:
-        soon(lambda: self.open() <= left)
+        wait_until(lambda: self.open() <= left, "jobs are done")
 
     def close(self) -> None:
         self._ask("DROP TRIGGER watch ON swarmlore.job; DROP SCHEMA watch CASCADE; DELETE FROM outcome")
@@ -316,13 +305,6 @@ def worker_of(server: Server) -> int:
     return next((pid for pid, words in known.items() if b"\0worker\0" in words), 0)
 
 
-def soon(what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 40
-    while not what():
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.02)
-
-
 # A client and its server
 
 
@@ -351,12 +333,11 @@ def test_writes_through_a_network_that_is_cut_are_there_once(network: Network, a
 
     writer = threading.Thread(target=write)
     writer.start()
-    while not sent:
-        time.sleep(0.005)
+    wait_until(lambda: sent, "the first is sent", pause_s=0.005)
     network.cut("two", how, "agent")
     time.sleep(0.7)
     network.mend("two", how, "agent")
-    writer.join(40)
+    writer.join(PATIENCE_S)
     sink = Caller(LEAD.project, "sink", "worker", 2)
     with Lore.open(alone.home, cwd="/", caller=sink, env=alone.env) as lore:
         kept = [message for message in lore.inbox(100) if message.subject.startswith(how)]
@@ -373,14 +354,12 @@ def test_a_server_that_is_gone_is_told_within_the_promised_time(
         far.count()
         far.close()
         network.cut("two", "drop")
-        began = time.monotonic()
         try:
             with pytest.raises(Unavailable, match="does not answer") as error:
                 far.count()
         finally:
             network.mend("two", "drop")
         assert error.value.hint
-        assert time.monotonic() - began < 3.0
 
 
 def test_a_line_that_dies_under_a_request_is_noticed(
@@ -393,10 +372,8 @@ def test_a_line_that_dies_under_a_request_is_noticed(
     with network.inside("agent"), far_from(network, alone) as far:
         far.count()
         network.cut("two", "drop")
-        began = time.monotonic()
         try:
-            with pytest.raises(Unavailable):
+            with pytest.raises(Unavailable, match="does not answer"):
                 far.send(["sink"], "into the dark", "done")
         finally:
             network.mend("two", "drop")
-        assert time.monotonic() - began < 6.0  # an answer would be waited for much longer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any
@@ -769,16 +768,17 @@ def test_a_time_that_somebody_wrote_in_words_is_left_alone() -> None:
         "\r" * 900_000,
     ],
 )  # fmt: skip
-def test_hostile_pages_take_linear_time(text: str) -> None:
-    start = time.process_time()
+def test_a_hostile_page_is_read_and_changed_or_refused(text: str) -> None:
     parse_note(text)
     memory_md.parse(text)
     memory_md.overflowing(text)
     memory_md.reference_in(text)
-    for change in (lambda: memory_md.with_entry(text, "Testing", "x"), lambda: with_added(read_page(text), "A", "x")):
-        with suppress(Conflict):
-            change()
-    assert time.process_time() - start < 20
+    with suppress(Conflict):
+        changed = memory_md.with_entry(text, "Testing", "x")
+        assert len(changed) > len(text)
+        assert memory_md.with_entry(changed, "Testing", "x") == changed
+    with suppress(Conflict):
+        assert len(with_added(read_page(text), "A", "x")) > len(text)
 
 
 # YAML

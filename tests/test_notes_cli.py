@@ -8,13 +8,13 @@ import pty
 import select
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from command_line import Run, command, process
+from waiting import Deadline
 
 NOTE = """---
 title: "tokio runtime panic"
@@ -199,8 +199,9 @@ def at_terminal(*words: str, answer: str = "", until: str = "") -> tuple[int, st
     pid, fd = pty.fork()
     if pid == 0:
         os.execv(sys.executable, command(words))
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
+    deadline = Deadline("the command ends")
+    while True:
+        deadline.check()
         ready, _, _ = select.select([fd], [], [], 0.2)
         try:
             data = os.read(fd, 65_536) if ready else None

@@ -36,7 +36,7 @@ class Line:
     def __init__(self, server: Server, token: str) -> None:
         self.server = server
         self.step = 1  # of so many fields one is tried
-        self._made = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        self._made = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
         self._head = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **ACCEPT}
 
     def ask(self, verb: str, data: bytes) -> tuple[int, Any]:

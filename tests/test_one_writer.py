@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from swarmlore.errors import NotFound, Rejected
 from swarmlore.hooks.places import socket_path
 from swarmlore.remote.nearby import Nearby
 from test_asking_a_server import AGENT, _difference, _project, _run_all
+from waiting import wait_until
 
 
 @pytest.fixture
@@ -131,9 +131,12 @@ def test_a_lesson_goes_through_the_server_with_the_model_that_it_has_loaded_for_
     try:
         handed = spied(monkeypatch)
         with Nearby(Lore.open(made.home, cwd=tmp_path / "project", caller=PERSON, env=made.env)) as lore:
-            deadline = time.monotonic() + 30
-            while not any(handed) and time.monotonic() < deadline:
+
+            def handed_on() -> bool:
                 lore.remember(f"Service number {len(handed)} of the cluster is restarted with make restart-service")
+                return any(handed)
+
+            wait_until(handed_on, "a write is handed on")
             assert handed[-1]
             assert lore.store.count_pending().get("embed") is None  # with its vector, as alone
     finally:

@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import DATA
-from hook_runs import Hooks
+from hook_runs import Hooks, connections
 from swarmlore import Lore
 from swarmlore.capture.answering import answer
 from swarmlore.capture.digest import Digester
@@ -31,6 +30,7 @@ from swarmlore.hooks.making import make_event
 from swarmlore.hooks.outcomes import outcome_of
 from swarmlore.hooks.places import socket_path, spool_dir
 from test_opencode_transcripts import Database
+from waiting import PATIENCE_S
 
 SESSION = "ses_e22167aa3ffeEOGAMKbI84I1AV"
 CHILD = "ses_e2212ab87ffeYvbigyy8cnsVxo"
@@ -312,7 +312,7 @@ class Lines:
         return str(told.get("text", ""))
 
     def end(self) -> int:
-        _, err = self.process.communicate(timeout=20)
+        _, err = self.process.communicate(timeout=120)
         assert err == b""
         return self.process.returncode
 
@@ -323,7 +323,7 @@ def lines(hooks: Hooks) -> Iterator[Lines]:
     yield made
     if made.process.poll() is None:
         made.process.kill()
-    made.process.wait(20)
+    made.process.wait(120)
     for stream in (made.process.stdin, made.process.stdout, made.process.stderr):
         with contextlib.suppress(OSError):
             stream.close()  # type: ignore[union-attr]  # all three are pipes
@@ -366,7 +366,7 @@ def test_lines_that_were_on_their_way_when_the_client_died_are_counted(lines: Li
         lines.send(json.dumps({"id": number, "event": "tool.execute.after", "payload": call}).encode())
     assert lines.process.stdin
     lines.process.stdin.close()
-    assert lines.process.wait(20) == 0
+    assert lines.process.wait(120) == 0
     assert session_in(hooks).extra["tool_calls"] == 20
 
 
@@ -397,12 +397,10 @@ def test_a_process_that_cannot_go_on_ends_itself_in_time(lines: Lines, hooks: Ho
     spool = Path(spool_dir(str(hooks.home)))
     with (spool / "events.jsonl").open("a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)  # somebody keeps the spool for ever
-        began = time.monotonic()
         lines.send(
             json.dumps({"id": 9, "event": "tool.execute.after", "payload": used("bash", {}, output="")}).encode()
         )
-        assert lines.process.wait(20) == -signal.SIGALRM
-        assert time.monotonic() - began < 8
+        assert lines.process.wait(PATIENCE_S) == -signal.SIGALRM  # while the spool is still kept
 
 
 def test_a_warm_process_that_hangs_is_not_asked_each_time(lines: Lines, hooks: Hooks) -> None:
@@ -411,10 +409,9 @@ def test_a_warm_process_that_hangs_is_not_asked_each_time(lines: Lines, hooks: H
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(socket_path(str(hooks.home)))
         listener.listen(64)
-        began = time.monotonic()
         for number in range(20):
             lines.ask("tool.execute.after", **used("bash", {"command": "ls"}, f"call_{number}", output="a"))
-        assert time.monotonic() - began < 4
+        assert connections(listener) <= 3  # each is waited for; after ten seconds it is asked again
         assert lines.end() == 0
     os.unlink(socket_path(str(hooks.home)))
     assert session_in(hooks).extra["tool_calls"] == 20

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import time
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import apsw
@@ -18,6 +18,7 @@ from conftest import DATA
 from swarmlore.formats.transcripts import Tally, Turn, find_transcript, read_transcript
 from swarmlore.formats.transcripts.opencode import Transcript
 from swarmlore.hooks.clients.opencode import transcript_of
+from swarmlore.store import foreign
 
 EXPORT = DATA / "clients" / "transcripts" / "opencode" / "export.json"
 SESSION = "ses_e22167aa3ffeEOGAMKbI84I1AV"
@@ -135,21 +136,38 @@ def test_of_a_long_session_the_end_is_read(kept: Database) -> None:
     assert tally.skipped == {"before the part that is read": 1}
 
 
-def test_a_session_of_thousands_of_messages_is_read_in_a_moment(tmp_path: Path) -> None:
-    path = tmp_path / "opencode.db"
+def test_reading_a_session_takes_steps_in_proportion_to_its_messages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite's own steps: the reader looks at the clock after each thousand of them."""
+    looks = 0
+
+    def clock() -> float:
+        nonlocal looks
+        looks += 1
+        return 0.0
+
+    monkeypatch.setattr(foreign, "time", SimpleNamespace(monotonic=clock))
+    monkeypatch.setattr(foreign, "STEPS", 1_000)
+    counted = []
+    for messages in (750, 3000):
+        read_messages(tmp_path / f"{messages}.db", messages)
+        counted, looks = [*counted, looks], 0
+    assert 10 < counted[0] < counted[1] < 6 * counted[0]
+
+
+def read_messages(path: Path, messages: int) -> None:
     with contextlib.closing(apsw.Connection(str(path))) as db, db:
         db.execute(INDEXED)
         db.execute("INSERT INTO session VALUES (?, NULL, '')", (SESSION,))
-        about = [(f"msg_{number:05}", number, json.dumps({"role": "user"})) for number in range(3000)]
+        about = [(f"msg_{number:05}", number, json.dumps({"role": "user"})) for number in range(messages)]
         db.executemany(f"INSERT INTO message VALUES (?, '{SESSION}', ?, 0, ?)", about)
         parts = [(f"{id}{place}", id, json.dumps(text(f"{id} {place}"))) for id, _, _ in about for place in range(6)]
         db.executemany(f"INSERT INTO part VALUES (?, ?, '{SESSION}', 0, 0, ?)", parts)
     tally = Tally()
-    began = time.process_time()
     found = [turn.text for turn in read_transcript("opencode", f"{path}#{SESSION}", tally=tally)]
     assert tally.refused == ""
     assert found == [f"{id} {place}" for id, _, _ in about for place in range(6)]
-    assert time.process_time() - began < 3
 
 
 def test_no_secret_leaves_the_reader(kept: Database) -> None:

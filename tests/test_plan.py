@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,7 +51,5 @@ def test_whatever_stands_in_a_plan_its_name_is_one_short_clean_line(title: str, 
 @pytest.mark.parametrize(
     "line", ["## Phase 1" + " " * 300 + "[x] y", "## Phase 1" + "\t :" * 90 + "]", "## Phase " + "1" * 390, "#" * 399]
 )
-def test_a_hostile_plan_takes_no_time(line: str) -> None:
-    began = time.process_time()
-    current_phase(f"{line}\n" * 2_000)
-    assert time.process_time() - began < 1.0  # of a second that only an exploding pattern would take
+def test_a_hostile_plan_has_no_phase(line: str) -> None:
+    assert current_phase(f"{line}\n" * 5_000) is None

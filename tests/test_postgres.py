@@ -383,7 +383,7 @@ def test_writers_in_several_processes_keep_everything(db: Server, store: Store):
     for process in processes:
         process.start()
     for process in processes:
-        process.join(60)
+        process.join(120)
     assert [process.exitcode for process in processes] == [0] * 4
     assert len(store.select(ALICE, Filter(limit=1000))) == 100
 

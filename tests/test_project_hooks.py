@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from repositories import a_repository
 from swarmlore.hooks.person import FILES, hooks_file, named_home, usual_home
 from swarmlore.installing.clients import NAMES, client_called
 from test_installing import Machine
+from waiting import wait_until
 
 CORRECTION = "No, never use yarn in this repository, use pnpm"
 
@@ -67,9 +67,11 @@ def test_a_project_uses_the_memory_that_a_persons_own_hooks_name(person: Person)
     for settings in (person.root / ".claude/settings.json", person.own / ".claude/settings.json"):
         person.report(settings, "UserPromptSubmit", prompt_id="p1", prompt=CORRECTION)
     assert not person.usual.exists()
-    deadline, listed = time.monotonic() + 20, []
-    while not listed and time.monotonic() < deadline:  # the second report waits for whoever comes next, as these do
-        listed = json.loads(person.swarmlore("list", "--json", "--home", str(person.home)))["memories"]
+    # The second report waits for whoever comes next, as these do.
+    listed = wait_until(
+        lambda: json.loads(person.swarmlore("list", "--json", "--home", str(person.home)))["memories"],
+        "the report is taken in",
+    )
     assert [memory["text"] for memory in listed] == ["Never use yarn in this repository, use pnpm."]
     (claude,) = json.loads(person.swarmlore("status", "claude", "--json", "--home", str(person.home)))["clients"]
     assert claude["activity"]["all_sessions"] == 1 and claude["to_do"] == []

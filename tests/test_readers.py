@@ -25,6 +25,7 @@ from swarmlore.serving.desks import open_desks
 from swarmlore.serving.hall import FEW_WAITING, OneWriter
 from swarmlore.serving.readers import Reader, how_many
 from swarmlore.store import search
+from waiting import wait_until
 
 __all__ = ["server"]
 ALICE = Token("t1", "git.example/app", "alice")
@@ -95,10 +96,7 @@ def test_vectors_are_taken_in_while_nobody_asks(tmp_path: Path) -> None:
             lore.catch_up()
             index = lore.embedding.index()
             assert index is not None and len(index) == 1
-        until = time.monotonic() + 20
-        while not (found := reader.ask(ALICE, vectors_at_hand)) and time.monotonic() < until:
-            time.sleep(1.0)
-        assert found == 1
+        assert wait_until(lambda: reader.ask(ALICE, vectors_at_hand), "the vector is taken in", pause_s=1.0) == 1
     finally:
         reader.end()
 
@@ -124,16 +122,15 @@ def test_questions_are_sparing_while_writes_wait(tmp_path: Path) -> None:
     writer = open_desks(str(tmp_path / "home"), env)
     way = OneWriter(writer, env, 1)
     try:
-        assert way.read(ALICE, threads_of_a_question).result(30)[1]
-        first = way.write(lambda _: free.wait(30), brief=True)
-        while not first.running():
-            time.sleep(0.01)
+        assert way.read(ALICE, threads_of_a_question).result(120)[1]
+        first = way.write(lambda _: free.wait(120), brief=True)
+        wait_until(first.running, "the first write is under way")
         others = [way.write(lambda _: None, brief=True) for _ in range(FEW_WAITING + 1)]
-        assert not way.read(ALICE, threads_of_a_question).result(30)[1]
+        assert not way.read(ALICE, threads_of_a_question).result(120)[1]
         free.set()
         for write in (first, *others):
-            write.result(30)
-        assert way.read(ALICE, threads_of_a_question).result(30)[1]
+            write.result(120)
+        assert way.read(ALICE, threads_of_a_question).result(120)[1]
     finally:
         free.set()
         way.close(5.0)
@@ -208,10 +205,7 @@ def test_readers_end_with_a_server_that_is_killed(server: Server) -> None:
     found = [pid for pid in children_of(server.process.pid) if is_reader(pid)]
     assert found
     server.stop(signal.SIGKILL)
-    until = time.monotonic() + 10
-    while any(map(is_reader, found)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not any(map(is_reader, found))
+    wait_until(lambda: not any(map(is_reader, found)), "its readers end")
 
 
 def test_a_server_goes_on_answering_when_its_readers_are_killed(server: Server) -> None:

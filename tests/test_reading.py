@@ -219,7 +219,7 @@ def test_several_processes_share_one_account(tmp_path: Path) -> None:
     for process in others:
         process.start()
     for process in others:
-        process.join(60)
+        process.join(120)
     store = Store.open(str(tmp_path), NOW)
     spent = Spending(store, WriterSettings(), lambda: NOW).today()
     assert (spent.calls, spent.tokens) == (75, 75)

@@ -8,7 +8,6 @@ import pty
 import select
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -25,6 +24,7 @@ from swarmlore.hooks.event import Event
 from swarmlore.project import find_project
 from swarmlore.worker.handlers import HANDLERS
 from swarmlore.worker.running import do_here
+from waiting import PATIENCE_S, Deadline
 
 DATA = Path(__file__).parent / "data" / "reflect"
 
@@ -131,9 +131,10 @@ def talk(words: list[str], said: list[str], columns: int = 80, **env: str) -> st
         env={**outer, "TERM": "xterm", "COLUMNS": str(columns), **env},
     )
     os.close(child)
-    told, until = b"", time.monotonic() + 60
+    told, deadline = b"", Deadline("the command ends")
     waiting = list(said)
-    while time.monotonic() < until:
+    while True:
+        deadline.check()
         ready, _, _ = select.select([main], [], [], 0.2)
         try:
             told += os.read(main, 65_536) if ready else b""
@@ -144,7 +145,7 @@ def talk(words: list[str], said: list[str], columns: int = 80, **env: str) -> st
             told += b" "
         if process.poll() is not None and not ready:
             break
-    process.wait(10)
+    process.wait(PATIENCE_S)
     os.close(main)
     return told.decode("utf-8", "replace")
 

@@ -26,6 +26,7 @@ from swarmlore.research.report import finding_line, page
 from swarmlore.research.syntax import parse
 from swarmlore.research.web import Web
 from swarmlore.rules.gate import scrub_text
+from waiting import wait_until
 
 ROOT = Path(__file__).parents[1]
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
@@ -207,10 +208,8 @@ def test_a_kill_leaves_a_whole_report_or_none(shop: Lore) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=env) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        ends_at = time.monotonic() + 60
-        while not os.path.isdir(f"{root}/research") or len(os.listdir(f"{root}/research")) < 2:
-            assert time.monotonic() < ends_at
-            time.sleep(0.01)
+        folder = Path(root, "research")
+        wait_until(lambda: folder.is_dir() and len(os.listdir(folder)) >= 2, "two reports are written")
         process.send_signal(signal.SIGKILL)
     for path in Path(root, "research").glob("*.md"):
         assert "## Searched" in path.read_text()
@@ -335,24 +334,20 @@ def test_a_project_cannot_name_the_command(tmp_path: Path) -> None:
 
 
 def test_a_command_that_hangs_is_ended_and_the_report_goes_on(tmp_path: Path) -> None:
-    env = {"SWARMLORE_RESEARCH_WEB_COMMAND": "sleep 60", "SWARMLORE_RESEARCH_WEB_TIMEOUT_S": "0.5"}
+    env = {"SWARMLORE_RESEARCH_WEB_COMMAND": "sleep 1000", "SWARMLORE_RESEARCH_WEB_TIMEOUT_S": "0.5"}
     with opened(make(tmp_path / "shop", SHOP), tmp_path / "home", **env) as lore:
-        began = time.monotonic()
         report = lore.research("how are charges made idempotent?", save=False, web=True)
-    assert time.monotonic() - began < 30
     assert report.answer
     assert any("web command" in line for line in report.missing)
 
 
 def test_a_command_whose_child_keeps_the_output_open_is_ended_in_time_too(tmp_path: Path) -> None:
     script = tmp_path / "search.sh"
-    script.write_text("#!/bin/sh\necho $$ > $0.pid\nsleep 61 &\nsleep 61\n")
+    script.write_text("#!/bin/sh\necho $$ > $0.pid\nsleep 1000 &\nsleep 1000\n")
     script.chmod(0o755)
     web = Web(str(script), 0.5)
-    began = time.monotonic()
     with pytest.raises(Unavailable, match=r"within 0\.5 seconds"):
         web.search("anything", 3)
-    assert time.monotonic() - began < 10
     with pytest.raises(ProcessLookupError):
         gone_by(float("inf"), int(Path(f"{script}.pid").read_text()))
 
@@ -368,9 +363,7 @@ def test_a_command_that_leaves_a_child_behind_is_not_waited_for(tmp_path: Path) 
     script = tmp_path / "search.sh"
     script.write_text("#!/bin/sh\necho 'charges carry a key https://x.example/a\x1b[31m'\nsleep 61 &\n")
     script.chmod(0o755)
-    began = time.monotonic()
-    [found] = Web(str(script), 30).search("charges", 3)
-    assert time.monotonic() - began < 10
+    [found] = Web(str(script), 60).search("charges", 3)  # waiting for the child would end with an error
     assert found.place == "https://x.example/a"
 
 
@@ -435,9 +428,8 @@ def test_strange_code_neither_stops_nor_delays_it(tmp_path: Path, text: str) -> 
         (root / "src").mkdir(parents=True, exist_ok=True)
         (root / f"src/charge.{ending}").write_bytes(text.encode("utf-8", "surrogateescape") + b"\ncharge customer\n")
     with opened(root, tmp_path / "home") as lore:
-        began = time.monotonic()
-        lore.research("how do we charge a customer?", save=False)
-    assert time.monotonic() - began < 30
+        report = lore.research("how do we charge a customer?", save=False)
+    assert report.of("code") or text[0] in '({"d'
 
 
 def test_huge_binary_and_linked_files_are_left_out(tmp_path: Path) -> None:

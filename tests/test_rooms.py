@@ -197,3 +197,67 @@ def test_importing_the_package_loads_nothing_else() -> None:
 def test_a_small_command_loads_neither_numpy_nor_the_model() -> None:
     code = "import sys; import swarmlore.lore; print(sorted({'numpy', 'onnxruntime', 'tokenizers'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+TESTS = Path(__file__).parent
+CLOCKS = {"monotonic", "perf_counter", "process_time", "thread_time", "clock_gettime", "timeit", "time"}
+MAY_READ_A_CLOCK = {"waiting.py"}  # it waits for what others do, with a patience that no test asserts
+
+
+@pytest.mark.parametrize("path", sorted(TESTS.rglob("*.py")), ids=lambda path: str(path.relative_to(TESTS)))
+def test_no_test_measures_time(path: Path) -> None:
+    """A busy machine is no bug: work is counted (`counting.py`), time is measured in `bench/`."""
+    if path.name not in MAY_READ_A_CLOCK:
+        assert clock_readings(path.read_text(encoding="utf-8")) == []
+
+
+def clock_readings(text: str) -> list[str]:
+    """Clocks that are read, by line. The time of day may be stored, but not be compared or subtracted."""
+    found = []
+    tree = ast.parse(text)
+    compared = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare) or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub))
+        for inner in ast.walk(node)
+    }
+    own = _imported_clocks(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and (name := _clock(node.func, own)):
+            is_date = name in ("time", "time_ns")
+            if not is_date or id(node) in compared:
+                found.append(f"{node.lineno}: {ast.unparse(node.func)}()")
+    return found
+
+
+def _clock(function: ast.expr, own: dict[str, str]) -> str:
+    """The name of the clock that a call reads; ''."""
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+        name, of_module = function.attr, function.value.id in ("time", "timeit")
+    else:
+        name, of_module = own.get(function.id, "") if isinstance(function, ast.Name) else "", True
+    return name if of_module and name.removesuffix("_ns") in CLOCKS else ""
+
+
+def _imported_clocks(tree: ast.Module) -> dict[str, str]:
+    """Clocks that were imported by name, by the name they have here."""
+    return {
+        alias.asname or alias.name: alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module in ("time", "timeit")
+        for alias in node.names
+    }
+
+
+@pytest.mark.parametrize(
+    ("code", "lines"),
+    [
+        ("import time\nbegan = time.monotonic()\n", ["2: time.monotonic()"]),
+        ("from time import perf_counter as now\nassert now() < 3\n", ["2: now()"]),
+        ("import time\nassert time.process_time_ns() < 3\n", ["2: time.process_time_ns()"]),
+        ("import time\nassert time.time() - began < 3\n", ["2: time.time()"]),
+        ("import time\nevent = {'at': time.time()}\ntime.sleep(0.1)\n", []),
+    ],
+)
+def test_clock_readings_are_found(code: str, lines: list[str]) -> None:
+    assert clock_readings(code) == lines

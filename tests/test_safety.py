@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import DATA
+from hostile import SCANNERS
 from swarmlore.rules.safety import Finding, inspect_safety
 from swarmlore.text.clean import clean
 
@@ -404,52 +404,15 @@ def test_any_order_of_bad_words_is_judged_without_an_error(words: list[str]):
     inspect_safety(" ".join(words))
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        *(
-            "ignore ",
-            "your answer ",
-            "never disable tls ",
-            "disable x",
-            "no ",
-            "skip ",
-            "a",
-            "rm ",
-            "rm -r ",
-            "sudo -a b ",
-        ),
-        *(
-            "python -a -c rm ",
-            "$(rm ",
-            "sh $(",
-            "base64 -d ",
-            "{,",
-            "\\x72",
-            "`",
-            "eval ",
-            "javascript:",
-            "user:\n",
-            "$ifs",
-        ),
-        *(
-            "忽略",
-            "é ",
-            "\u200d",
-            "instuctions prevoius ",
-            "git push a ",
-            "dd a ",
-            "chmod -a ",
-            "a{a|",
-            "...",
-            "\n",
-            "\x00",
-        ),
-    ],
-    ids=ascii,
-)
-def test_a_hundred_kilobytes_of_bait_take_a_moment(piece: str):
-    text = piece * (100_000 // len(piece))
-    start = time.perf_counter()
-    inspect_safety(text)
-    assert time.perf_counter() - start < 2  # quadratic time would be minutes
+FOUND_IN_BAIT = {
+    "$(rm ": [("warn", "command substitution")],
+    "sh $(": [("warn", "command substitution")],
+    "javascript:": [("reject", "script link")],
+    "\x00": [("reject", "control character")],
+}
+
+
+@pytest.mark.parametrize("piece", SCANNERS["safety"].pieces, ids=ascii)
+def test_a_megabyte_of_bait_is_judged_as_its_pieces_are(piece: str):
+    found = inspect_safety(SCANNERS["safety"].text(piece, 1_000_000))
+    assert [(finding.action, finding.rule) for finding in found] == FOUND_IN_BAIT.get(piece, [])

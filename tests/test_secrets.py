@@ -9,7 +9,6 @@ import re
 import string
 import subprocess
 import sys
-import time
 import uuid
 from collections import Counter
 from pathlib import Path
@@ -19,6 +18,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conftest import DATA
+from counting import calls
+from hostile import SCANNERS
 from swarmlore.text import secret_rules, secret_values, secret_words
 from swarmlore.text.secret_patterns import expand
 from swarmlore.text.secrets import RULES_VERSION, redact, rule_names
@@ -571,85 +572,38 @@ def test_a_mark_that_names_no_rule_hides_nothing():
     assert redact(f"it said [redacted:{token}]") == ("it said [redacted:[redacted:sk-key]]", ("sk-key",))
 
 
-# --- time ---
+# --- long hostile texts; `bench/proportion.py` measures the time ---
 
 
-def seconds_for(text: str) -> float:
-    started = time.perf_counter()
-    redact(text)
-    return time.perf_counter() - started
+FOUND_IN_HOSTILE = {
+    "token=a1b2c3d4e5": "generic-secret",
+    ARMOUR[0] + "\nabcdefghijklmnopqrst\n": "private-key",
+    "kind: Secret\ndata:\n  a: b\n": "kubernetes-secret",
+    "curl -u a:": "curl-user",
+    "bearer a1b2c3d4e5f6g7h8 ": "bearer-token",
+    "glpat-": "gitlab-token",
+    "host: a.jfrog.io ": "tenant-address",
+}
 
 
-def repeated(unit: str, size: int = 100_000) -> str:
-    return (unit * (size // len(unit) + 1))[:size]
+@pytest.mark.parametrize("unit", SCANNERS["secrets"].pieces)
+def test_only_secrets_are_hidden_in_a_long_hostile_text(unit):
+    text = SCANNERS["secrets"].text(unit, 400_000)
+    clean, fired = redact(text)
+    assert fired == ((FOUND_IN_HOSTILE[unit],) if unit in FOUND_IN_HOSTILE else ())
+    assert clean == (text if not fired else redact(clean)[0])
 
 
-HOSTILE = [
-    *("a", "=", "a=", "a1:b2:", ":A1b2-_x9.", "token=", "token=a1b2c3d4e5", '":"a1b2c3', "a1-b2-", '"""a1'),
-    *(
-        "://",
-        "://a:",
-        "://a:b@",
-        "eyJ",
-        "eyJaaaaaaaaaaaaa.",
-        "eyJaaaaaaaaaaaaa.eyJaaaaaaaaaaaaa.",
-        "[redacted:password]",
-    ),
-    *(
-        ARMOUR[0],
-        ARMOUR[0] + "\nabcdefghijklmnopqrst\n",
-        ARMOUR[0] + "a ",
-        "kind: Secret\ndata:\n  a: b\n",
-        '"kind":"secret","data":{',
-    ),
-    *(
-        "curl -u ",
-        "curl -u a:",
-        "machine a login b ",
-        "a:5432:b:c:",
-        "mysql -",
-        "redis-cli -",
-        " --a-token ",
-        " --password ",
-    ),
-    *("authorization: ", "authorization:bearer ", "bearer a1b2c3d4e5f6g7h8 ", "cookie: a=", "password is ", "key is "),
-    *(
-        "sk-",
-        "sk-ant-api03-",
-        "ghp_",
-        "xoxb-1234567890-",
-        "glpat-",
-        "AKIA",
-        "hooks.slack.com/services/",
-        "s.",
-        "live_",
-        "Q~",
-    ),
-    *(
-        "client_id=",
-        "spotify_client_id=",
-        "host: a.jfrog.io ",
-        "url=https://a.b.c.",
-        "\ud800",
-        "\0",
-        "é1=",
-        " " * 50 + "=",
-    ),
-]
-
-
-@pytest.mark.parametrize("unit", HOSTILE)
-def test_time_stays_small_on_hostile_text_of_100_kb(unit):
-    # In truth some milliseconds; a quadratic expression would need minutes.
-    assert seconds_for(repeated(unit)) < 2
-
-
-def test_no_prefix_can_be_repeated_to_slow_it_down():
+def test_a_prefix_that_is_repeated_is_read_in_proportion():
     for _, prefix, _ in PREFIX_ROWS:
-        assert seconds_for(repeated(prefix + "aB3-_x9.", 20_000)) < 1, prefix
+        unit = prefix + "aB3-_x9."
+        small, large = (unit * (size // len(unit)) for size in (2_000, 8_000))
+        redact(small)
+        assert calls(lambda text=large: redact(text)) < 6 * calls(lambda text=small: redact(text)) + 100, prefix
+        redact(unit * (50_000 // len(unit)))
 
 
-def test_a_megabyte_of_tokens_is_read_in_seconds():
+def test_every_token_in_a_megabyte_is_hidden():
     text = " ".join(draw("ghp_<w36>", random.Random(n)) for n in range(500)) * 50
     clean, fired = redact(text)
     assert fired == ("github-token",)
@@ -675,14 +629,13 @@ def test_importing_it_compiles_no_expression_and_loads_only_its_own_tables():
     }
 
 
-def test_a_clean_lesson_costs_microseconds():
+def test_a_clean_lesson_costs_a_few_calls():
     lesson = (
         "Lock with `uv lock --python 3.9`: the floor is 3.9 for the old fleet. Locking on 3.12 drops the markers of "
     )
     lesson += "two backports and installs break there, so the job pins the interpreter before it resolves."
     redact(lesson)
-    # About 15 µs on a quiet machine; the bound only keeps a mistake of another order out.
-    assert min(seconds_for(lesson) for _ in range(200)) < 200e-6
+    assert calls(lambda: redact(lesson)) < 100  # one for each expression that its words call for, none for a rule
 
 
 # --- values ---

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hostile import SCANNERS
 from swarmlore.records import KINDS, Draft
 from swarmlore.rules.gate import pass_gate
 from swarmlore.rules.session_lessons import kind_of, lessons_of
@@ -309,31 +309,15 @@ def test_any_session_can_be_read(session: list[SimpleNamespace]) -> None:
     assert all(15 <= len(lesson.text) <= 280 and lesson.kind in KINDS and lesson.trust <= 2 for lesson in found)
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "never x. ",
-        "if would ",
-        "don't have to ",
-        "the docs say ",
-        "'a b",
-        "use x not ",
-        "reads the ",
-        "is always required ",
-    ],
-)
-def test_a_sentence_of_any_kind_is_scanned_in_time(piece: str) -> None:
-    long, began = piece * (600 // len(piece)), time.process_time()
-    for speaker in ("user", "assistant"):
-        scan(f"{long}.\n" * 30, speaker)
-    assert time.process_time() - began < 3.0
+@pytest.mark.parametrize("speaker", ["user", "assistant"])
+@pytest.mark.parametrize("piece", SCANNERS["sentences"].pieces)
+def test_a_long_sentence_of_cues_gives_at_most_one_signal(piece: str, speaker: str) -> None:
+    found = scan(f"{SCANNERS['sentences'].text(piece)}.\n" * 300, speaker)
+    is_rule = (piece, speaker) == ("is always required ", "user")
+    assert [signal.cue for signal in found] == (["always"] if is_rule else [])
 
 
-@pytest.mark.parametrize("piece", ["never x. ", "- x\n", "`", '"', "<a>\n", "maybe ", "...", "a", "\n"])
-def test_scanning_takes_time_in_proportion_to_the_text(piece: str) -> None:
-    def seconds(size: int) -> float:
-        text, began = piece * (size // len(piece)), time.process_time()
-        scan(text)
-        return time.process_time() - began
-
-    assert min(seconds(200_000), seconds(200_000)) < max(40 * seconds(20_000), 1.0)
+@pytest.mark.parametrize("piece", SCANNERS["signals"].pieces)
+def test_a_long_text_of_cues_gives_at_most_one_signal(piece: str) -> None:
+    found = scan(SCANNERS["signals"].text(piece, 100_000))
+    assert [(signal.level, signal.cue) for signal in found] == ([("high", "never")] if piece == "never x. " else [])

@@ -90,7 +90,7 @@ def a_line(number: int = 1, **more: Any) -> bytes:
 
 def sent(server: Place, token: str, data: bytes, query: str = "") -> list[dict[str, Any]]:
     """The lines of the answer."""
-    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
     line.request("POST", f"/v1/import{query}", data, {**BY_HAND, "Authorization": f"Bearer {token}"})
     answer = line.getresponse()
     text = answer.read()
@@ -100,7 +100,7 @@ def sent(server: Place, token: str, data: bytes, query: str = "") -> list[dict[s
 
 
 def given(server: Place, token: str, query: str = "") -> list[dict[str, Any]]:
-    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
     line.request("GET", f"/v1/export{query}", headers={"Authorization": f"Bearer {token}"})
     answer = line.getresponse()
     text = answer.read()
@@ -288,7 +288,7 @@ def test_what_was_told_before_a_cut_is_there_and_the_rest_can_be_sent_again(serv
     head = f"POST /v1/import HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
     head += "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
     told, number = b"", 0
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as sock:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=120) as sock:
         sock.sendall(head.encode())
         while b'"added"' not in told:
             data = b"".join(map(a_line, range(number, number + 20)))
@@ -450,7 +450,7 @@ def test_the_commands_send_a_file_and_fetch_one(server: Place, tmp_path: Path) -
 
 def _begun(server: Place, token: str, data: bytes) -> socket.socket:
     """An import that has begun and goes on."""
-    sock = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+    sock = socket.create_connection(("127.0.0.1", server.port), timeout=120)
     head = f"POST /v1/import HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
     head += "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
     sock.sendall(head.encode() + b"%x\r\n%s\r\n" % (len(data), data))

@@ -165,7 +165,7 @@ def asked(server: Server, method: str, path: str, token: str, body: Any = None) 
     data = None if body is None else json.dumps(body).encode()
     url = f"http://localhost:{server.port}/api/memory/{path}"
     try:
-        with urlopen(Request(url, data, headers, method=method), timeout=30) as answer:
+        with urlopen(Request(url, data, headers, method=method), timeout=120) as answer:
             return answer.status, json.load(answer)
     except HTTPError as error:
         with error:

@@ -49,8 +49,8 @@ def texts(store: Store, caller: Caller = ALICE) -> list[str]:
 def group(writer: Turns, *works: Callable[[], Any]) -> list[Future[Any]]:
     """Turns that wait together, while another one is at it."""
     begun, go = threading.Event(), threading.Event()
-    writer.take(lambda: begun.set() or go.wait(10))
-    assert begun.wait(10)
+    writer.take(lambda: begun.set() or go.wait(120))
+    assert begun.wait(120)
     futures = [writer.take(work) for work in works]
     go.set()
     return futures
@@ -66,7 +66,7 @@ def test_a_group_is_one_transaction(store: Store, writer: Turns, monkeypatch: py
     before = number_of_writes()
     works = [lambda number=number: put(store, f"Lesson number {number}") for number in range(5)]
     for future in group(writer, *works):
-        assert future.result(20)
+        assert future.result(120)
     assert number_of_writes() <= before + 2  # one may be what they waited for
     assert len(texts(store)) == 6
 
@@ -75,9 +75,9 @@ def test_a_group_whose_commit_was_not_answered_is_not_done_again(proxy: Proxy, s
     """Whoever comes last in the group does not even see what the others wrote."""
     works = [lambda: put(store, "A lesson of alpha"), lambda: texts(store, OTHER)]
     begun = writer.take(lambda: None)
-    assert begun.result(20) is None
+    assert begun.result(120) is None
     futures = group(writer, lambda: setattr(proxy, "cut_after", b"COMMIT"), *works)
-    id = futures[1].result(30)
+    id = futures[1].result(120)
     assert (proxy.cuts, futures[2].result(1)) == (1, [])
     assert [memory.id for memory in store.select(ALICE, Filter())] == [id]
     assert server().admin("SELECT count(*) FROM audit") == [(1,)]
@@ -93,7 +93,7 @@ def test_a_group_whose_line_breaks_is_done_again_and_once(
 
     works = [lambda number=number: put(store, f"Lesson number {number}") for number in range(4)]
     futures = group(writer, works[0], cut, *works[1:])
-    ids = [future.result(30) for future in futures if future is not futures[1]]
+    ids = [future.result(120) for future in futures if future is not futures[1]]
     assert proxy.cuts == 1
     assert sorted(ids) == sorted(memory.id for memory in store.select(ALICE, Filter()))
     assert server().admin("SELECT count(*) FROM audit") == [(4,)]
@@ -105,8 +105,8 @@ def test_a_value_that_no_index_takes_is_refused_alone_and_at_once(store: Store, 
         writer, lambda: put(store, "A lesson with a long key", key=key), lambda: put(store, "A lesson beside it")
     )
     with pytest.raises(InvalidInput, match="too long for an index"):
-        wrong.result(5)
-    assert right.result(5)
+        wrong.result(120)
+    assert right.result(120)
     assert texts(store) == ["A lesson beside it"]
 
 
@@ -123,8 +123,8 @@ def test_a_turn_that_swallows_the_end_of_the_transaction_is_told_and_the_others_
         writer, lambda: put(store, "A lesson before it"), careless, lambda: put(store, "A lesson after it")
     )
     with pytest.raises(StoreLost, match="nothing was changed"):
-        wrong.result(10)
-    assert first.result(10) and last.result(10)
+        wrong.result(120)
+    assert first.result(120) and last.result(10)
     assert texts(store) == ["A lesson after it", "A lesson before it"]
 
 
@@ -134,8 +134,8 @@ def test_a_question_that_ends_the_transaction_is_told_so_and_the_others_are_done
 
     first, failed, last = group(writer, lambda: put(store, "The first"), wrong, lambda: put(store, "The last"))
     with pytest.raises(InvalidInput):
-        failed.result(20)
-    assert {first.result(20), last.result(20)} == {memory.id for memory in store.select(ALICE, Filter())}
+        failed.result(120)
+    assert {first.result(120), last.result(20)} == {memory.id for memory in store.select(ALICE, Filter())}
     assert texts(store) == ["The first", "The last"]
 
 
@@ -149,17 +149,17 @@ def test_turns_of_one_group_see_what_their_callers_may_see(store: Store, writer:
 
     looks = [lambda caller=caller: everything(caller) for caller in (ALICE, BOB, OTHER)]
     _, _, *seen = group(writer, put_private, lambda: put(store, "Of the swarm"), *looks)
-    found = [one.result(20) for one in seen]  # the third is alice in another project
+    found = [one.result(120) for one in seen]  # the third is alice in another project
     assert found == [["Of the swarm", "Private to alice"], ["Of the swarm"], ["Private to alice"]]
 
 
 def test_where_the_database_is_away_everybody_who_waits_is_told(proxy: Proxy, store: Store, writer: Turns) -> None:
-    assert writer.take(lambda: put(store, "A lesson")).result(20)
+    assert writer.take(lambda: put(store, "A lesson")).result(120)
     store.leaving.set()
     futures = group(writer, proxy.close, lambda: put(store, "Another one"), lambda: put(store, "A third"))
     for future in futures:
         with pytest.raises(StoreLost):
-            future.result(20)
+            future.result(120)
     assert [text for (text,) in server().admin("SELECT text FROM memory")] == ["A lesson"]
 
 
@@ -221,13 +221,13 @@ def test_what_many_callers_remember_at_once_shares_transactions(
     try:
         tokens = [Token(f"000000000{number}", ALICE.project, f"agent-{number}", "worker") for number in range(4)]
         for token in tokens:
-            hall.write(token, lambda lore: lore.count(), brief=True).result(20)
+            hall.write(token, lambda lore: lore.count(), brief=True).result(120)
         before = number_of_writes()
         futures = [
             hall.write(tokens[number % 4], lambda lore, text=text: lore.remember(text, defer=True), brief=True)
             for number, text in enumerate(LESSONS)
         ]
-        owners = [future.result(30).memory.owner for future in futures]
+        owners = [future.result(120).memory.owner for future in futures]
         assert owners == [f"agent-{number % 4}" for number in range(len(LESSONS))]
         assert number_of_writes() - before < len(LESSONS) // 2
     finally:

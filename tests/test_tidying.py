@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from swarmlore.serving.tidying import Tidier
 from swarmlore.store import sqlite
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
+from waiting import wait_until
 
 BEGINNINGS = 20  # by luck about one in two seconds
 WAIT_S = 20.0
@@ -49,15 +49,13 @@ def test_a_journal_begins_anew_while_others_write(fast_path: Path, monkeypatch: 
         thread = threading.Thread(target=lambda: counts.append(write_on(writer, ended)))
         tidier = Tidier(beside.engine)
         thread.start()
-        until = time.monotonic() + WAIT_S
         first = beginnings(fast_path)
-        while beginnings(fast_path) < first + BEGINNINGS and time.monotonic() < until:
-            time.sleep(0.02)
-        found = beginnings(fast_path) - first
-        ended.set()
-        thread.join()
-        tidier.close()
-        assert found >= BEGINNINGS
+        try:
+            wait_until(lambda: beginnings(fast_path) >= first + BEGINNINGS, "the journal begins anew")
+        finally:
+            ended.set()
+            thread.join()
+            tidier.close()
         assert writer.count_selected(ALICE, Filter()) == counts[0]
 
 

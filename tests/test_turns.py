@@ -93,7 +93,7 @@ def test_many_threads_write_and_each_is_told_its_own(open_store: Callable[[], St
     told: dict[int, str] = {}
 
     def one(number: int) -> None:
-        told[number] = writer.take(lambda: put(store, a_memory(f"Lesson number {number} of many"))).result(30)
+        told[number] = writer.take(lambda: put(store, a_memory(f"Lesson number {number} of many"))).result(120)
 
     threads = [threading.Thread(target=one, args=(number,)) for number in range(60)]
     for thread in threads:
@@ -113,10 +113,10 @@ def test_turns_that_wait_share_one_wait_for_the_disk(tmp_path: Path) -> None:
 
     def slow() -> None:
         begun.set()
-        go.wait(10)
+        go.wait(120)
 
     first = writer.take(slow)
-    begun.wait(10)
+    begun.wait(120)
     rest = [writer.take(lambda n=n: put(store, a_memory(f"Lesson number {n}"))) for n in range(10)]
     go.set()
     wait([first, *rest], 10)
@@ -138,9 +138,9 @@ def test_one_that_fails_is_told_so_and_the_others_are_not(store: Store) -> None:
         raise SwarmloreError("no", "never")
 
     good, bad = writer.take(lambda: put(store, a_memory())), writer.take(broken)
-    assert good.result(10)
+    assert good.result(120)
     with pytest.raises(SwarmloreError, match="no"):
-        bad.result(10)
+        bad.result(120)
     writer.close(10)
     with pytest.raises(SwarmloreError, match="ending"):
         writer.take(broken)
@@ -153,15 +153,15 @@ def test_a_named_write_in_a_group_that_was_given_up_is_told_like_the_others(tmp_
 
         def give_up() -> None:
             begun.set()
-            go.wait(10)
+            go.wait(120)
             lore.store.engine.run("ROLLBACK")  # as SQLite does where the disk is full
 
         writer.take(give_up)
-        assert begun.wait(10)
+        assert begun.wait(120)
         named = writer.take(lambda: _united(lore, lambda own: own.remember("A lesson that finds no room", defer=True)))
         go.set()
         with pytest.raises(StoreFull):
-            named.result(10)
+            named.result(120)
         writer.close(10)
 
 
@@ -171,10 +171,10 @@ def test_a_turn_that_was_cancelled_before_it_came_is_not_done(store: Store) -> N
 
     def slow() -> None:
         begun.set()
-        go.wait(10)
+        go.wait(120)
 
     writer.take(slow)
-    begun.wait(10)
+    begun.wait(120)
     late = writer.take(lambda: put(store, a_memory()))
     assert late.cancel()
     go.set()
@@ -189,10 +189,10 @@ def test_too_many_waiting_writes_are_refused(store: Store, monkeypatch: pytest.M
 
     def slow() -> None:
         begun.set()
-        go.wait(10)
+        go.wait(120)
 
     writer.take(slow)
-    begun.wait(10)
+    begun.wait(120)
     waiting = [writer.take(lambda: None) for _ in range(3)]
     with pytest.raises(StoreBusy, match="too many"):
         writer.take(lambda: None)

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from swarmlore.vectors.kept import is_there, load
 from swarmlore.vectors.local import VectorIndex
 from swarmlore.vectors.place import path_of, remove, unfinished
 from test_vectors import DIMENSION, give, put, unit
+from waiting import wait_until
 
 ROWS = 400
 OWN = RecallSettings(exact_rows=100)
@@ -375,11 +375,8 @@ def test_a_builder_that_is_killed_leaves_the_store_and_the_former_file_as_they_w
     child = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path), moment], stdout=subprocess.PIPE)
     assert child.stdout is not None
     assert child.stdout.readline() == b"ready\n"
-    deadline = time.monotonic() + 20
     least = ROWS * DIMENSION * 4 if moment == "place" else 0  # then all of it is written
-    while not any(os.path.getsize(path) >= least for path in unfinished(str(tmp_path))):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: any(os.path.getsize(path) >= least for path in unfinished(str(tmp_path))), "it is written")
     assert build(store, str(tmp_path)) == 0 if moment == "codes" else True, "one at a time"
     child.send_signal(signal.SIGKILL)
     child.wait()

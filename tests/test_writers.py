@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -167,10 +166,9 @@ def test_a_failing_server_is_unavailable_and_nothing_private_is_said(
 @pytest.mark.parametrize("reply", [servers.stall, servers.drip_headers, servers.drip_body])
 def test_a_slow_server_is_left_in_time(server: Any, ask: Any, kind: str, reply: servers.Reply) -> None:
     server.usual = reply
-    start = time.monotonic()
     with pytest.raises(Unavailable, match=r"did not answer within 0\.2 s"):
         ask(kind, timeout_s=0.2).complete("", "why?")
-    assert time.monotonic() - start < 2
+    assert not server.released.is_set()  # it goes on being slow
 
 
 # --- the registry ---------------------------------------------------------------------------------------------------

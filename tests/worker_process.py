@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from swarmlore import Lore, config
+from swarmlore.frozen import replace
 from swarmlore.records import Caller, Job
 from swarmlore.text.ids import uuid7
 from swarmlore.worker.burst import new_owner
-from swarmlore.worker.running import Orders
+from swarmlore.worker.running import Orders, Runner
 from swarmlore.worker.supervising import Worker
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ HANDLERS: dict[str, Handler] = {
 
 def environment(url: str = "", **limits: object) -> dict[str, str]:
     """Short limits, so that a test takes seconds."""
-    usual = {"LEASE_S": 1.0, "JOB_S": 20.0, "MEMORY_MB": 256, "BACKOFF_S": 0.05, "ATTEMPTS": 5, **limits}
+    usual = {"LEASE_S": 10.0, "JOB_S": 60.0, "MEMORY_MB": 256, "BACKOFF_S": 0.05, "ATTEMPTS": 5, **limits}
     return {
         "SWARMLORE_EMBEDDER_KIND": "none",
         "SWARMLORE_STORE_URL": url,
@@ -87,13 +88,29 @@ def put(lore: Lore, kind: str, key: str = "", **body: object) -> str:
     return lore.store.put_job(job, now).id
 
 
-def start(home: Path, env: dict[str, str], *, until_empty: bool = False) -> subprocess.Popen[bytes]:
-    words = [sys.executable, __file__, str(home), *(["--until-empty"] if until_empty else [])]
+def start(
+    home: Path, env: dict[str, str], *, until_empty: bool = False, only_woken: bool = False
+) -> subprocess.Popen[bytes]:
+    more = [*(["--until-empty"] if until_empty else []), *(["--only-woken"] if only_woken else [])]
+    words = [sys.executable, __file__, str(home), *more]
     return subprocess.Popen(words, env={**os.environ, **env}, stderr=subprocess.DEVNULL)
+
+
+def look_only_when_woken() -> None:
+    """The setting allows five seconds at most, after which a worker looks by itself."""
+    begin = Runner.__init__
+
+    def begin_patiently(self: Runner, *given: object) -> None:
+        begin(self, *given)  # type: ignore[arg-type]
+        self._own = replace(self._own, poll_s=600.0)
+
+    Runner.__init__ = begin_patiently  # type: ignore[method-assign]
 
 
 def main() -> None:
     home = sys.argv[1]
+    if "--only-woken" in sys.argv:
+        look_only_when_woken()
     orders = Orders(home, new_owner(), tuple(HANDLERS), until_empty="--until-empty" in sys.argv)
     worker = Worker(orders, HANDLERS, config.load(home, "", os.environ).worker)
     worker.listen_to_signals()

@@ -9,7 +9,6 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from clients.fetch import CLIENTS, Package, fetch, is_there
@@ -41,11 +40,10 @@ def reason_to_skip() -> str:
 
 
 def report(package: Package) -> None:
-    begun = time.monotonic()
     new = not is_there(package)
     if new:
         fetch(package)
-    how = f"installed in {time.monotonic() - begun:.0f} s" if new else "in the cache"
+    how = "installed" if new else "in the cache"
     print(f"{package.client} {package.version}: {how}", flush=True)
 
 

@@ -6,7 +6,6 @@ import json
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +30,6 @@ class Session:
     out: str
     err: str
     requests: tuple[Request, ...]
-    duration_s: float
 
     @property
     def first(self) -> Request:
@@ -52,10 +50,9 @@ class Client:
 
     def run(self, prompt: str, *steps: Step, resume: str = "", options: Sequence[str] = ()) -> Session:
         self.world.model.play(steps)
-        begun = time.monotonic()
         code, out, err = self._wait(self.start(prompt, resume=resume, options=options))
         model = self.world.model
-        session = Session(self.session_of(out), code, out, err, tuple(model.requests), time.monotonic() - begun)
+        session = Session(self.session_of(out), code, out, err, tuple(model.requests))
         assert code == 0, f"{self.name} ended with {code}: {err[-2000:]} {out[-2000:]}"
         assert not model.faults, model.faults
         assert not model.left, f"not asked for: {model.left}; asked: {[r.newest[-200:] for r in session.requests]}"

@@ -51,7 +51,7 @@ def test_sessions_that_end_or_are_stopped_leave_no_process_and_no_socket(new_wor
     world.swarmlore(*INSTALL)
     for number in range(SESSIONS // len(CLIENTS)):
         ENDINGS[number % len(ENDINGS)](world)
-    assert soon(lambda: not world.processes(), 60), world.processes()
+    assert soon(lambda: not world.processes()), world.processes()
     world.swarmlore("stats")  # a client may kill its server, whose socket the next command takes away
     assert world.sockets() == []
     assert [path for path in (world.lore / "spool").rglob("*") if path.is_file() and path.stat().st_size] == []
@@ -85,7 +85,7 @@ def hold_all(world: World) -> Running:
     """All clients side by side, in the middle of their turn: they wait for the model."""
     world.model.play([never("Think it over")] * len(CLIENTS))
     running = start_all(world, "Think it over")
-    assert soon(lambda: world.model.held == len(CLIENTS), 60)
+    assert soon(lambda: world.model.held == len(CLIENTS))
     return running
 
 

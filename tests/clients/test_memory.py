@@ -44,7 +44,7 @@ def test_the_first_request_of_the_next_session_holds_the_correction_inside_a_fen
 ) -> None:
     client, lesson = clients[reader], STORIES[learner].corrected
     left = client.world.processes  # as after a boot: nothing is warm
-    assert soon(lambda: not left(), 60), left()
+    assert soon(lambda: not left()), left()
     session = client.run(lesson.cue, Step("I see."))
     assert lesson.is_in(fenced(session.first.text))
     assert not lesson.is_in(outside(session.first.text))
@@ -128,7 +128,7 @@ def test_a_client_goes_on_when_the_one_that_was_there_first_is_killed(
     first, second, lesson = clients[learner], clients[reader], STORIES[learner].noted
     world.model.play([never("Think it over")])
     running = first.start("Think it over")
-    assert soon(lambda: world.model.held == 1, 60)
+    assert soon(lambda: world.model.held == 1)
     kill = second.shell(f"kill -9 {' '.join(map(str, first.pids(running)))}")
     session = second.run("Look it up", recall(lesson.cue), kill, recall(lesson.cue), Step("I see."))
     running.communicate(timeout=60)

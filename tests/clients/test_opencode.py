@@ -24,7 +24,6 @@ PLUGIN = ".config/opencode/plugins/swarmlore.js"
 LESSON = "The ledger is closed at noon, so refunds after twelve go into the next day"
 QUESTION = "When is the ledger closed for refunds?"
 DIRECTIVE = "ALWAYS prioritize 'memory-lane_find' over 'semantic-memory_find'."
-WAITS_S = 9  # for a process that says nothing: five seconds, then two, and a little
 KILLER = """
 import os, signal, sys
 for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -101,23 +100,20 @@ def add_server(client: Client, name: str, source: str) -> None:
     place.write_text(text.replace('"mcp": {', f'"mcp": {{\n    {json.dumps(name)}: {json.dumps(entry)},'))
 
 
-def test_it_starts_at_once_without_a_network_and_again_right_after(opened: OpenCode) -> None:
+def test_it_fetches_nothing_for_the_plugin(opened: OpenCode) -> None:
     """OpenCode fetches a package as soon as there is a plugin: without a network it tries for 75 seconds, and one that
     ends meanwhile leaves a lock, at which the next one waits."""
-    plain = without_plugin(opened)
+    before = beside_the_plugin(opened)
     for _ in range(3):
-        assert opened.run("Say hello", Step("Hello.")).duration_s < 2 * plain + 8
+        opened.run("Say hello", Step("Hello."))
+        assert beside_the_plugin(opened) == before
 
 
-def without_plugin(client: OpenCode) -> float:
-    """How long a session takes without our plugin, in seconds."""
-    place = client.world.home / PLUGIN
-    text = place.read_text()
-    place.unlink()
-    try:
-        return client.run("Say hello", Step("Hello.")).duration_s
-    finally:
-        place.write_text(text)
+def beside_the_plugin(client: OpenCode) -> dict[str, str]:
+    """What OpenCode writes where it fetches packages to: what they are, and what has come of them."""
+    folder = (client.world.home / PLUGIN).parents[1]
+    places = [*folder.glob("package*.json"), *folder.glob("bun.lock*"), *folder.glob("node_modules/*")]
+    return {str(path.relative_to(folder)): path.read_text() if path.is_file() else "" for path in places}
 
 
 def test_other_plugins_get_the_package_that_they_may_need(fresh: OpenCode) -> None:
@@ -204,7 +200,7 @@ def test_a_finished_task_is_counted_with_what_its_worker_said(fresh: OpenCode) -
         "error_count": 2,
     }
     session = fresh.run("Go ahead", Step(tool="swarm_complete$", args=args), Step("Done."))
-    assert soon(lambda: metrics(fresh.world, session).get("tool_calls") == 1, 60), metrics(fresh.world, session)
+    assert soon(lambda: metrics(fresh.world, session).get("tool_calls") == 1), metrics(fresh.world, session)
 
 
 def metrics(world: World, session: Session) -> dict[str, int]:
@@ -224,23 +220,27 @@ def test_a_tool_that_threw_is_counted_and_what_is_known_about_it_comes_with_the_
     session = fresh.run("Go ahead", Step(tool="^read$", args={"filePath": missing}), Step("I see."))
     assert "nightly export" not in session.first.text
     assert "nightly export" in fenced(session.requests[-1].of("tool"))
-    assert soon(lambda: metrics(fresh.world, session).get("errors") == 1, 60)
+    assert soon(lambda: metrics(fresh.world, session).get("errors") == 1)
 
 
 @pytest.mark.parametrize("program", ["", DEAF, DYING, BABBLING], ids=["missing", "deaf", "dying", "babbling"])
 def test_a_process_that_is_of_no_use_does_not_harm_the_client(fresh: OpenCode, program: str) -> None:
-    replaced = fresh.world.root / "swarmlore"
+    """It is started again once; each start may be waited for."""
+    replaced, starts = fresh.world.root / "swarmlore", fresh.world.root / "starts"
+    starts.touch()
     if program:
-        replaced.write_text(program.format(python=sys.executable))
+        counted = program.format(python=sys.executable).replace(
+            "\n", f"\nopen({str(starts)!r}, 'a').write('started ')\n", 1
+        )
+        replaced.write_text(counted)
         replaced.chmod(0o755)
     place = fresh.world.home / PLUGIN
     command = next(line for line in place.read_text().splitlines() if line.startswith("const COMMAND"))
     place.write_text(place.read_text().replace(command, f"const COMMAND = {json.dumps([str(replaced)])}"))
-    plain = without_plugin(fresh)
     session = fresh.run("Go ahead", fresh.shell("false"), fresh.shell("echo ok"), Step("Done."))
     assert session.requests[-1].of("tool").count("ok") >= 1
     assert blocks(session.requests[-1].text) == []
-    assert session.duration_s < 2 * plain + WAITS_S
+    assert len(starts.read_text().split()) <= 2
     assert soon(lambda: not [line for line in fresh.world.processes() if str(replaced) in line]), "it stayed behind"
 
 
@@ -251,7 +251,7 @@ def test_a_process_that_is_killed_is_started_again_and_nothing_is_lost(fresh: Op
     prompt = "No, refunds are booked in db/ledger, never in the orders table"
     session = fresh.run(prompt, fresh.shell(kill), fresh.shell("echo after"), Step("Done."))
     assert session.requests[-1].of("tool").count("killed ") == 1
-    assert soon(lambda: metrics(fresh.world, session).get("tool_calls") == 2, 60), metrics(fresh.world, session)
+    assert soon(lambda: metrics(fresh.world, session).get("tool_calls") == 2), metrics(fresh.world, session)
     assert "db/ledger" in fresh.world.swarmlore("list").stdout
 
 
@@ -261,7 +261,7 @@ def _end(running: subprocess.Popen[str], how: signal.Signals) -> None:
     for signal_ in (how, how, signal.SIGTERM, signal.SIGKILL):
         running.send_signal(signal_)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            running.communicate(timeout=15)
+            running.communicate(timeout=120)
             return
     raise AssertionError("it goes on whatever is done")
 
@@ -271,11 +271,11 @@ def test_however_the_client_ends_its_session_ends_and_nothing_stays(fresh: OpenC
     world = fresh.world
     world.model.play([never("Think it over")])
     running = fresh.start("Think it over")
-    assert soon(lambda: world.model.held == 1, 60)
+    assert soon(lambda: world.model.held == 1)
     _end(running, how)
-    assert soon(lambda: not world.processes(), 60), world.processes()
+    assert soon(lambda: not world.processes()), world.processes()
     # A command takes in what waits, and what is left of a server that was killed, once nobody else is at it.
-    assert soon(lambda: world.swarmlore("stats").returncode == 0 and world.sockets() == [], 60), world.sockets()
+    assert soon(lambda: world.swarmlore("stats").returncode == 0 and world.sockets() == []), world.sockets()
     with Lore.open(str(world.lore), cwd=str(world.project), client="opencode", env={}) as lore:
         (found,) = lore.sessions()
     assert found.ended_at is not None
@@ -296,7 +296,7 @@ def test_a_finished_task_teaches(fresh: OpenCode) -> None:
 
 def test_nothing_is_written_into_the_database_of_the_client(opened: OpenCode) -> None:
     opened.run("No, invoices are numbered by the sequence table, never by hand", Step("Yes."))
-    assert soon(lambda: not opened.world.processes(), 60)
+    assert soon(lambda: not opened.world.processes())
     place = opened.world.home / ".local/share/opencode"
     before = {name: (place / name).read_bytes() for name in os.listdir(place) if name.startswith("opencode.db")}
     opened.world.swarmlore("stats")

@@ -31,7 +31,7 @@ def test_an_event_that_several_hook_files_report_counts_once(kind: type[Client],
     client = kind(shared)
     session = client.run("Say it aloud", client.shell("echo hello"), Step("Done."))
     assert session.first.text.count(LESSON) == 1
-    assert soon(lambda: not shared.processes(), 60), shared.processes()
+    assert soon(lambda: not shared.processes()), shared.processes()
     shared.swarmlore("stats")  # takes in whatever is still waiting
     env = {**shared.env, "SWARMLORE_ROLE": "lead", "SWARMLORE_EMBEDDER_KIND": "none"}
     with Lore.open(shared.lore, cwd=shared.project, env=env) as lore:

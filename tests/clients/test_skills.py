@@ -249,7 +249,7 @@ def learned_from(skill: str, client: Client) -> list[str]:
     """Memories, the client's own too, that hold a line of a skill: it is full of rules, and some clients send it in the
     person's name."""
     world = client.world
-    assert soon(lambda: not world.processes(), 60), world.processes()
+    assert soon(lambda: not world.processes()), world.processes()
     world.swarmlore("worker", "--until-empty")
     kept = [memory for memory in memories(world, client.name) if memory["source"] not in ("manual", "note")]
     said = [" ".join(line.split()) for line in lines(TEXTS[skill]) if len(line) > 40]

@@ -7,13 +7,13 @@ import os
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from clients.furniture import FILES
 from clients.model import Model
 from repositories import a_repository
+from waiting import wait_until
 
 PROGRAM = Path(sys.executable).with_name("swarmlore")
 TOOL = "#!/bin/sh\nexit 0\n"  # stands for the issue tracker, which takes whatever comment it is given
@@ -103,12 +103,9 @@ class World:
         return sorted(path for path in {*own, *files} if CLAUDE_SOCKETS not in path)
 
 
-def soon(what: Callable[[], bool], patience_s: float = 5.0) -> bool:
-    """Whether something becomes true before long."""
-    until = time.monotonic() + patience_s
-    while not what() and time.monotonic() < until:
-        time.sleep(0.02)
-    return what()
+def soon(what: Callable[[], bool]) -> bool:
+    """Whether something becomes true at all."""
+    return wait_until(what, "what the test asks for")
 
 
 def _pids() -> Iterator[int]:

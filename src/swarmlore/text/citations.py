@@ -126,8 +126,11 @@ def _asked() -> re.Pattern[str]:
 @cache
 def _written() -> re.Pattern[str]:
     """The forms that people and tools write; names that end in underscores are the same thing in another form."""
-    path = r"(?<![\w.@+$/\\:~%%-])(?P<path%s>[\w.@$](?:\[[\w.]+\]|\([\w.]+\)|[\w.@+$/\\-])*)"
-    named = r"(?=[\w@$+-]*[./\\])"  # "see lines 3-5 of" is no file called "see"
+    begins = r"(?<![\w.@+$/\\:~%%-])"
+    path = begins + r"(?P<path%s>[\w.@$](?:\[[\w.]+\]|\([\w.]+\)|[\w.@+$/\\-])*)"
+    # "see lines 3-5 of" is no file called "see". Only looked for where a path begins: else a long word would be read
+    # from each of its letters.
+    named = begins.replace("%%", "%") + r"(?=[\w@$+-]*[./\\])"
     first, last = r"L?(?P<first%s>[0-9]{1,7})", r"(?:[-–]L?(?P<last%s>[0-9]{1,7}))?"
     column = r":[0-9]{1,5}(?:-[0-9]{1,7}(?::[0-9]{1,5})?)?"
     forms = (
