@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: setup tools demo test fuzz test-clients check bench bench-large torture torture-queue torture-long clean
+.PHONY: setup tools demo test golden fuzz test-clients check bench bench-large torture torture-queue torture-long clean
 
 setup: $(STAMP)
 
@@ -24,6 +24,10 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest -q -n 2
+
+# Write the golden files anew; read the difference before it is committed.
+golden: setup
+	WRITE_GOLDEN=1 $(BIN)/python -m pytest -q tests/test_golden.py
 
 # Looks for new examples, 500 for each property; the suite tries the same ones each time.
 fuzz: setup

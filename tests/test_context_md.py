@@ -490,7 +490,7 @@ def test_the_old_hive_file_is_taken_over_once(project: Path, env: dict[str, str]
         told = lore.migrate().hive
         assert (told.skipped, told.migrated, told.dropped) == ("", 2, 2)
         first, second = sorted(lore.list(tier="hive"), key=lambda memory: -memory.confidence)
-        assert (first.id, first.scope, first.confidence, first.status) == ("h1", "stack:go", 0.8, "established")
+        assert (first.id, first.scope, first.confidence, first.status) == ("h1", "stack:go", 0.6, "candidate")
         assert (first.category, first.tags, first.project) == (
             "tooling",
             ("migration:legacy-hive",),

@@ -136,7 +136,7 @@ def test_what_an_imported_file_says_of_itself_is_not_believed(tmp_path: Path) ->
     (tmp_path / "lessons.jsonl").write_text(json.dumps(claim) + "\n")
     with Lore.open(tmp_path / "home", cwd=tmp_path, caller=LEAD, env=quick_env(), client="test") as lore:
         lore.import_file(str(tmp_path / "lessons.jsonl"))
-        assert lore.list(limit=5)[0].source == "manual"
+        assert lore.list(limit=5)[0].source == "import"
         assert [item.waits for item in lore.complete_phase().proposed] == ["it came in through a file"]
         assert lore.list(tier="hive", limit=5) == ()
 
