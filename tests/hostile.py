@@ -139,6 +139,10 @@ _SAFETY = (
     ),
     "\x00",
 )
+STATEMENTS = (
+    *("we can't ", "nobody runs ", "a/b.c ", "x.y", "/a", "they ", ", so no ", "leave it, ", "the one is ", ": "),
+    *('e.g. "a b c" ', "... ", "all of them ", "use x, ", "soft delete, ", "that's a generated ", "our things are "),
+)
 CORRECTIONS = (
     *("no, ", "never ", "use ", "it's ", "not ", "`", '"', "<a>", "</a>", "```", "\n", "\n\n", "> ", "- ", "don't "),
     *(
@@ -181,7 +185,7 @@ SCANNERS = {
         _concepts, ("a-", "`", "A", "((((", "x.", "error: ", "a b ", "EError", "\u200b", "`a` ", "v1.1.1 ")
     ),
     "context.md": Scanner(lambda text: read_context("## Patterns\n" + text), ("- ", "# ", "   ", "1.", "- a\n", "\n")),
-    "corrections": Scanner(lambda text: find_corrections(text, text), CORRECTIONS),
+    "corrections": Scanner(lambda text: find_corrections(text, text), (*CORRECTIONS, *STATEMENTS)),
     "drafts": Scanner(draft_everywhere, ("because ", "the root cause was ", "a, ", "`", "x", "\n## Problem\n"), 60_000),
     "errors": Scanner(
         lambda text: (error_excerpt(text), error_line(text)),

@@ -217,7 +217,7 @@ def test_instincts_come_in_once_and_a_contradiction_is_refused(lore: Lore, proje
     assert (told.read, told.added, told.known, told.refused) == (4, 1, 1, 2)
     text = (project / ".agents/instincts.yaml").read_text()
     one = parse(text).instincts[-1]
-    assert (one.id, one.rule, one.confidence, one.source) == ("x", NIGHTLY, 0.7, "a day")
+    assert (one.id, one.rule, one.confidence, one.source) == ("x", NIGHTLY, 0.5, "a day")
     assert lore.import_file(str(other)).added == 0
     assert (project / ".agents/instincts.yaml").read_text() == text
 

@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 
 from clones import Clone
-from conftest import ALICE, NOW, PERSON, Open, a_memory, an_operation
+from conftest import ALICE, NOW, PERSON, Open, a_memory, an_operation, engine_env
 from elsewhere_files import LANE_CORE, LANE_TABLE, SWARM_LATER, SWARM_TABLE, a_lane_row, a_swarm_row, database
 from serving import Server
 from swarmlore import Lore
 from swarmlore.codec import iso
 from swarmlore.frozen import replace
 from swarmlore.records import Confirmation, Draft, Memory, Outcomes
-from swarmlore.rules.claims import as_claimed
+from swarmlore.rules.claims import as_claimed, with_claims
 from swarmlore.rules.merge import Version, applied, merge, published
+from swarmlore.rules.ranking import knowledge_score
 from test_tool_sets import caller_of
 
 TEXT = "Service s31 listens on port 2013, see 7919.md"
@@ -226,3 +227,105 @@ def test_an_agent_claims_nothing_over_http(server: Server) -> None:
     facts = [memory[name] for name in ("owner", "trust", "status", "confirmed_by", "hive_eligible")]
     assert facts == ["alice", 2, "candidate", [], False]
     assert "swarmlore_claims" not in memory["extra"]
+
+
+# --- what a file brings never speaks for what is known
+
+SAID_BY_A_PERSON = "Review pull requests before writing new code"
+
+
+def same_words(path: Path, *, at: int, id: str = "") -> str:
+    """A file whose only line says a person's words on one day of the past."""
+    created = iso(NOW - at * 86_400)
+    line = {"id": id or f"again-{at}", "lesson": SAID_BY_A_PERSON, "created_at": created, "updated_at": created}
+    return str(lines(path / f"again-{at}.jsonl", line))
+
+
+def test_files_with_the_same_words_confirm_no_memory(engine_name: str, tmp_path: Path) -> None:
+    env = {**engine_env(engine_name), "SWARMLORE_EMBEDDER_KIND": "minilm"}
+    with Lore.open(tmp_path / "home", cwd=tmp_path, caller=PERSON, env=env, clock=lambda: NOW) as lore:
+        mine = lore.remember(SAID_BY_A_PERSON).memory
+    with Lore.open(tmp_path / "home", cwd=tmp_path, caller=ALICE, env=env, clock=lambda: NOW) as lore:
+        for at in (30, 60, 90):
+            lore.import_file(same_words(tmp_path, at=at))
+            assert lore.recall("review pull requests")
+            lore.catch_up()
+        assert lore.get(mine.id) == replace(mine, access_count=1, last_accessed_at=NOW)
+        assert {memory.confirmed_by for memory in lore.list(status="any")} == {()}
+
+
+def test_words_of_a_file_do_not_become_a_persons(open_as: Open, tmp_path: Path) -> None:
+    said = "Fixtures are recorded with make fix and stored in the fixtures folder"
+    more = f"{said} with the update flag"
+    lore = open_as(PERSON)
+    lore.import_file(str(lines(tmp_path / "in.jsonl", {**CLAIMS, "lesson": more})))
+    lore.remember(said)
+    assert {memory.trust for memory in lore.list() if "update flag" in memory.text} == {1}
+    assert [memory.trust for memory in lore.list() if memory.text == said] == [3]
+
+
+def test_a_persons_fuller_words_take_the_place_of_a_files(open_as: Open, tmp_path: Path) -> None:
+    said = "Fixtures are recorded with make fix and stored in the fixtures folder"
+    lore = open_as(PERSON)
+    lore.import_file(str(lines(tmp_path / "in.jsonl", {**CLAIMS, "lesson": said})))
+    lore.remember(f"{said} with the update flag")
+    (memory,) = lore.list()
+    assert (memory.text, memory.trust, memory.owner) == (f"{said} with the update flag", 3, "person")
+    assert memory.source == "manual"
+
+
+@pytest.mark.parametrize("status", ["archived", "quarantined"])
+def test_restoring_believes_no_file_about_the_former_status(status: str, open_as: Open, tmp_path: Path) -> None:
+    lore = open_as(PERSON)
+    line = {**CLAIMS, "status": status, "original_status": "promoted"}
+    lore.import_file(str(lines(tmp_path / "in.jsonl", line)))
+    assert lore.restore(CLAIMS["id"]).status == "candidate"
+
+
+def test_claimed_confidence_orders_nothing_in_profile_knowledge() -> None:
+    own = a_memory("Run make lint before a commit", confidence=0.6)
+    claimed = with_claims(own, replace(own, confidence=1.0))
+    scores = [knowledge_score(memory, "", frozenset(), "").score for memory in (own, claimed)]
+    assert scores[0] == scores[1]
+
+
+def test_instincts_of_another_file_start_anew(open_as: Open, tmp_path: Path) -> None:
+    rule, other = "Run the linter before every commit", "Use tabs in every Makefile"
+    claims = "confidence: 1.0, scope: universal, reinforcement_count: 50, last_reinforced: 2027-01-01"
+    path = tmp_path / "other" / "instincts.yaml"
+    path.parent.mkdir()
+    path.write_text(f"instincts:\n- {{id: a, rule: {rule}, {claims}}}\n- {{id: b, rule: {other}, {claims}}}\n")
+    lore = open_as(ALICE)
+    lore.instincts.add(rule, scope="universal")
+    lore.import_file(str(path))
+    found = {held.instinct.rule: held.instinct for held in lore.instincts.show().held}
+    assert {rule: (one.confidence, one.reinforcements > 1) for rule, one in found.items()} == {
+        rule: (0.5, False),
+        other: (0.5, False),
+    }
+
+
+def test_no_agent_imports_private_memories_of_the_person(open_as: Open, tmp_path: Path) -> None:
+    row = a_swarm_row(1, agentId="person", scope="agent")
+    path = str(database(tmp_path / "swarm.sqlite", SWARM_TABLE + SWARM_LATER, {"agent_memory": [row]}))
+    told = open_as(ALICE).import_file(path)
+    assert (told.added, told.refusals[0][1]) == (0, "a private memory of the person, which only the person can import")
+    assert open_as(PERSON).list() == ()
+    assert open_as(PERSON).import_file(path).added == 1
+
+
+def test_a_migrated_file_is_nobodys_words(open_as: Open, tmp_path: Path) -> None:
+    (tmp_path / ".swarm").mkdir()
+    (tmp_path / ".swarm" / "context.md").write_text(
+        "## Patterns\n- Run the linter before every commit of this repository\n"
+    )
+    lore = open_as(PERSON)
+    lore.migrate()
+    assert [(memory.owner, memory.trust) for memory in lore.list()] == [("", 1)]
+
+
+def test_a_note_is_shown_as_a_note_whoever_indexed_it(open_as: Open) -> None:
+    lore = open_as(PERSON)
+    lore.remember("Service s31 listens on port 2013, see 7919.md", source="note", title="Port of s31")
+    given = lore.block("Which port does the service s31 listen on? Service 2013").text
+    assert "s31" in given and "(from a note" in given and "person" not in given

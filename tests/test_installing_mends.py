@@ -156,3 +156,10 @@ def test_doctor_finds_and_mends_them(run: Run, person: Path, monkeypatch: pytest
     assert "--fix" not in run("doctor").out and "was mended" not in run("doctor", "--fix").out
     assert run("uninstall", "--yes").code == 0
     assert not config.exists() and os.listdir(person / ".codex") == []
+
+
+def test_an_entry_that_cannot_be_mended_is_reported(run: Run, person: Path) -> None:
+    entry = '{command = "/gone/swarmlore", args = ["mcp", "--client", "codex"], required = true}'
+    (person / ".codex" / "config.toml").write_text(f"[mcp_servers]\nswarmlore = {entry}\n")
+    for words in (("doctor",), ("doctor", "--fix")):
+        assert "config.toml holds its servers in a form that cannot be changed safely" in run(*words).out

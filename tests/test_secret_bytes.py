@@ -17,7 +17,7 @@ import pytest
 
 from conftest import ALICE, quick_env
 from homes import in_memory
-from hook_runs import Hooks
+from hook_runs import Hooks, content
 from mcp_lines import Lines
 from mcp_lines import words as mcp_words
 from serving import Server
@@ -116,7 +116,7 @@ def assert_clean(secret: Secret, home: Path, *, log: bool = False) -> None:
     if log:
         assert (home / "lore.db-wal").stat().st_size, "there is no log to look into"
     assert files
-    found = {path.name: leaks(secret, path.read_bytes()) for path in files}
+    found = {path.name: leaks(secret, content(path)) for path in files}
     assert {name: windows for name, windows in found.items() if windows} == {}
 
 

@@ -7,7 +7,6 @@ import pytest
 from swarmlore.rules.corrections import find_corrections
 from swarmlore.rules.statements import ENOUGH, Heard, holds_in_general, signs_of
 from swarmlore.text.prose import sentences
-from test_corrections import seconds
 
 
 def texts(prompt: str, said_before: str = "") -> list[str]:
@@ -190,15 +189,3 @@ def test_the_one_file_that_the_agent_spoke_of_is_named() -> None:
 )  # fmt: skip
 def test_dots_that_leave_something_out_and_quoted_examples(line: str, parts: list[str]) -> None:
     assert [said.text for said in sentences(line)] == parts
-
-
-# --- hostile text
-
-PIECES = ["we can't ", "nobody runs ", "a/b.c ", "x.y", "/a", "they ", ", so no ", "leave it, ", "the one is ", ": ", "e.g. \"a b c\" ",
-          "... ", "all of them ", "use x, ", "soft delete, ", "that's a generated ", "our things are "]  # fmt: skip
-
-
-@pytest.mark.parametrize("piece", PIECES)
-def test_reading_statements_takes_time_in_proportion_to_the_text(piece: str) -> None:
-    small, large = (seconds(piece * (size // len(piece))) for size in (20_000, 200_000))
-    assert large < max(40 * small, 0.5), f"{small:.3f} s for 20 kB, {large:.3f} s for 200 kB"

@@ -141,7 +141,7 @@ class Aside:
             status = row.before["status"] if row.before else ""
             if status in LIVE_STATUSES:
                 return str(status), row.by
-        return str(memory.extra.get("original_status", "")), rows[0].by if rows else ""
+        return "candidate", rows[0].by if rows else ""  # it came so from a file, whose word for its rank counts nothing
 
     def retract(self, text: str, *, again: bool = True) -> Retracted:
         """Quarantine every lesson that says exactly this, in the project and in the hive; unless `again`, not those

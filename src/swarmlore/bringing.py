@@ -16,6 +16,7 @@ from swarmlore.note_exchange import import_notes
 from swarmlore.note_places import read_text
 from swarmlore.project_memory import PATH, ProjectMemory, lines_of
 from swarmlore.records import Caller
+from swarmlore.rules.instincts import unproven
 from swarmlore.rules.note_gate import refuse_unsafe
 from swarmlore.sharing.importing import NOTES, Brought, check_switches
 from swarmlore.text.secrets import redact
@@ -80,8 +81,8 @@ class Bringing:
 
     def _rules(self, text: str) -> Brought:
         sheet = parse(text)
-        whole = text if not sheet.problems and _is_safe(text) else ""
-        told = self._instincts.merge(sheet.instincts, whole)
+        whole = text if self._caller.leads and not sheet.problems and _is_safe(text) else ""
+        told = self._instincts.merge([unproven(one) for one in sheet.instincts], whole)
         refusals = [(line, why) for line, why in sheet.problems]
         refusals += [(0, f"{rule}: {why}") for rule, why in told.refused]
         refusals += [(0, f"{one.rule}: it speaks against {other.id}") for one, other in told.against]

@@ -20,6 +20,7 @@ from swarmlore.formats.folder import Folder
 from swarmlore.formats.knowledge import derived_id
 from swarmlore.formats.plan import looked_back
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.identity import PERSON
 from swarmlore.records import Caller, Draft, Memory
 from swarmlore.rules.gate import scrub_text
 from swarmlore.rules.structure import MAX_LESSON
@@ -157,6 +158,8 @@ class Migrating:
         from swarmlore.remember import Terms, foresee
 
         memory = self._writing.prepare(draft, act)
+        if self._caller.role == PERSON:  # the words of a file are not a person's
+            memory = replace(memory, owner="")
         if memory.status == "quarantined":
             self._store.put(act, memory, "quarantined", "tries to override instructions")
             return ""

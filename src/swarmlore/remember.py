@@ -16,6 +16,8 @@ from swarmlore.store.base import Operation, place_of
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from swarmlore.phases import Phase
     from swarmlore.rules.promotion import EncounterTerms
     from swarmlore.rules.upsert import Decision, Neighbour
@@ -75,7 +77,12 @@ def foresee(store: Store, memory: Memory, now: float, terms: Terms) -> tuple[str
     decision, target = decided(store, memory, now, terms)
     if decision is None or target is None or decision.operation == "ADD":
         return "added", None, decision.reason if decision else ""
-    may = {"NOOP": True, "REJECT": True, "UPDATE": _may_change(memory, target), "DELETE": _may_replace(memory, target)}
+    may = {
+        "NOOP": True,
+        "REJECT": True,
+        "UPDATE": _may_update(memory, target, decision),
+        "DELETE": _may_replace(memory, target),
+    }
     words = {"NOOP": "confirmed", "REJECT": "rejected", "UPDATE": "updated", "DELETE": "superseded"}
     outcome = words[decision.operation] if may.get(decision.operation) else "linked"
     return outcome, target, decision.reason
@@ -197,7 +204,7 @@ def carry_out(
         return Stored("added", store.put(operation, memory), reason=decision.reason)
     if decision.operation == "NOOP":
         return _confirm(store, operation, memory, target, terms)
-    if decision.operation == "UPDATE" and _may_change(memory, target):
+    if decision.operation == "UPDATE" and _may_update(memory, target, decision):
         return Stored("updated", _update(store, operation, memory, target, decision), (target.id,), decision.reason)
     if decision.operation == "DELETE" and _may_replace(memory, target):
         return _supersede(store, operation, memory, target, decision.reason)
@@ -226,7 +233,7 @@ def settle(
         kept = _confirm(store, operation, memory, target, terms)
         _hide(store, operation, memory, kept.memory, reason)
         return kept
-    if decision.operation == "UPDATE" and _may_change(memory, target):
+    if decision.operation == "UPDATE" and _may_update(memory, target, decision):
         updated = _update(store, operation, memory, target, decision)
         _hide(store, operation, memory, updated, reason)
         return Stored("updated", updated, (target.id,), reason)
@@ -260,14 +267,22 @@ def _confirm(store: Store, operation: Operation, memory: Memory, target: Memory,
         seen,
         situations=_joined(target.situations, memory.situations),
         citations=joined_citations(target.citations, memory.citations),
-        trust=max(target.trust, memory.trust),
         expires_at=_later(target.expires_at, memory.expires_at),
+        **_more_trusted(memory, target),
     )
     if after == target:
         return Stored("confirmed", target, (target.id,), "already known")
     reason = "seen again" if seen is not target else "said again"
     after = store.revise(operation, target, after, "confirmed", reason)
     return Stored("confirmed", after, (target.id,), "already known")
+
+
+def _more_trusted(memory: Memory, target: Memory) -> dict[str, Any]:
+    """What changes where the same is said by somebody trusted more: words count as theirs only if they said them."""
+    if memory.trust <= target.trust:
+        return {}
+    names = ("trust",) if memory.text == target.text else ("text", "trust", "owner", "source", "source_ref")
+    return {name: getattr(memory, name) for name in names}
 
 
 def _sighted(target: Memory, operation: Operation, at: float, where: str, terms: Terms) -> Memory | None:
@@ -292,16 +307,16 @@ def _later(one: float | None, other: float | None) -> float | None:
 
 
 def _update(store: Store, operation: Operation, memory: Memory, target: Memory, decision: Decision) -> Memory:
-    joined = decision.text not in (memory.text, target.text)
+    trust = min(target.trust, memory.trust)
+    said = _more_trusted(memory, target) if decision.text == memory.text else {}
     after = replace(
         target,
-        text=decision.text,
         tags=tuple(dict.fromkeys((*target.tags, *memory.tags))),
         entities=tuple(dict.fromkeys((*target.entities, *memory.entities))),
         situations=_joined(target.situations, memory.situations),
         citations=joined_citations(target.citations, memory.citations),
-        trust=min(target.trust, memory.trust) if joined else memory.trust,
         updated_at=operation.at,
+        **{"text": decision.text, "trust": trust, **said},
     )
     return store.revise(operation, target, after, "updated", decision.reason)
 
@@ -336,6 +351,11 @@ def _hide(store: Store, operation: Operation, loser: Memory, winner: Memory, rea
 def _may_change(memory: Memory, target: Memory) -> bool:
     """A text is not rewritten by one that is trusted less, nor across scopes."""
     return memory.trust >= target.trust and memory.scope == target.scope
+
+
+def _may_update(memory: Memory, target: Memory, decision: Decision) -> bool:
+    """Words of somebody trusted more never end up under a text of somebody trusted less."""
+    return _may_change(memory, target) and (memory.trust == target.trust or decision.text == memory.text)
 
 
 def _may_replace(memory: Memory, target: Memory) -> bool:

@@ -172,7 +172,7 @@ def _fill(items: Sequence[tuple[Hit, str]], size: int, room: int, *, stop_when_f
 # --- one line
 
 # Where words came from that nobody here said.
-_FILES = {"import": "an import", "migration": "an import", "ledger": "the team's ledger"}
+_FILES = {"import": "an import", "migration": "an import", "ledger": "the team's ledger", "note": "a note"}
 
 
 @frozen
@@ -211,7 +211,7 @@ class _Writer:
     def _origin(self, memory: Memory) -> str:
         who = self._name(memory.owner) or ("a person" if memory.trust >= 3 else "an agent")
         via = f" via {self._name(memory.source)}" if memory.trust <= 1 else ""
-        if memory.trust <= 1 and memory.source in _FILES:
+        if memory.source == "note" or (memory.trust <= 1 and memory.source in _FILES):
             who, via = _FILES[memory.source], ""
         where = f" in {self._name(_short(memory.project))}" if memory.project not in ("", self.project) else ""
         age = f", {age_days(memory.created_at, self.now):.0f} d" if memory.created_at > 0 else ""

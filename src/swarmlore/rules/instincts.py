@@ -71,6 +71,12 @@ def contradict(instinct: Instinct, course: Course) -> Instinct:
     return replace(instinct, confidence=_held(instinct.confidence - course.contradicted))
 
 
+def unproven(instinct: Instinct) -> Instinct:
+    """The instinct as new: how sure another file is of it, and how often it held there, counts for nothing here."""
+    start = min(instinct.confidence, Course().start)
+    return replace(instinct, confidence=start, reinforced_at=None, reinforcements=0, promoted=False)
+
+
 def is_prunable(instinct: Instinct, now: float, course: Course, *, stale: bool = False) -> bool:
     """Whether it is too unsure to be kept, or (if that is asked) unconfirmed for too long. Promoted ones stay."""
     if instinct.promoted:

@@ -184,7 +184,6 @@ def knowledge_score(memory: Memory, phase: str, query_terms: frozenset[str], pro
 
     The source project of a hive memory is its `project`; from the asking project itself it says little new.
     """
-    memory = as_claimed(memory)
     parts = [
         Part("category", 0.4 * _category_fit(memory.category, phase), memory.category),
         Part("confidence", 0.35 * memory.confidence, f"{memory.confidence:g}"),

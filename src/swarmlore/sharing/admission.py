@@ -203,6 +203,7 @@ class Admission:
                 )
             except Conflict:
                 return self._take_elsewhere(operation, version) if again else ("refused", self._foreign)
+            self._store.arrived(id)
             return ("added", "")
         if local.raw and not self._raw:
             return ("refused", self._foreign)

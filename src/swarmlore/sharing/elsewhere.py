@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from swarmlore.formats.jsonl import Line
 from swarmlore.formats.knowledge import derived_id
 from swarmlore.frozen import TYPE_CHECKING, replace
+from swarmlore.identity import PERSON
 from swarmlore.records import Caller, Link, Memory
 from swarmlore.remember import add_link
 from swarmlore.rules.gate import scrub_text
@@ -29,6 +30,7 @@ LINKS_AT_ONCE = 500
 MOST_FEEDBACK = 100.0
 NOT_HERE = "a link between memories that are not here"
 NO_NAME = "a private memory of an agent whose name cannot be kept"
+NOT_A_PERSON = "a private memory of the person, which only the person can import"
 MOST_NAME = 128
 
 
@@ -70,8 +72,12 @@ class ForeignImport(Import):
         if found.problem:
             self._refuse(line, found.problem)
         placed = [self._placed(memory) for memory in found.memories]
-        if any(memory.tier == "agent" and not _is_name(memory.owner) for memory in placed):
+        private = [memory.owner for memory in placed if memory.tier == "agent"]
+        if not all(map(_is_name, private)):
             self._refuse(line, NO_NAME)
+            return []
+        if self._caller.role != PERSON and self._prefix + PERSON in private:
+            self._refuse(line, NOT_A_PERSON)
             return []
         return [(line, Version(memory)) for memory in placed]
 
@@ -174,7 +180,6 @@ class _Part(Import):
             self._keep_rejected()
 
     def _added(self, version: Version) -> None:
-        self._store.arrived(version.memory.id)
         self._counts["private"] += self._others
 
 

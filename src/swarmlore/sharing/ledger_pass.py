@@ -220,9 +220,6 @@ class Pass:
         versions = [self._with_deletion(version) for _, version in chunk]
         with self._store.operation(self._operation):
             done = self._door.take_in(self._operation, versions)
-            for version, (outcome, _) in zip(versions, done, strict=True):
-                if outcome == "added":
-                    self._store.arrived(version.memory.id)
         for (line, _), version, (outcome, why) in zip(chunk, versions, done, strict=True):
             self._counts[outcome] = self._counts.get(outcome, 0) + 1
             if outcome == "refused":

@@ -70,7 +70,8 @@ def _clients(lore: Lore) -> Iterator[Check]:
 
     left: dict[str, list[str]] = {}  # what is to be done, and for which clients
     for found in clients_of(lore):
-        if found.installed and found.to_do:
+        unread = any(level.problems for level in found.levels)  # what is in the way of seeing whether it is installed
+        if (found.installed or unread) and found.to_do:
             left.setdefault(found.to_do[0], []).append(found.title)
         elif found.installed:
             yield Check("client", "ok", f"{found.title}: installed")
