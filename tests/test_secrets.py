@@ -262,6 +262,9 @@ PHRASES = [
     ("command-password", "mysqldump -u root -p", "orange9tree", " app"),
     ("command-password", "redis-cli -h cache -a ", "orange9tree", " ping"),
     ("command-password", "openssl rsa -passin pass:", "orange9tree", " -in k"),
+    ("command-password", "twine upload -u bot -p ", "orange9tree", " dist/*"),
+    ("command-password", "echo ", "orange9tree", " | docker login -u bot --password-stdin"),
+    ("generic-secret", "gh secret set DEPLOY --body ", noise("body", 32), "\n"),
     ("spoken-password", "the password is ", "orange9Tree!", " for now"),
     ("generic-secret", "the staging api key is ", noise("spoken", 32), ", ask ops"),
     ("generic-secret", "deploy --api-token ", noise("flag", 32), " --dry-run"),
@@ -389,6 +392,20 @@ def test_a_known_prefix_goes_in_a_plain_sentence_at_any_length(change):
         "| token | {} |",
         "token: |\n  {}\n",
         '"token":\n  "{}"',
+        "the token (currently {}) must be rotated",
+        "the deploy token changed to {} on Monday",
+        "the key we use is {}",
+        "here is the token:\n{}\n",
+        "**api key**: `{}`",
+        "- api key → {}",
+        "use {} as api key",
+        "API_TOKEN must be {}",
+        "Das Passwort lautet {}.",
+        "Der API-Schlüssel für Staging ist {}",
+        "Nimm {} als Token",
+        'api_key: str = "{}"',
+        'let token: &str = "{}";',
+        'const apiSecret = Buffer.from("{}");',
         'curl -H "X-Api-Key:{}" https://api.internal',
         "https://api.internal/v1?key={}&page=2",
         "https://{}:x-oauth-basic@git.internal/app.git",
@@ -403,6 +420,21 @@ def test_a_known_prefix_goes_in_a_plain_sentence_at_any_length(change):
 def test_a_word_that_says_secret_covers_the_value_beside_it(text, alphabet):
     value = noise(text, 32, alphabet)
     assert value[8:16] not in redact(text.format(value))[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the key id is {}",
+        "the token refresh was broken by {}",
+        "commit {} fixed the token bucket",
+        "{} as token handling",
+        "arn:aws:kms:eu-1:1:key/{}",
+        "the token check failed in commit {}",
+    ],
+)
+def test_a_hash_near_a_word_that_says_secret_stays_unless_it_is_called_one(text):
+    assert redact(text.format(noise(text, 40, HEX)))[1] == ()
 
 
 def test_letters_alone_are_a_secret_where_a_name_says_so():
@@ -582,6 +614,7 @@ FOUND_IN_HOSTILE = {
     "curl -u a:": "curl-user",
     "bearer a1b2c3d4e5f6g7h8 ": "bearer-token",
     "glpat-": "gitlab-token",
+    "xoxb-1234567890-": "slack-token",
     "host: a.jfrog.io ": "tenant-address",
 }
 

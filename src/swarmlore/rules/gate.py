@@ -202,7 +202,7 @@ class _Scrubber:
         if isinstance(value, str):
             return self.text(value, names)
         if isinstance(value, Mapping):
-            return {self.text(str(key)): self.value(item, (*names, str(key))) for key, item in value.items()}
+            return {self.text(str(key), names): self.value(item, (*names, str(key))) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self.value(item, names) for item in value]
         return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from swarmlore.text import secret_rules
@@ -24,23 +25,38 @@ _ASSIGNMENT = (
     r"(?=([^\s\"'`\\<>,;&|(){}\[\]=?]{6,512}={0,3}(?::\w{8,200})?))"
 )
 _REST = r"[^\s\"'`\\<>,;&|(){}\[\]]*+"
-# The word that says secret in a sentence or before the value of an option, what may stand between, and the value.
+# The word that says secret in a sentence, or before the value of an option.
 _SPOKEN = (
-    r"[TSKCPtskcp](?:oken|OKEN|ecret|ECRET|ey|EY|redentials?|REDENTIALS?|ass(?:word|phrase|wd)|ASSWORD|wd|WD|at|AT)"
-    r"(?=[\"'`]?(?:\s{1,3}(?:for|of)(?:\s{1,3}[\w.\-]{1,20}){1,4}?)?"
-    r"(?:\s{1,3}(?:is|was|now|with|value|named|to|as|it|like|set):?){0,2}"
-    r"(?:,|(?:[ \t]{0,3}\||\s{1,3}(?:[\-\u2013\u2014]{1,3}\s)?)\s{0,3})[\"'`(]{0,2}"
-    rf"{_RARE_IN_WORDS}([^\s\"'`\\<>,;(){{}}\[\]]{{8,}}+))"
+    r"(?:token|secret|key|credentials?|passw(?:or[dt]|d)|passphrase|pwd|pat|kennwort|geheimnis|schl(?:\u00fc|ue)ssel)"
+    r"(?!\w|[.\-]\w)"
+)
+# How many words may stand between it and its value; which of them lead to a value that is short or may be a hash.
+WORDS_BETWEEN = 8
+SHORTEST_FAR = 16
+_NEXT_WORD = r"(\s{0,9})(\S{1,4096})"
+_IN_WORD = r"[^\s\"'`\\<>,;(){}\[\]*|:=\u2190-\u21ff][^\s\"'`\\<>,;(){}\[\]]*(?<![.:!?*|])"
+_LEADS_TO = (
+    r"(?: ?(?:(?:for|of|in|on|at|f\u00fcr|von|vom|zu|im|der|des)(?: [\w.\-]{1,20}){1,4}?"
+    r"|is|was|are|be|been|being|now|with|value|named|to|as|it|like|set|new|old|current|currently|changed|rotated|we|i|you"
+    r"|use|used|uses|should|must|may|can|will|has|have|had|here|by|from|the|our|a|equals|called|reads|says"
+    r"|ist|war|sei|lautet|hei\u00dft|heisst|hat|den|dem|das|wert|auf|mit|als|jetzt|nun|neue[rns]?|alte[rns]?|aktuell|wird"
+    r"|soll|muss|wir|nehmen|hier)(?= |\Z))*"
 )
 # The other way round: a value, and that it is the token of something.
 _SPOKEN_AFTER = (
-    r"\s(?:as|is|was)\s(?:the|our|my|an?|its|your)\s"
-    r"((?:\s{0,2}[\w.\-]{1,20}\s){0,4}?(?:token|secret|key|credential|passw(?:or)?d|passphrase))\b"
-    r"(?!\s{1,3}(?!(?:and|at|but|by|for|from|in|of|on|or|that|to|when|which|with)\b)\w)"
+    r"(?:\s(?:as|als)\s(?:(?:the|our|my|an?|its|your)\s)?|(?:\s(?:is|was)\s|,\s|\s?\(|\s[\-\u2013\u2014]\s)"
+    r"(?:the|our|my|an?|its|your)\s|\s(?:ist|war)\s(?:das|der|die|unser|mein|dein|ein)\s)"
+    r"((?:\s{0,2}[\w.\-]{1,20}\s){0,4}?(?:token|secret|key|credential|passw(?:or)?[dt]|passphrase|kennwort|geheimnis))\b"
+    r"(?!-|\s{1,3}(?!(?:and|at|but|by|for|from|in|of|on|or|that|to|when|which|with|und|oder|f\u00fcr|im|zu[mr]|auf|mit)\b)\w)"
 )
 # An ampersand belongs to a password unless it begins the next field of a query, an entity, or another command.
 _AFTER_AND = r"(?:&(?!&|[\w.\-%\[\]]{1,60}=|(?:[a-z]{2,6}|#\d{1,5});)[^\s\"'`\\<>,;&|(){}\[\]]++)++"
 _NAME = r"[\w.\- ]*"
+# A name with its type, or with a call around the value: `token: str = "…"`, `token = bytes.fromhex("…")`.
+_DECLARED = (
+    r"(\w{2,60})\??(?:\s?:\s?[&\w\[\]'.]{2,20}(?: str)?\s?=\s?"
+    r"|\s?:?=\s?(?:new |await )?[A-Za-z][\w.:]{1,30}\()[\"'`]?\Z"
+)
 _NAME_WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+"
 
 
@@ -69,12 +85,12 @@ def find_assigned(text: str) -> list[tuple[int, int, str]]:
 def find_spoken(text: str) -> list[tuple[int, int, str]]:
     """Return where drawn values stand beside a word of the same sentence that says what they are, and by which rule."""
     spans = []
-    for match in compiled(_SPOKEN).finditer(text):
-        value = match[1].rstrip(".:!?")
-        rule = is_drawn(value) and judge(_name_before(text, match.end()), value, spoken=True)
-        if rule:
-            spans.append((match.start(1), match.start(1) + len(value), rule))
-    for match in compiled(_SPOKEN_AFTER).finditer(text):
+    for match in compiled(_SPOKEN, re.IGNORECASE).finditer(text):
+        start, value = _value_behind(text, match.end())
+        assigned = text[match.end() : match.end() + 3].lstrip("\"'`*").startswith((":", "="))
+        if value and (rule := judge(_spoken_name(text, match), value, spoken=not assigned)):
+            spans.append((start, start + len(value), rule))
+    for match in compiled(_SPOKEN_AFTER, re.IGNORECASE).finditer(text):
         reach = text[max(0, match.start() - LONGEST_SPOKEN) : match.start()].rstrip("\"'`)")
         end = max(0, match.start() - LONGEST_SPOKEN) + len(reach)
         value = reach[max(map(reach.rfind, " \n\t\"'`(")) + 1 :]
@@ -82,6 +98,38 @@ def find_spoken(text: str) -> list[tuple[int, int, str]]:
         if rule:
             spans.append((end - len(value), end, rule))
     return spans
+
+
+def _spoken_name(text: str, match: re.Match[str]) -> str:
+    """Return the name that ends in a word which says secret; a word with an umlaut stands alone."""
+    return "key" if match[0].lower().startswith("schl") else _name_before(text, match.end())
+
+
+def _value_behind(text: str, end: int) -> tuple[int, str]:
+    """Return the drawn value that follows a word in its sentence, and where it starts; or no value."""
+    between: list[str] = []
+    at = end
+    while len(between) <= WORDS_BETWEEN and (word := compiled(_NEXT_WORD).match(text, at)):
+        if "\n" in word[1] and text[at - 1] not in ":|>":
+            break
+        value = compiled(_IN_WORD).search(word[2])
+        if value and not word[1]:  # a path, a call, or the rest of a name
+            break
+        if value and compiled(_RARE_IN_WORDS).match(value[0]) and is_drawn(value[0]):
+            plain = len(value[0]) < SHORTEST_FAR or is_hash(value[0])
+            return (word.start(2) + value.start(), value[0]) if _leads_to(between, plain=plain) else (0, "")
+        between += [value[0].lower().rstrip(".:!?")] if value else []
+        at = word.end()
+        if word[2].endswith((".", "!", "?", ";")):
+            break
+    return 0, ""
+
+
+def _leads_to(between: list[str], *, plain: bool) -> bool:
+    """Tell whether the words between speak of a value and not of an id; in plain terms, if it may be something else."""
+    if between and not words_of("PLAIN_NAMES").isdisjoint((between[0], between[-1])):
+        return False
+    return not plain or bool(compiled(_LEADS_TO).fullmatch(" ".join(between)))
 
 
 def _end_of(text: str, end: int, value: str, *, whole: bool) -> int:
@@ -98,7 +146,9 @@ def _name_before(text: str, end: int) -> str:
     tail = text[max(0, end - NAME_REACH) : end].removesuffix("%22")
     stripped = tail.rstrip()
     name = _last_name((stripped if stripped.endswith((":", "=")) else tail).rstrip(" \t\"'`])\\=:+?!|<>,(-"))
-    if name.lower() in ("value", "default"):
+    if around := compiled(_DECLARED).search(tail):
+        name = around[1]
+    elif name.lower() in ("value", "default"):
         # `name: API_TOKEN` and `value: …` are two fields; the first one names.
         end = text.rfind(name, 0, end)
         name = _last_name(text[max(0, end - NAME_REACH) : end].rstrip(" \t\r\n\"'`,;{=:"))

@@ -58,6 +58,25 @@ WORDED: tuple[tuple[str, str, str, str], ...] = (
     ("command-password", "sshpass", r"(sshpass)\s{1,4}-p\s{0,3}[\"']?([^\s\"']{4,99})", "login"),
     ("command-password", "docker login", r"\s(-p|--password)[ =]{1,3}[\"']?([^\s\"']{6,200})", "login"),
     ("command-password", "mysql", r"mysql\w{0,10}\s[^\n|;]{0,80}?-p([^\s\"'$-][^\s\"']{4,60})", "password"),
+    (
+        "command-password",
+        " -p",
+        r"\s-u\s{1,3}(\S{1,80})\s(?:[^\n|;]{0,40}?\s)?-p[ =]{0,2}[\"']?([^\s\"']{6,200})",
+        "password",
+    ),
+    (
+        "command-password",
+        "-stdin,with-token",
+        r"(?:echo|printf)\s{1,3}(?:-\w\s|[\"']?%s[\"']?\s){0,2}[\"']?([^\s\"'|]{6,4000})[\"']?\s{0,3}\|"
+        r"[^\n|;]{0,99}?(?:-stdin|with-token)",
+        "password",
+    ),
+    (
+        "generic-secret",
+        "secret set,secrets set",
+        r"secrets?\sset\s[^\n|;]{0,120}?\s(?:-b|--body|--value)[ =][\"']?([^\s\"']{8,4000})",
+        "drawn",
+    ),
     ("command-password", "redis-cli", r"(redis-cli)\s[^\n|;]{0,80}?-a\s{1,3}[\"']?([^\s\"']{6,99})", "login"),
     ("command-password", "pass:", r"(-pass(?:in|out)?)\s{1,3}pass:([^\s\"']{4,99})", "login"),
     (
@@ -136,8 +155,8 @@ SECRET_NAMES = """
     sharedkey servicekey licensekey sharedaccesskey subscriptionkey functionskey deploykey serverkey clientkey
     adminkey rootkey sessionkey apisecret credential credentials authorization jwt bearer serviceaccountkey
     integrationkey ingestkey writekey webhookkey hmackey consumerkey applicationkey appkey rolekey secrettoken
-    platformkey clientcredential oauth"""
-PASSWORD_NAMES = "password passwd passphrase passwort"
+    platformkey clientcredential oauth geheimnis"""
+PASSWORD_NAMES = "password passwd passphrase passwort kennwort"
 # ... as whole last words, where an ending would be too broad ...
 SECRET_WORDS = "pat auth creds cred"
 PASSWORD_WORDS = "pwd pass pw"
@@ -158,6 +177,8 @@ PLAIN_NAMES = """
 CODE_HOSTS = """
     github gh_ gitlab gitea forgejo codeberg gitee bitbucket sonar circleci circle_ci travis drone jenkins npm codecov
     sentry heroku vercel netlify railway artifactory jfrog bintray xray packagist buildkite snyk datadog splunk"""
+# What a text must hold for a sentence to name a secret: keywords as in WORDED, which need not start a word.
+SPOKEN_WORDS = "*token,*secret,*key,*credential,*passw,*passphrase,*pwd,*pat ,*kennwort,*geheimnis,*ssel"
 # Words that may follow the name of a secret without changing what it is.
 TAIL_WORDS = """
     value val str string default prod production dev development test testing staging stage live sandbox new old

@@ -240,7 +240,7 @@ def _phrase_rules() -> Index:
         for keyword in keywords.split(","):
             _add(index, keyword, rule, _PHRASE_HEAD)
     spoken = SpokenRule("generic-secret", "", "any")
-    for word in ("*token", "*secret", "*key", "*credential", "*passw", "*passphrase", "*pwd", "*pat "):
+    for word in secret_words.SPOKEN_WORDS.split(","):
         _add(index, word, spoken, _PHRASE_HEAD)
     for host in secret_words.TENANT_HOSTS.split():
         _add(index, host, TenantRule(host), _PHRASE_HEAD)
