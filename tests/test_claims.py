@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from clones import Clone
-from conftest import ALICE, NOW, PERSON, Open, a_memory, an_operation, engine_env
+from conftest import ALICE, LEAD, NOW, PERSON, Open, a_memory, an_operation, engine_env
 from elsewhere_files import LANE_CORE, LANE_TABLE, SWARM_LATER, SWARM_TABLE, a_lane_row, a_swarm_row, database
 from serving import Server
 from swarmlore import Lore
 from swarmlore.codec import iso
 from swarmlore.frozen import replace
-from swarmlore.records import Confirmation, Draft, Memory, Outcomes
+from swarmlore.records import Caller, Confirmation, Draft, Memory, Outcomes
 from swarmlore.rules.claims import as_claimed, with_claims
 from swarmlore.rules.merge import Version, applied, merge, published
 from swarmlore.rules.ranking import knowledge_score
@@ -262,6 +262,32 @@ def test_words_of_a_file_do_not_become_a_persons(open_as: Open, tmp_path: Path) 
     lore.remember(said)
     assert {memory.trust for memory in lore.list() if "update flag" in memory.text} == {1}
     assert [memory.trust for memory in lore.list() if memory.text == said] == [3]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"lesson": "Other words of a file"},
+        {"status": "archived"},
+        {"status": "quarantined"},
+        {"superseded_by": "x"},
+        {"expires_at": AT},
+        {"scope": "stack:rust"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("caller", [PERSON, LEAD, ALICE], ids=lambda one: one.role)
+def test_no_import_changes_what_a_person_said_under_the_same_id(
+    caller: Caller, change: dict[str, Any], open_as: Open, tmp_path: Path
+) -> None:
+    mine = open_as(PERSON).remember("Deploys are frozen on Fridays by the release team").memory
+    later = iso(mine.updated_at + 200)
+    line = {**CLAIMS, "id": mine.id, "lesson": mine.text, "created_at": AT, "updated_at": later, **change}
+    told = open_as(caller).import_file(str(lines(tmp_path / "again.jsonl", line)))
+    assert (told.updated, told.refused) == (0, 1)
+    kept = open_as(PERSON).get(mine.id)
+    assert replace(kept, access_count=0, last_accessed_at=None) == mine
 
 
 def test_a_persons_fuller_words_take_the_place_of_a_files(open_as: Open, tmp_path: Path) -> None:

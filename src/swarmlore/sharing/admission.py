@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
 SKEW_S = 300.0  # how far two clocks may differ before a time counts as one of the future
 REASON_CHARS = 500
+PERSONS_TRUST = 3
 WORD_CHARS = 64
 NOT_YOURS = "only its author, a lead or a person can change this memory"
+A_PERSONS = "a file does not change what a person said here"
 FOREIGN_ID = "this id is not one of this project's shared memories"
 NOT_OF_THE_HIVE = "this id belongs to a memory that is not one of the hive"
 _BESIDE_THE_DRAFT = ("owner", "project", "superseded_by", "supersedes", "confirmed_by", "citations", "situations")
@@ -222,6 +224,8 @@ class Admission:
         protected = local.owner or local.trust > FILE_TRUST
         if strict and protected and not may_change(self._caller, local):
             return ("refused", NOT_YOURS)
+        if strict and local.trust >= PERSONS_TRUST:
+            return ("refused", A_PERSONS)
         gone = merged.gone and local.forgotten_at is None
         action = "forgotten" if gone else "merged"
         rows[local.id] = self._store.revise(operation, local, after, action, operation.reason)
