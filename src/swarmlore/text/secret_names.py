@@ -94,8 +94,7 @@ def find_spoken(text: str) -> list[tuple[int, int, str]]:
         reach = text[max(0, match.start() - LONGEST_SPOKEN) : match.start()].rstrip("\"'`)")
         end = max(0, match.start() - LONGEST_SPOKEN) + len(reach)
         value = reach[max(map(reach.rfind, " \n\t\"'`(")) + 1 :]
-        rule = is_drawn(value) and judge(match[1], value, spoken=True)
-        if rule:
+        if is_drawn(value) and (rule := judge(match[1], value, spoken=True)):
             spans.append((end - len(value), end, rule))
     return spans
 
