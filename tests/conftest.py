@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from programs import unaccepted
 from swarmlore import Lore
@@ -130,6 +131,10 @@ settings.register_profile(
     "fuzz", deadline=None, max_examples=500, stateful_step_count=50, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("suite")
+# Hypothesis also tries constants of every module that happens to be loaded: with several workers those differ each run.
+assert callable(providers._get_local_constants), "Hypothesis has renamed it"
+_LOADED = providers._get_local_constants
+providers._get_local_constants = lambda: _LOADED() if fuzzing() else providers._local_constants
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

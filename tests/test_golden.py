@@ -306,7 +306,11 @@ def test_the_tools_of_a_set(tools: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in (DATA / "clients" / "payloads").iterdir()))
-def test_the_events_that_payloads_become(name: str) -> None:
+def test_the_events_that_payloads_become(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", "/home/dev")
+    monkeypatch.chdir("/")
     found: dict[str, Any] = {}
     for path in sorted((DATA / "clients" / "payloads" / name).glob("*.json")):
         payload = json.loads(path.read_text())
