@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from swarmlore.text.entities import entities_from_path, entities_from_text, resolve_entity
@@ -120,6 +120,7 @@ def test_any_path_gives_well_formed_slugs_once(path: str) -> None:
     assert all(re.fullmatch(r"(feature|project|agent):[a-z0-9-]+", slug) for slug in found)
 
 
+@example("-_")
 @given(st.text())
 def test_slugs_found_in_a_text_are_found_in_themselves(text: str) -> None:
     found = entities_from_text(text + " Chore:" + text + " person:ann")

@@ -57,7 +57,7 @@ def _path_rules() -> tuple[tuple[re.Pattern[str], str, str], ...]:
 
 @cache
 def _slug_in_text() -> re.Pattern[str]:
-    return re.compile(rf"\b({'|'.join(ENTITY_KINDS)}):([a-z0-9-]+)\b", re.IGNORECASE | re.ASCII)
+    return re.compile(rf"\b({'|'.join(ENTITY_KINDS)}):([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)\b", re.IGNORECASE | re.ASCII)
 
 
 def entities_from_text(text: str) -> tuple[str, ...]:
