@@ -6,7 +6,9 @@ import atexit
 import itertools
 import os
 import shutil
+import signal
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -117,6 +119,10 @@ def lore(tmp_path: Path) -> Iterator[Lore]:
     with Lore.open(tmp_path / "home", cwd=tmp_path, caller=ALICE, env=quick_env()) as opened:
         yield opened
 
+
+# A shell starts what runs in its background with SIGINT ignored, which every process that a test starts would inherit.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The suite tries the same examples each time; `make fuzz` looks for new ones. No deadlines: a busy machine is no bug.
 settings.register_profile(

@@ -799,11 +799,7 @@ def test_streams_may_be_closed(world: Path) -> None:
 @posix
 def test_an_interrupt_leaves_quietly(world: Path) -> None:
     os.mkfifo(world / "pipe")
-    child = subprocess.Popen(
-        command(["remember", "--file", str(world / "pipe")]),
-        stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # the suite itself may run in the background
-    )
+    child = subprocess.Popen(command(["remember", "--file", str(world / "pipe")]), stderr=subprocess.PIPE)
     with open(world / "pipe", "wb"):  # opens when the child has opened its end
         child.send_signal(signal.SIGINT)
         _, err = child.communicate(timeout=60)
