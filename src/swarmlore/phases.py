@@ -10,13 +10,12 @@ from swarmlore.errors import Conflict, InvalidInput
 from swarmlore.formats.plan import MOST_NAME, number_in, planned_phase
 from swarmlore.frozen import frozen, replace
 from swarmlore.records import Caller
-from swarmlore.rules.life import said_in_short
+from swarmlore.rules.life import DAY_S, said_in_short
 from swarmlore.store.base import Operation
 from swarmlore.store.lives import PhaseRow
 from swarmlore.store.store import Store
 
 ANNOUNCED, PLAN, DAY = "announced", "plan", "day"
-DAY_S = 86_400.0
 QUIET_S = 30 * DAY_S  # so long after the last announced phase the days count again
 
 

@@ -16,14 +16,14 @@ from swarmlore.text.citations import may_cite
 from swarmlore.writing import Imported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from swarmlore.embedding import Progress
     from swarmlore.freshness.tree import Look, Tree
     from swarmlore.prime import Primed
     from swarmlore.records import Caller, Cited, Draft, Hit, Memory, Remembered, Stale
 
-    Progress = Callable[[int, int], None]
 
 MOST_CITING = 10_000_000
 LOOKED_AT = 1_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from swarmlore.text import secret_rules
+from swarmlore.text import secret_rules, secret_words
 from swarmlore.text.secret_patterns import at_other_lengths, compiled
 from swarmlore.text.secret_values import is_drawn, is_hash, is_password, is_random, is_varied, words_of
 
@@ -126,7 +126,7 @@ def _value_behind(text: str, end: int) -> tuple[int, str]:
 
 def _leads_to(between: list[str], *, plain: bool) -> bool:
     """Tell whether the words between speak of a value and not of an id; in plain terms, if it may be something else."""
-    if between and not words_of("PLAIN_NAMES").isdisjoint((between[0], between[-1])):
+    if between and not words_of(secret_words.PLAIN_NAMES).isdisjoint((between[0], between[-1])):
         return False
     return not plain or bool(compiled(_LEADS_TO).fullmatch(" ".join(between)))
 
@@ -170,7 +170,7 @@ def judge(name: str, value: str, *, spoken: bool = False) -> str | None:
         provider = _provider_of(name, value, secret or words[-1] == "key")
         if provider:
             return provider
-    if joined.endswith(_endings("PASSWORD_NAMES")) or words[-1] in words_of("PASSWORD_WORDS"):
+    if joined.endswith(_endings(secret_words.PASSWORD_NAMES)) or words[-1] in words_of(secret_words.PASSWORD_WORDS):
         return "password" if is_password(value) else None
     secret = secret or _is_key(words, spoken or not is_hash(value))
     return "generic-secret" if secret and "://" not in value and is_drawn(value) else None
@@ -187,7 +187,7 @@ def judge_under(names: tuple[str, ...], value: str, *, alone: bool) -> str | Non
 def _words(name: str) -> list[str]:
     """Return the words of a name, without those behind it that say nothing of what it is."""
     words = [word.lower() for word in compiled(_NAME_WORD).findall(name)]
-    while words and words[-1] in words_of("TAIL_WORDS"):
+    while words and words[-1] in words_of(secret_words.TAIL_WORDS):
         words.pop()
     if words and words[-1] in ("tokens", "secrets", "keys", "passwords"):
         words[-1] = words[-1][:-1]
@@ -195,26 +195,26 @@ def _words(name: str) -> list[str]:
 
 
 def _is_plain(words: list[str]) -> bool:
-    return words[-1] in words_of("PLAIN_NAMES") or any(
-        "".join(words[-count:]) in words_of("PUBLIC_NAMES") for count in (1, 2, 3)
+    return words[-1] in words_of(secret_words.PLAIN_NAMES) or any(
+        "".join(words[-count:]) in words_of(secret_words.PUBLIC_NAMES) for count in (1, 2, 3)
     )
 
 
 def _is_secret_name(name: str, words: list[str], joined: str) -> bool:
-    if joined.endswith(_endings("SECRET_NAMES")) or words[-1] in words_of("SECRET_WORDS"):
+    if joined.endswith(_endings(secret_words.SECRET_NAMES)) or words[-1] in words_of(secret_words.SECRET_WORDS):
         return True
     # Inside a sentence only the last word counts: "the token bucket of build: …" is about a build.
-    return " " not in name and not words_of("SECRET_STEMS").isdisjoint(words)
+    return " " not in name and not words_of(secret_words.SECRET_STEMS).isdisjoint(words)
 
 
 @cache
-def _endings(name: str) -> tuple[str, ...]:
-    return tuple(words_of(name))
+def _endings(text: str) -> tuple[str, ...]:
+    return tuple(words_of(text))
 
 
 def _is_key(words: list[str], alone: bool) -> bool:
     """Tell whether words end in a key that may be secret: `acme_key` is one, `cache_key` is not; a `key` perhaps."""
-    return words[-1] == "key" and (words[-2] not in words_of("PLAIN_KEYS") if len(words) > 1 else alone)
+    return words[-1] == "key" and (words[-2] not in words_of(secret_words.PLAIN_KEYS) if len(words) > 1 else alone)
 
 
 @cache
@@ -233,7 +233,7 @@ def _provider_of(name: str, value: str, named_secret: bool) -> str | None:
     contexts = _contexts()
     for word in filter(lower.__contains__, contexts):
         # Hosts and builders of code assign hashes and ids all day; of others the name alone says enough.
-        alone = lower.endswith(word.rstrip("_-")) and word not in words_of("CODE_HOSTS")
+        alone = lower.endswith(word.rstrip("_-")) and word not in words_of(secret_words.CODE_HOSTS)
         if _starts_word(name, lower.find(word)) and (named_secret or alone):
             for rule, shape in contexts[word]:
                 exact = compiled(shape).fullmatch(value) and is_varied(value)

@@ -20,9 +20,9 @@ _SHORTEST = 8
 
 
 @cache
-def words_of(name: str) -> frozenset[str]:
-    """Return a word list of `secret_words` as a set."""
-    return frozenset(getattr(secret_words, name).split())
+def words_of(text: str) -> frozenset[str]:
+    """The words of a list of `secret_words` as a set, made once."""
+    return frozenset(text.split())
 
 
 def is_spread(value: str) -> bool:
@@ -37,7 +37,9 @@ def is_placeholder(value: str) -> bool:
     if value[0] in "*@" and not is_random(value[1:]):
         return True
     lower = value.lower()
-    if lower in words_of("PLACEHOLDER_WORDS") or any(map(lower.__contains__, words_of("PLACEHOLDER_PARTS"))):
+    if lower in words_of(secret_words.PLACEHOLDER_WORDS) or any(
+        map(lower.__contains__, words_of(secret_words.PLACEHOLDER_PARTS))
+    ):
         return True
     return _has_long_repeat(value)
 

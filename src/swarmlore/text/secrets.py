@@ -215,7 +215,9 @@ def _token_rules() -> Index:
     for table in (secret_rules.PREFIXED, secret_rules.LOOSE):
         for name, prefixes, shape in table:
             for prefix in prefixes.split():
-                weak = table is secret_rules.LOOSE or len(prefix) <= 3 or prefix in words_of("COMMON_PREFIXES")
+                weak = (
+                    table is secret_rules.LOOSE or len(prefix) <= 3 or prefix in words_of(secret_words.COMMON_PREFIXES)
+                )
                 _add(index, prefix, PrefixRule(name, prefix, shape, weak), _TOKEN_HEAD)
     for name, keywords, shape, test in secret_rules.SHAPED:
         rule = Rule(name, shape, test)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from types import ModuleType

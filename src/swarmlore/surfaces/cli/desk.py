@@ -279,8 +279,8 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 def _page(stream: TextIO | None) -> Page:
     terminal = _is_terminal(stream)
-    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") in ("dumb", "")
-    return Page(_width(stream, terminal), colour=terminal and not plain)
+    bare = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") in ("dumb", "")
+    return Page(_width(stream, terminal), colour=terminal and not bare)
 
 
 def _width(stream: TextIO | None, terminal: bool) -> int:
