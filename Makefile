@@ -42,7 +42,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q tests/test_rooms.py tests/test_docs.py
+	$(BIN)/python -m pytest -q tests/test_layout.py tests/test_docs.py
 
 bench: setup
 	$(BIN)/python bench/retrieval.py

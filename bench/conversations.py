@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from swarmlore import Lore
-from swarmlore.records import Caller, Proposal
+from swarmlore.domain.records import Caller, Proposal
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "conversations"
 SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool"}

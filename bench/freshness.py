@@ -29,8 +29,8 @@ from typing import Any
 
 import corpus
 from swarmlore import Lore
+from swarmlore.domain.records import Caller, Citation, Cited, Draft
 from swarmlore.freshness.tree import WHOLE, Look, Tree
-from swarmlore.records import Caller, Citation, Cited, Draft
 
 STATES = ("unchanged", "moved", "changed", "gone")
 IDENTITY = ("-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "core.autocrlf=false")

@@ -30,8 +30,8 @@ from typing import Any
 
 from swarmlore import Lore
 from swarmlore.candidates import Connections
+from swarmlore.domain.records import Caller, Draft
 from swarmlore.frozen import replace
-from swarmlore.records import Caller, Draft
 
 ROOT = Path(__file__).parents[1]
 NOTES = Path(__file__).parent / "data" / "linked_notes.txt"

@@ -26,10 +26,10 @@ from pathlib import Path
 import corpus
 from speed import fill_vectors
 from swarmlore import Lore
+from swarmlore.domain.records import Draft
 from swarmlore.hooks import spool, wire
 from swarmlore.hooks.event import BEGUN_BY_PROMPT
 from swarmlore.hooks.places import socket_path, spool_dir
-from swarmlore.records import Draft
 from timing import SCRIPT, Command, environment, interleaved, ratios
 
 CUES = corpus.questions(200)

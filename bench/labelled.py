@@ -95,7 +95,7 @@ def write_session(session: Session, folder: Path) -> Path:
 
 
 def _at(place: int) -> str:
-    from swarmlore.codec import iso
+    from swarmlore.domain.json_codec import iso
 
     return str(iso(BEGAN + STEP_S * place))
 

@@ -24,8 +24,8 @@ sys.path.insert(0, os.path.dirname(__file__))
 
 from corpus import lesson
 from swarmlore import Lore
-from swarmlore.codec import iso
-from swarmlore.records import Caller
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.records import Caller
 
 BAD = 0.01
 TWICE = 0.05

@@ -31,7 +31,7 @@ from typing import Any
 import corpus
 from mistakes import MISTAKES, Mistake
 from swarmlore import Lore
-from swarmlore.records import Caller, Draft
+from swarmlore.domain.records import Caller, Draft
 
 AGENTS = ("ada", "bob", "cleo")
 START = 1_750_000_000.0

@@ -29,7 +29,7 @@ import apsw
 from corpus import lesson
 from large import write_file
 from swarmlore import Lore
-from swarmlore.records import Caller
+from swarmlore.domain.records import Caller
 from swarmlore.remote.lore import RemoteLore
 from timing import SCRIPT
 

@@ -15,12 +15,11 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from swarmlore.records import Hit, Memory
-from swarmlore.rules.block import compose
-from swarmlore.rules.budget import allowance
-from swarmlore.rules.safety import inspect_safety
-from swarmlore.text.clean import clean
-from swarmlore.text.secrets import redact
+from swarmlore.domain.language.unicode import clean
+from swarmlore.domain.policy.context_block import allowance, compose
+from swarmlore.domain.records import Hit, Memory
+from swarmlore.domain.security.redaction import redact
+from swarmlore.domain.security.safety import inspect_safety
 
 FOLDER = Path(__file__).parents[1].parent / "shared" / "security"
 SETS = {

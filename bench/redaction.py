@@ -24,9 +24,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from swarmlore.text import secret_rules
-from swarmlore.text.secret_patterns import expand
-from swarmlore.text.secrets import redact
+from swarmlore.domain.security import secret_formats
+from swarmlore.domain.security.redaction import expand, redact
 
 LENGTHS = range(-4, 9)
 LEAST_REDACTED = 0.97
@@ -199,9 +198,9 @@ def at_length(pieces: list[Piece], change: int, rng: random.Random) -> tuple[str
 
 def made_by_rule(rng: random.Random) -> Iterator[Made]:
     """One value of every rule that is a prefix, a shape or a shape under a provider's name, with the name it has."""
-    for rule, prefixes, shape in (*secret_rules.PREFIXED, *secret_rules.LOOSE):
+    for rule, prefixes, shape in (*secret_formats.PREFIXED, *secret_formats.LOOSE):
         yield rule, _name_of(rule), [(rng.choice(prefixes.split()), "", False), *_secret(pieces_of(shape, rng))]
-    for rule, words, shape in secret_rules.CONTEXT:
+    for rule, words, shape in secret_formats.CONTEXT:
         word = rng.choice(words.split()).strip("_-.").replace(".", "_").replace("-", "_").replace(" ", "_")
         yield f"{rule} (name)", f"{word}_{rng.choice(('api_key', 'token', 'secret'))}", pieces_of(shape, rng)
     for alphabet, chars in ALPHABETS.items():
@@ -243,7 +242,7 @@ def cases(seed: int = 1) -> Iterator[Case]:
             yield from _in_contexts(rule, name, pieces, change, NAMED, "", rng)
             if "(name)" not in rule and pieces[0][1] == "" and _tells(pieces[0][0]):
                 yield from _in_contexts(rule, name, pieces, change, BARE, ", no name", rng)
-        for rule, _, shape, _ in secret_rules.SHAPED:
+        for rule, _, shape, _ in secret_formats.SHAPED:
             yield from _in_contexts(rule, rule, pieces_of(shape, rng), change, BARE, ", no name", rng)
         for rule, before, shape, after in PHRASES:
             value, parts = at_length(pieces_of(shape, rng), change, rng)

@@ -28,8 +28,8 @@ import apsw
 import numpy as np
 
 from swarmlore import Lore
-from swarmlore.records import Caller, Draft
-from swarmlore.text.words import STOP_WORDS
+from swarmlore.domain.language.tokenizer import STOP_WORDS
+from swarmlore.domain.records import Caller, Draft
 
 ROOT = Path(__file__).parents[1]
 LESSONS = ROOT / "tests" / "data" / "lessons.jsonl"

@@ -24,10 +24,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from swarmlore.rules.learned import lesson_from
-from swarmlore.rules.routing import route
-from swarmlore.rules.signals import LEVELS, Signal, scan
-from swarmlore.rules.topics import UNKNOWN
+from swarmlore.domain.extraction.session_lessons import lesson_from
+from swarmlore.domain.extraction.signals import LEVELS, Signal, scan
+from swarmlore.domain.extraction.topics import UNKNOWN
+from swarmlore.domain.pages.routing import route
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "signals"
 SETS = ("tuning", "held_out", "later", "blind_a", "varied")

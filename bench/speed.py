@@ -30,9 +30,9 @@ import numpy as np
 
 import corpus
 from swarmlore import Lore
-from swarmlore.late import pack_pieces, unique_ids
-from swarmlore.records import Caller, Draft
-from swarmlore.text.words import query_terms
+from swarmlore.domain.language.late_interaction import pack_pieces, unique_ids
+from swarmlore.domain.language.tokenizer import query_terms
+from swarmlore.domain.records import Caller, Draft
 
 CALLER = Caller("bench", "bench", "worker", 2)
 REAL_VECTORS = 2_000

@@ -29,7 +29,7 @@ import corpus
 import speed
 from databases import server
 from swarmlore import Lore
-from swarmlore.records import Caller, Draft
+from swarmlore.domain.records import Caller, Draft
 from swarmlore.store.copying import copy
 from swarmlore.store.store import Store
 from swarmlore.vectors.remote import RemoteVectors

@@ -10,7 +10,7 @@ from typing import Any
 
 from conftest import ALICE, NOW, quick_env
 from swarmlore import Lore
-from swarmlore.records import Caller
+from swarmlore.domain.records import Caller
 
 FILES = ("knowledge.jsonl", "knowledge-quarantined.jsonl")
 

@@ -19,10 +19,9 @@ from hypothesis.internal.conjecture import providers
 
 from programs import unaccepted
 from swarmlore import Lore
-from swarmlore.records import Caller, Memory
+from swarmlore.domain.records import Caller, Memory, uuid7
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
-from swarmlore.text.ids import uuid7
 
 # Fixtures of stores to break, of commands, of files, of servers.
 pytest_plugins = ("homes", "command_line", "reflecting", "noting", "serving")

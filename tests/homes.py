@@ -18,7 +18,7 @@ import pytest
 
 from conftest import ALICE, LEAD, quick_env
 from swarmlore import Lore
-from swarmlore.records import Caller
+from swarmlore.domain.records import Caller
 from waiting import PATIENCE_S, wait_until
 
 LESSON = "The release build runs with make release in the tools folder"
@@ -134,7 +134,7 @@ def process(home: Path, *words: str, **options: Any) -> subprocess.CompletedProc
 def killed_import(home: Path, path: Path, after_rows: int, caller: Caller = LEAD) -> None:
     """Start an import in a process of its own and kill it once it has stored some rows."""
     code = (
-        "from swarmlore import Lore; from swarmlore.records import Caller; from conftest import quick_env\n"
+        "from swarmlore import Lore; from swarmlore.domain.records import Caller; from conftest import quick_env\n"
         f"Lore.open({str(home)!r}, cwd={str(home.parent)!r}, caller={caller!r}, env=quick_env()).import_file({str(path)!r})"
     )
     env = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}

@@ -6,6 +6,21 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from swarmlore.domain.extraction.corrections import find_corrections
+from swarmlore.domain.extraction.fixes import error_excerpt, error_line
+from swarmlore.domain.extraction.learned_comments import find_learned
+from swarmlore.domain.extraction.session_lessons import Lesson, learned
+from swarmlore.domain.extraction.signals import scan as find_signals
+from swarmlore.domain.extraction.task_reports import Account, lessons_in
+from swarmlore.domain.language.citations import Found, Lines, find_citations, find_span, mark_span
+from swarmlore.domain.language.concepts import canonical, concepts_of
+from swarmlore.domain.language.unicode import clean, fold
+from swarmlore.domain.pages.drafting import draft
+from swarmlore.domain.pages.routing import ROUTES, Context
+from swarmlore.domain.pages.rule_conflicts import conflicts_with, says_already
+from swarmlore.domain.policy.context_block import strip_blocks
+from swarmlore.domain.security.redaction import redact
+from swarmlore.domain.security.safety import inspect_safety
 from swarmlore.errors import Conflict
 from swarmlore.formats import memory_md
 from swarmlore.formats.context_md import read as read_context
@@ -15,26 +30,8 @@ from swarmlore.formats.plan import current_phase
 from swarmlore.formats.transcripts import Turn
 from swarmlore.formats.transcripts.plain import turns_of
 from swarmlore.installing.comments import blanked
-from swarmlore.rules.accounts import Account
 from swarmlore.rules.amounts import constants, spoken_amounts
-from swarmlore.rules.block import strip_blocks
-from swarmlore.rules.catching import lessons_in
-from swarmlore.rules.conflicts import conflicts_with, says_already
-from swarmlore.rules.corrections import find_corrections
-from swarmlore.rules.drafting import draft
-from swarmlore.rules.fixes import error_excerpt
-from swarmlore.rules.learned import Lesson, learned
 from swarmlore.rules.readme import read_readme
-from swarmlore.rules.routing import ROUTES, Context
-from swarmlore.rules.safety import inspect_safety
-from swarmlore.rules.signals import scan as find_signals
-from swarmlore.text.citations import find_citations
-from swarmlore.text.clean import clean, fold
-from swarmlore.text.concepts import canonical, concepts_of
-from swarmlore.text.error_lines import error_line
-from swarmlore.text.learned import find_learned
-from swarmlore.text.secrets import redact
-from swarmlore.text.spans import Found, Lines, find_span, mark_span
 
 ARMOUR = "-----BEGIN " + "RSA PRIVATE KEY-----"
 

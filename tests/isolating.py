@@ -17,10 +17,10 @@ from unittest.mock import patch
 from conftest import ALICE, BOB, LEAD, PERSON, engine_env
 from serving import Server
 from swarmlore import Lore
+from swarmlore.domain.json_codec import failure
+from swarmlore.domain.records import Caller
 from swarmlore.errors import SwarmloreError
 from swarmlore.main import main
-from swarmlore.records import Caller
-from swarmlore.surfaces.cli.documents import failure
 from swarmlore.surfaces.http.own_routes import document
 
 CAROL = Caller("git.example/beta", "carol", "worker", 2)

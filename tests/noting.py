@@ -12,8 +12,8 @@ import pytest
 from conftest import NOW, engine_env, quick_env
 from repositories import git
 from swarmlore import Lore
+from swarmlore.domain.records import Caller, Memory
 from swarmlore.notes import shelf
-from swarmlore.records import Caller, Memory
 
 HEAD = """---
 title: "{title}"

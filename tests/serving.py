@@ -17,7 +17,7 @@ import pytest
 
 from conftest import LEAD, engine_env, quick_env
 from swarmlore import Lore
-from swarmlore.records import Caller
+from swarmlore.domain.records import Caller
 
 LESSON = "Snapshot tests are recorded with make snap-record, never by hand"
 

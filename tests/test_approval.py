@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from swarmlore.records import Proposal
+from swarmlore.domain.records import Proposal
 from swarmlore.rules.approval import MOST_CHARS, read_answer
 
 LABELS = ("b1", "k1", "k2", "s1", "i1", "m1")

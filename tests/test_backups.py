@@ -17,8 +17,8 @@ import pytest
 
 from conftest import ALICE, BOB, OTHER, an_operation, quick_env
 from swarmlore import Lore, backups
+from swarmlore.domain.records import Caller
 from swarmlore.errors import Conflict, InvalidInput, NotFound, StoreCorrupt, StoreError, StoreFull, StoreTooNew
-from swarmlore.records import Caller
 
 LESSON = "The release build runs with make release in the tools folder"
 LATER = "The nightly build runs with make nightly in the tools folder"

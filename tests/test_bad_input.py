@@ -22,10 +22,10 @@ from conftest import ALICE, BOB, PERSON, examples, quick_env
 from homes import LESSON, in_memory
 from odd_strings import ODD
 from swarmlore import Lore, config
+from swarmlore.domain.policy.gate import check_structure
+from swarmlore.domain.records import PROFILES, Draft
 from swarmlore.errors import InvalidInput, NotFound, Rejected, SwarmloreError
 from swarmlore.main import main
-from swarmlore.records import PROFILES, Draft
-from swarmlore.rules.structure import check_structure
 
 TEXTS = examples(5_000)
 EXIT_CODES = range(2, 10)  # those of our classes; 1 would be an error nobody foresaw

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from command_line import Run, process
 from repositories import a_repository, git
 from swarmlore import Lore
+from swarmlore.domain.extraction.learned_comments import Learned
 from swarmlore.formats import beads
 from swarmlore.formats.beads import capture_learned, read_knowledge, session_text
 from swarmlore.formats.folder import Folder
 from swarmlore.sharing.recall_script import CONTENT, write_recall_script
-from swarmlore.text.learned import Learned
 
 NOW = 1_800_000_000
 linked = pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
@@ -115,7 +115,7 @@ def test_a_full_disk_leaves_no_half_line(root: Path) -> None:
     code = (
         "import resource, signal, sys\n"
         "from swarmlore.formats.beads import add_learned\n"
-        "from swarmlore.text.learned import find_learned\n"
+        "from swarmlore.domain.language.learned import find_learned\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({len(before) + 50},) * 2)\n"
         f"add_learned({str(root)!r}, find_learned('bd comment X \"LEARNED: ' + 'a lesson ' * 20 + '\"'))\n"

@@ -13,19 +13,20 @@ from hypothesis import strategies as st
 
 from conftest import examples
 from odd_strings import ODD
-from swarmlore.frozen import replace
-from swarmlore.records import Citation, Cited, Confirmation, Hit, Memory
-from swarmlore.rules.block import (
+from swarmlore.domain.extraction.lesson_text import lesson_line
+from swarmlore.domain.policy.context_block import (
     HEADER,
     OVER_BUDGET,
+    Allowance,
+    allowance,
     compose,
     estimate_tokens,
     is_our_block,
     neutralise,
     strip_blocks,
 )
-from swarmlore.rules.budget import Allowance, allowance
-from swarmlore.rules.lesson_lines import lesson_line
+from swarmlore.domain.records import Citation, Cited, Confirmation, Hit, Memory
+from swarmlore.frozen import replace
 
 NOW = 1_760_000_000.0
 DAY = 86_400.0

@@ -15,12 +15,12 @@ from conftest import ALICE, NOW, PERSON, engine_env, quick_env
 from noting import opened, put
 from swarmlore import Lore
 from swarmlore.bringing import kind_of
+from swarmlore.domain.records import Caller
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound
 from swarmlore.formats.instincts import parse
 from swarmlore.formats.notes import parse_note
 from swarmlore.formats.sidecar import parse_sidecar
 from swarmlore.note_exchange import export_notes, import_notes, outgoing
-from swarmlore.records import Caller
 
 SECRET = "AKIA" + "IOSFODNN7EXAMPLQ"
 NIGHTLY = "The staging database is reset every night at 03:00"

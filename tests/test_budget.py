@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarmlore.rules.budget import Allowance, allowance
+from swarmlore.domain.policy.context_block import Allowance, allowance
 
 
 @pytest.mark.parametrize(

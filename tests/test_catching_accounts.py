@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
+from swarmlore.domain.extraction.lesson_text import Found
+from swarmlore.domain.extraction.session_lessons import holding
+from swarmlore.domain.extraction.summaries import cut
+from swarmlore.domain.extraction.task_reports import Account, account_of, lessons_in, lessons_told
 from swarmlore.formats.transcripts import Turn
-from swarmlore.rules.accounts import Account, account_of
-from swarmlore.rules.catching import lessons_in, lessons_told
-from swarmlore.rules.cutting import cut
-from swarmlore.rules.found import Found
-from swarmlore.rules.placing import holding
 
 # --- who said how it ended
 

@@ -9,15 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counting import calls
+from swarmlore.domain.extraction.agent_findings import telling
+from swarmlore.domain.extraction.signals import is_trouble
+from swarmlore.domain.extraction.summaries import (
+    MOST_CHARS,
+    MOST_TOKENS,
+    cut,
+    is_unattended,
+    says_nothing,
+    summary_of,
+    task_result,
+    usable_summary,
+)
+from swarmlore.domain.extraction.task_reports import Account, account_of, confidence, lessons_in, lessons_told
+from swarmlore.domain.policy.context_block import estimate_tokens
+from swarmlore.domain.records import KINDS
 from swarmlore.formats.transcripts import Turn
-from swarmlore.records import KINDS
-from swarmlore.rules.accounts import Account, account_of
-from swarmlore.rules.block import estimate_tokens
-from swarmlore.rules.catching import confidence, lessons_in, lessons_told
-from swarmlore.rules.cutting import MOST_CHARS, MOST_TOKENS, cut
-from swarmlore.rules.explanations import is_trouble
-from swarmlore.rules.findings import telling
-from swarmlore.rules.summaries import is_unattended, says_nothing, summary_of, task_result, usable_summary
 
 OAUTH = {
     "bead_id": "cell-abc123",

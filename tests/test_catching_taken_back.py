@@ -10,11 +10,10 @@ import pytest
 from conftest import ALICE, NOW, quick_env
 from swarmlore import Lore
 from swarmlore.catching import session_body
+from swarmlore.domain.extraction.summaries import without
+from swarmlore.domain.extraction.task_reports import Account, lessons_told
 from swarmlore.formats.transcripts.turns import Turn
 from swarmlore.frozen import replace
-from swarmlore.rules.accounts import Account
-from swarmlore.rules.catching import lessons_told
-from swarmlore.rules.summaries import without
 from waiting_jobs import do_jobs, waiting
 
 RULE = "No, never use npm in this repository, use pnpm: the lockfile is pnpm's"

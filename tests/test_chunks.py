@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarmlore.text.chunks import LEAST, MOST, OVERLAP, chunks
+from swarmlore.domain.language.chunks import LEAST, MOST, OVERLAP, chunks
 
 LONG = "The deploy needs the staging token and a warm cache. "
 SENTENCE = "Run the seed script before the browser tests, they need users."  # 62 characters

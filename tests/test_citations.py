@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from swarmlore.domain.language.citations import clean_path, find_citations, is_sound, parse_citation
+from swarmlore.domain.records import Citation
 from swarmlore.errors import InvalidInput
-from swarmlore.records import Citation
-from swarmlore.text.citations import clean_path, find_citations, is_sound, parse_citation
 
 
 def places(text: str) -> list[tuple[str, int, int]]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostile import SCANNERS
-from swarmlore.text.clean import clean, fold
+from swarmlore.domain.language.unicode import clean, fold
 
 INVISIBLE = (
     # tags, and the selectors and gaps of their plane

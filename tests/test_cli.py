@@ -175,7 +175,7 @@ def test_a_lesson_comes_back_with_all_that_was_said_about_it(run: Run) -> None:
 
 
 def _moment(text: str) -> float:
-    from swarmlore.codec import from_iso
+    from swarmlore.domain.json_codec import from_iso
 
     return from_iso(text)
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostile import SCANNERS
-from swarmlore.records import Entity
-from swarmlore.text.concepts import MAX_ENTITIES, MAX_RELATIONS, canonical, concepts_of, named_in, type_of
+from swarmlore.domain.language.concepts import MAX_ENTITIES, MAX_RELATIONS, canonical, concepts_of, named_in, type_of
+from swarmlore.domain.records import Entity
 
 SAME = (
     ("Tokio", "tokio", " TOKIO ", "`tokio`", "tokio 1.35", "tokio@1", "tokio v1"),

@@ -14,9 +14,9 @@ import servers
 from conftest import ALICE, BOB, engine_env, quick_env
 from swarmlore import Lore
 from swarmlore.connecting.asking import LONGEST_LIST, find_graph, find_report
+from swarmlore.domain.records import Entity, Memory, Relation
 from swarmlore.errors import Unavailable
 from swarmlore.formats import community_reports
-from swarmlore.records import Entity, Memory, Relation
 from test_writers import Says
 from waiting_jobs import do_jobs, waiting
 
@@ -406,7 +406,7 @@ def test_hybrid_follows_what_a_model_read_and_not_what_rules_guessed(
 )
 def test_what_rules_guessed_counts_less_however_it_is_marked(graph: dict[str, Any], weight: float) -> None:
     from conftest import a_memory
-    from swarmlore.rules.mentions import mentions_of
+    from swarmlore.domain.policy.graph import mentions_of
 
     strength = graph.pop("strength", 5)
     relation = {"source": "a", "target": "b", "type": "uses", "strength": strength}

@@ -15,15 +15,14 @@ from hypothesis import strategies as st
 from conftest import ALICE, LEAD, NOW, PERSON
 from noting import opened, put
 from swarmlore import Lore, git
-from swarmlore.codec import from_iso
 from swarmlore.consolidating import Consolidation, with_missing
+from swarmlore.domain.json_codec import from_iso
+from swarmlore.domain.pages.instincts import Instinct, merge_rules, merged
+from swarmlore.domain.records import Caller
 from swarmlore.errors import Conflict, NotAllowed
 from swarmlore.formats.instincts import parse
 from swarmlore.formats.memory_md import MAX_LINES, line_count
 from swarmlore.memory_files import slug_of
-from swarmlore.records import Caller
-from swarmlore.rules.instinct_merge import merge_rules, merged
-from swarmlore.rules.instincts import Instinct
 
 SECRET = "AKIA" + "IOSFODNN7EXAMPLQ"
 NIGHTLY = "The staging database is reset every night at 03:00"

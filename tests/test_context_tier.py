@@ -15,13 +15,14 @@ from command_line import Run
 from conftest import ALICE, LEAD, NOW, PERSON
 from noting import opened
 from swarmlore.context_tier import Context
+from swarmlore.domain.pages.routing import SECTIONS
+from swarmlore.domain.pages.rule_conflicts import Known
+from swarmlore.domain.records import Caller
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected
 from swarmlore.formats.change import Change, diff_of
-from swarmlore.formats.memory_md import MAX_LINES, SECTIONS, line_count
+from swarmlore.formats.memory_md import MAX_LINES, line_count
 from swarmlore.formats.notes import parse_note, problems
 from swarmlore.project_memory import ProjectMemory, section_of
-from swarmlore.records import Caller
-from swarmlore.rules.alike import Known
 
 NIGHTLY = "The staging database is reset every night at 03:00"
 PNPM = "Always use pnpm instead of npm in this project"

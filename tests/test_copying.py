@@ -10,13 +10,13 @@ import pytest
 from command_line import Run
 from conftest import ALICE, NOW, PERSON, a_memory, an_operation
 from databases import Server, server
+from swarmlore.domain.language.display import without_password
+from swarmlore.domain.records import Caller
 from swarmlore.frozen import replace
-from swarmlore.records import Caller
 from swarmlore.store import copying
 from swarmlore.store.copying import copy, pages
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
-from swarmlore.text.url import without_password
 from swarmlore.vectors.remote import RemoteVectors
 from test_postgres import BOB, OTHER, fill, put
 

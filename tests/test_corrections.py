@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from conftest import DATA
 from homes import open_lore
 from hostile import CORRECTIONS, SCANNERS
-from swarmlore.records import KINDS, Draft
-from swarmlore.rules.corrections import find_corrections
-from swarmlore.rules.found import CONFIDENCES
-from swarmlore.rules.gate import pass_gate
-from swarmlore.text.prose import sentences
+from swarmlore.domain.extraction.corrections import find_corrections
+from swarmlore.domain.extraction.lesson_text import CONFIDENCES
+from swarmlore.domain.extraction.user_words import sentences
+from swarmlore.domain.policy.gate import pass_gate
+from swarmlore.domain.records import KINDS, Draft
 
 PROMPTS = [json.loads(line) for line in (DATA / "prompts_labelled.jsonl").read_text(encoding="utf-8").splitlines()]
 LEAST_PRECISION = 0.95

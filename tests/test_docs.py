@@ -16,10 +16,11 @@ import pytest
 
 from swarmlore import Lore, errors
 from swarmlore.config import Settings, Value
-from swarmlore.records import Draft, Query
-from swarmlore.rules import gate, safety, structure, upsert
+from swarmlore.domain.json_codec import code_of
+from swarmlore.domain.policy import deduplication, gate
+from swarmlore.domain.records import Draft, Query
+from swarmlore.domain.security import safety
 from swarmlore.surfaces.cli.commands import COMMANDS
-from swarmlore.surfaces.cli.documents import code_of
 from swarmlore.surfaces.cli.parsing import parser_of
 
 ROOT = Path(__file__).parents[1]
@@ -119,7 +120,7 @@ def test_every_exit_code_is_described() -> None:
 
 def rejections_of_structure() -> Iterator[str]:
     """What layer 1 says, one draft for each of its rules."""
-    long, text = "x" * (structure.MAX_CHARS + 1), "Run make test before each commit"
+    long, text = "x" * (gate.MAX_CHARS + 1), "Run make test before each commit"
     drafts = [
         (Draft("short"), True),
         (Draft("long " * 100), True),
@@ -131,7 +132,7 @@ def rejections_of_structure() -> Iterator[str]:
     ]
     for draft, lesson in drafts:
         with pytest.raises(errors.Rejected) as refused:
-            structure.check_structure(draft, lesson=lesson)
+            gate.check_structure(draft, lesson=lesson)
         yield refused.value.reason
 
 
@@ -139,13 +140,20 @@ def test_every_reason_of_the_gate_is_described() -> None:
     text = read("docs/errors.md")
     spoken = [
         *(reason.replace("nonsense", "…") if "category" in reason else reason for reason in rejections_of_structure()),
-        *(safety.DANGEROUS, safety.DEGRADING, safety.INJECTION, safety.OVERRIDE, upsert.CONTRADICTION, gate.VAGUE),
+        *(
+            safety.DANGEROUS,
+            safety.DEGRADING,
+            safety.INJECTION,
+            safety.OVERRIDE,
+            deduplication.CONTRADICTION,
+            gate.VAGUE,
+        ),
     ]
     assert [reason for reason in spoken if f"`{reason}`" not in text] == []
 
 
 def test_layer_1_has_no_reason_that_this_file_does_not_know() -> None:
-    raised = inspect.getsource(structure).count("raise Rejected(")
+    raised = inspect.getsource(gate).count("raise Rejected(")
     assert raised == len(list(rejections_of_structure()))
 
 

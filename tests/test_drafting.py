@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostile import SCANNERS, draft_everywhere
-from swarmlore.frozen import replace
-from swarmlore.rules.conflicts import Conflict, conflict_with, conflicts_with, says_already
-from swarmlore.rules.drafting import (
+from swarmlore.domain.extraction.session_lessons import Lesson, lesson_from
+from swarmlore.domain.extraction.signals import scan
+from swarmlore.domain.language.display import short_slug
+from swarmlore.domain.pages.drafting import (
     InstinctDraft,
     MemoryDraft,
     NoteDraft,
@@ -17,15 +18,16 @@ from swarmlore.rules.drafting import (
     SkillDraft,
     draft,
     fenced,
+    framework_of,
+    language_of,
     note_category,
+    tags_of,
     title_of,
 )
-from swarmlore.rules.instincts import CATEGORIES
-from swarmlore.rules.learned import Lesson, lesson_from
-from swarmlore.rules.routing import ROUTES, Context
-from swarmlore.rules.signals import scan
-from swarmlore.rules.stacks import framework_of, language_of, tags_of
-from swarmlore.text.slug import short_slug
+from swarmlore.domain.pages.instincts import CATEGORIES
+from swarmlore.domain.pages.routing import ROUTES, Context
+from swarmlore.domain.pages.rule_conflicts import Conflict, conflict_with, conflicts_with, says_already
+from swarmlore.frozen import replace
 
 CAUSE = Lesson(
     "The root cause was that tokio's runtime was entered twice.",

@@ -22,9 +22,9 @@ from elsewhere_files import (
 )
 from homes import killed_import, process
 from swarmlore import Lore
+from swarmlore.domain.policy.merge import as_claimed
+from swarmlore.domain.records import Caller
 from swarmlore.errors import InvalidInput, NotAllowed
-from swarmlore.records import Caller
-from swarmlore.rules.claims import as_claimed
 from test_elsewhere_records import LANE_LINE, LANE_ROW, LATER, MEM0, SWARM_ROW, TEXT
 
 JOHN = {"type": "entity", "name": "John_Smith", "entityType": "person", "observations": ["Speaks Spanish", "Likes Go"]}

@@ -27,8 +27,8 @@ from elsewhere_files import (
     row_dicts,
 )
 from homes import process
+from swarmlore.domain.policy.merge import as_claimed
 from swarmlore.errors import InvalidInput
-from swarmlore.rules.claims import as_claimed
 from test_elsewhere import ACME, JOHN, OTHER_MEM0, RELATED, WORKS, a_lane_db, a_swarm_db, open_in
 from test_elsewhere_records import LANE_LINE, LANE_ROW, LATER, MEM0, SWARM_ROW, lane_fields, mem0_fields, swarm_fields
 from test_two_clones import folder

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import NOW, a_memory, examples
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.records import KINDS, Memory
 from swarmlore.formats.elsewhere import agent_swarm, lane, mcp_memory, mem0, values
 from swarmlore.formats.elsewhere.lane_graph import EntityRows
 from swarmlore.formats.json_stream import Document
 from swarmlore.formats.jsonl import BadLine
 from swarmlore.frozen import replace
-from swarmlore.records import KINDS, Memory
 
 TEXT = "OAuth login requires JWT tokens with a refresh buffer of five minutes"
 METADATA = {

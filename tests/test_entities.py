@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from swarmlore.text.entities import entities_from_path, entities_from_text, resolve_entity
+from swarmlore.domain.language.concepts import entities_from_path, entities_from_text, resolve_entity
 
 
 @pytest.mark.parametrize(

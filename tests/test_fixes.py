@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from homes import open_lore
 from hostile import SCANNERS
-from swarmlore.records import Draft
-from swarmlore.rules.fixes import Attempt, error_excerpt, find_fix
-from swarmlore.rules.gate import pass_gate
-from swarmlore.text.calls import read_call
-from swarmlore.text.error_lines import error_line
+from swarmlore.domain.extraction.fixes import Attempt, error_excerpt, error_line, find_fix
+from swarmlore.domain.language.shell import read_call
+from swarmlore.domain.policy.gate import pass_gate
+from swarmlore.domain.records import Draft
 
 DATA = Path(__file__).parent / "data" / "fixes_labelled.jsonl"
 SEQUENCES = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]

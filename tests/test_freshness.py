@@ -18,13 +18,12 @@ from hypothesis import strategies as st
 
 from conftest import ALICE, BOB, NOW, OTHER, a_memory, an_operation, quick_env
 from swarmlore import Lore
+from swarmlore.domain.policy.ranking import STATES, default_priors, is_stale, rank_down, stale_later
+from swarmlore.domain.records import PROFILES, Caller, Citation, Cited, Draft, Hit, Memory, Part
 from swarmlore.errors import InvalidInput
 from swarmlore.freshness.checkout import commits_of, file_at, head_commit
 from swarmlore.freshness.tree import MAX_FILE_BYTES, Budget, Look, Tree, Unreadable
 from swarmlore.frozen import replace
-from swarmlore.records import PROFILES, Caller, Citation, Cited, Draft, Hit, Memory, Part
-from swarmlore.rules.freshness import STATES, is_stale, rank_down, stale_later
-from swarmlore.rules.priors import default_priors
 from swarmlore.store.store import Store
 
 CODE = "".join(f"def step_{n}(order):\n    return order.total * {n}\n\n\n" for n in range(30))

@@ -14,11 +14,11 @@ from handwritten import ENDS
 from swarmlore import Lore
 from swarmlore.bringing import Bringing
 from swarmlore.config import Settings
+from swarmlore.domain.records import Caller
 from swarmlore.errors import InvalidInput, NotFound
 from swarmlore.giving import Giving
 from swarmlore.instincts import Instincts
 from swarmlore.project_memory import ProjectMemory
-from swarmlore.records import Caller
 
 SECRET = "AKIA" + "IOSFODNN7EXAMPLQ"
 TOOLS = ("pnpm", "make snap-record", "the pool of role web", "ruff", "PgBouncer", "UTF-8 with a BOM", "tokio", "Bazel")

@@ -20,14 +20,16 @@ import swarmlore
 from command_line import Run
 from conftest import DATA, connect
 from goldens import Names, check, check_document, shape
-from swarmlore import Lore, errors, records
+from swarmlore import errors
 from swarmlore.config import Settings
+from swarmlore.domain import records
+from swarmlore.domain.json_codec import code_of
 from swarmlore.frozen import fields
 from swarmlore.hooks import event as e
 from swarmlore.hooks.clients import CLIENTS, client, sender
 from swarmlore.hooks.making import make_event
+from swarmlore.lore import Lore
 from swarmlore.surfaces.cli.commands import COMMANDS
-from swarmlore.surfaces.cli.documents import code_of
 from swarmlore.surfaces.cli.parsing import parser_of
 from swarmlore.surfaces.http.openapi import described
 from swarmlore.surfaces.mcp.sets import PROFILES

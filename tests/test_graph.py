@@ -11,11 +11,10 @@ import pytest
 from conftest import ALICE, BOB, OTHER, a_memory, an_operation, engine_env, quick_env
 from counting import calls
 from swarmlore import Lore
+from swarmlore.domain.policy.graph import GUESSED, MOST_MENTIONS, Way, mentions_of, rarity, row_scores, share, step
+from swarmlore.domain.records import Caller, Memory
 from swarmlore.graph import communities
 from swarmlore.graph.around import Neighbourhood, names_in
-from swarmlore.records import Caller, Memory
-from swarmlore.rules.activation import Way, rarity, row_scores, share, step
-from swarmlore.rules.mentions import GUESSED, MOST_MENTIONS, mentions_of
 from swarmlore.store.graph import Graphs
 from swarmlore.store.store import Store
 

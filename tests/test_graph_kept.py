@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from command_line import Run
 from conftest import ALICE, NOW, a_memory, an_operation, engine_env, quick_env
 from swarmlore import Lore
+from swarmlore.domain.policy.graph import GUESSED, mentions_of
+from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import Conflict
 from swarmlore.frozen import replace
 from swarmlore.graph import communities
 from swarmlore.graph.view import GraphView
 from swarmlore.notes.files import graph_of
-from swarmlore.records import Caller, Memory
-from swarmlore.rules.mentions import GUESSED, mentions_of
 from swarmlore.store.store import Store
 
 ELSEWHERE = Caller("git.example/customer", "alice", "worker", 2)

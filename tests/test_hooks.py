@@ -24,13 +24,13 @@ from conftest import DATA
 from hook_runs import IN_TIME, USUAL, Hooks, connections, content, payload
 from swarmlore import Lore
 from swarmlore.capture.digest import Digester
+from swarmlore.domain.extraction.lesson_text import excerpt
 from swarmlore.hooks import event as e
 from swarmlore.hooks import spool, wire
 from swarmlore.hooks.clients import CLIENTS, client
 from swarmlore.hooks.making import make_event
 from swarmlore.hooks.payload import BadPayload
 from swarmlore.hooks.places import socket_path, spool_dir
-from swarmlore.rules.excerpts import excerpt
 from swarmlore.warm.election import elect
 from swarmlore.warm.server import MOST_THREADS
 from waiting import PATIENCE_S
@@ -433,7 +433,7 @@ def test_capturing_loads_only_the_standard_library_and_light_modules(hooks: Hook
     ours = {name for name in loaded if name.startswith("swarmlore.")}
     rooms = {name.split(".")[1] for name in ours}
     assert rooms <= {"main", "frozen", "hooks", "text", "project", "git", "rules"}
-    assert {name for name in ours if name.startswith("swarmlore.rules.")} == {"swarmlore.rules.excerpts"}
+    assert {name for name in ours if name.startswith("swarmlore.domain.")} == {"swarmlore.domain.excerpts"}
     assert not loaded & {"apsw", "numpy", "typing", "dataclasses", "argparse", "socket", "subprocess", "hashlib"}
 
 

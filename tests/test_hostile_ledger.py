@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from clones import Clone
 from conftest import ALICE, NOW, OTHER, quick_env
 from swarmlore import Lore
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.policy.merge import as_claimed
+from swarmlore.domain.records import Caller, Memory
 from swarmlore.formats.jsonl import BadLine, lines, parse
 from swarmlore.formats.knowledge import from_object
-from swarmlore.records import Caller, Memory
-from swarmlore.rules.claims import as_claimed
 from test_knowledge_lines import anything
 from test_two_clones import folder
 

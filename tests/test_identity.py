@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from swarmlore.domain.records import Caller
 from swarmlore.errors import ConfigError
 from swarmlore.identity import find_caller
-from swarmlore.records import Caller
 
 
 @pytest.mark.parametrize(

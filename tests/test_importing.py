@@ -15,9 +15,9 @@ from clones import Clone
 from conftest import ALICE, BOB, LEAD, NOW, a_memory, an_operation, quick_env
 from homes import killed_import, process
 from swarmlore import Lore
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.records import CATEGORIES, KINDS, LIVE_STATUSES, Citation, Confirmation, Memory, Situation
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound
-from swarmlore.records import CATEGORIES, KINDS, LIVE_STATUSES, Citation, Confirmation, Memory, Situation
 from test_knowledge_lines import HIVE, QUARANTINED, THEIRS, memories
 from test_two_clones import folder
 
@@ -94,8 +94,8 @@ def test_ten_thousand_rows_go_out_and_in_and_out_again_as_the_same_bytes(tmp_pat
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(memories(tiers=("swarm",)))
 def test_whatever_the_gate_lets_in_goes_round_unchanged(memory: Memory) -> None:
+    from swarmlore.domain.policy.merge import published
     from swarmlore.formats.knowledge import to_line
-    from swarmlore.rules.merge import published
 
     with folder() as place:
         (place / "in.jsonl").write_bytes(to_line(published(memory, situations=True)) + b"\n")

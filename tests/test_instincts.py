@@ -20,14 +20,8 @@ from command_line import Run
 from conftest import ALICE, NOW, PERSON, engine_env, quick_env
 from homes import PROGRAM
 from swarmlore import Lore
-from swarmlore.codec import from_iso
-from swarmlore.errors import Ambiguous, Conflict, InvalidInput, NotAllowed, NotFound, Rejected
-from swarmlore.formats.instincts import added, changed, parse, removed
-from swarmlore.formats.notes import parse_note
-from swarmlore.formats.sidecar import parse_sidecar
-from swarmlore.formats.yaml_text import MAX_BYTES, Unreadable, plain, read
-from swarmlore.instincts import Instincts
-from swarmlore.rules.instincts import (
+from swarmlore.domain.json_codec import from_iso
+from swarmlore.domain.pages.instincts import (
     Course,
     Instinct,
     confidence_now,
@@ -37,6 +31,12 @@ from swarmlore.rules.instincts import (
     is_prunable,
     reinforce,
 )
+from swarmlore.errors import Ambiguous, Conflict, InvalidInput, NotAllowed, NotFound, Rejected
+from swarmlore.formats.instincts import added, changed, parse, removed
+from swarmlore.formats.notes import parse_note
+from swarmlore.formats.sidecar import parse_sidecar
+from swarmlore.formats.yaml_text import MAX_BYTES, Unreadable, plain, read
+from swarmlore.instincts import Instincts
 
 DAY = 86_400.0
 COURSE = Course()

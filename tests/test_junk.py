@@ -4,34 +4,34 @@ from __future__ import annotations
 
 import pytest
 
-from swarmlore.rules.junk import DAY_S, LEAST_MOMENTS, WORDS, Evidence, Limits, check, junk
+from swarmlore.domain.policy.curation import DAY_S, LEAST_MOMENTS, WORDS, JunkEvidence, Limits, check, junk
 
 
 @pytest.mark.parametrize(
     ("evidence", "words"),
     [
-        (Evidence(), ()),
-        (Evidence(code="unchanged"), ()),
-        (Evidence(code="moved"), ()),
-        (Evidence(code="unchecked"), ()),
-        (Evidence(code="changed"), ("stale",)),
-        (Evidence(code="gone"), ("stale",)),
-        (Evidence(twin="3f9a2c"), ("duplicate",)),
-        (Evidence(helped=1, hurt=1), ()),
-        (Evidence(helped=1, hurt=2), ("harmful",)),
-        (Evidence(hurt=1), ("harmful",)),
-        (Evidence(age_s=60 * DAY_S - 1), ()),
-        (Evidence(age_s=60 * DAY_S), ("unused",)),
-        (Evidence(age_s=60 * DAY_S, shown=1), ()),
-        (Evidence("gone", "3f9a2c", 0, 1, 0, 99 * DAY_S), WORDS),
+        (JunkEvidence(), ()),
+        (JunkEvidence(code="unchanged"), ()),
+        (JunkEvidence(code="moved"), ()),
+        (JunkEvidence(code="unchecked"), ()),
+        (JunkEvidence(code="changed"), ("stale",)),
+        (JunkEvidence(code="gone"), ("stale",)),
+        (JunkEvidence(twin="3f9a2c"), ("duplicate",)),
+        (JunkEvidence(helped=1, hurt=1), ()),
+        (JunkEvidence(helped=1, hurt=2), ("harmful",)),
+        (JunkEvidence(hurt=1), ("harmful",)),
+        (JunkEvidence(age_s=60 * DAY_S - 1), ()),
+        (JunkEvidence(age_s=60 * DAY_S), ("unused",)),
+        (JunkEvidence(age_s=60 * DAY_S, shown=1), ()),
+        (JunkEvidence("gone", "3f9a2c", 0, 1, 0, 99 * DAY_S), WORDS),
     ],
 )
-def test_what_is_wrong_with_a_lesson(evidence: Evidence, words: tuple[str, ...]) -> None:
+def test_what_is_wrong_with_a_lesson(evidence: JunkEvidence, words: tuple[str, ...]) -> None:
     assert junk(evidence, unused_after_days=60, watched=True) == words
 
 
 def test_nothing_is_unused_where_nobody_was_ever_asked_for_a_block() -> None:
-    assert junk(Evidence(age_s=1e9), unused_after_days=60, watched=False) == ()
+    assert junk(JunkEvidence(age_s=1e9), unused_after_days=60, watched=False) == ()
 
 
 @pytest.mark.parametrize(

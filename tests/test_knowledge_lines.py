@@ -10,10 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import NOW
+from swarmlore.domain.policy.merge import Version, published
+from swarmlore.domain.records import (
+    CATEGORIES,
+    KINDS,
+    LESSON_SOURCES,
+    STATUSES,
+    Citation,
+    Confirmation,
+    Memory,
+    Situation,
+)
 from swarmlore.formats.jsonl import BadLine, dump, lines, parse, parse_object
 from swarmlore.formats.knowledge import derived_id, from_object, to_line, to_object
-from swarmlore.records import CATEGORIES, KINDS, LESSON_SOURCES, STATUSES, Citation, Confirmation, Memory, Situation
-from swarmlore.rules.merge import Version, published
 
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
 names = st.text("abcdefghij_", min_size=1, max_size=10)
@@ -102,8 +111,8 @@ def test_told_again_a_version_says_the_same(memory: Memory) -> None:
 
 @given(memories(), st.integers(1, 9))
 def test_counters_are_never_told(memory: Memory, count: int) -> None:
+    from swarmlore.domain.records import Outcomes
     from swarmlore.frozen import replace
-    from swarmlore.records import Outcomes
 
     used = replace(
         memory,

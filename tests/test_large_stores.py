@@ -8,8 +8,8 @@ from itertools import product
 import pytest
 
 from conftest import ALICE, NOW, Open
+from swarmlore.domain.records import Draft
 from swarmlore.frozen import replace
-from swarmlore.records import Draft
 from swarmlore.reporting import duplicates, sums
 from swarmlore.reporting.figures import MemoryFigures
 from swarmlore.store import memories

@@ -10,8 +10,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hostile import SCANNERS
-from swarmlore.text.learned import BODY_BYTES, CONTENT_BYTES, KEYWORDS, Learned, find_learned, tags_of
-from swarmlore.text.shell import Command, commands, decoded
+from swarmlore.domain.extraction.learned_comments import (
+    BODY_BYTES,
+    CONTENT_BYTES,
+    KEYWORDS,
+    Learned,
+    find_learned,
+    tags_of,
+)
+from swarmlore.domain.language.shell import Command, commands, decoded
 
 SAID = "Run make snap-record for new snapshots"
 

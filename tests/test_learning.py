@@ -9,8 +9,8 @@ import pytest
 
 from conftest import ALICE, NOW, quick_env
 from swarmlore import Lore
-from swarmlore.records import Memory
-from swarmlore.rules.priors import TOGETHER
+from swarmlore.domain.policy.ranking import TOGETHER
+from swarmlore.domain.records import Memory
 
 QUESTION = "how are snapshot tests recorded"
 WRONG = "Snapshot tests are recorded by editing files under shots"

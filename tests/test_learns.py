@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from conftest import NOW, a_memory
-from swarmlore.records import Situation
-from swarmlore.rules.outcomes import HARMFUL, HELPFUL, NEUTRAL, Part, credited
+from swarmlore.domain.policy.outcomes import HARMFUL, HELPFUL, NEUTRAL, PartPlayed, credited
+from swarmlore.domain.records import Situation
 
 BENCH = Path(__file__).parents[1] / "bench"
 LEARNED = (Situation("the snapshot tests fail after the new theme", "prompt", NOW),)
@@ -62,5 +62,5 @@ def test_learning_costs_no_more_tokens(runs: dict[bool, list[Any]]) -> None:
 )
 def test_a_memory_loses_the_situations_like_the_one_in_which_it_did_harm(cue: str, verdict: str, kept: bool) -> None:
     memory = a_memory(situations=LEARNED)
-    after = credited(memory, verdict, {cue: "prompt"}, NOW, Part(applied=True))
+    after = credited(memory, verdict, {cue: "prompt"}, NOW, PartPlayed(applied=True))
     assert (LEARNED[0] in after.situations) is kept

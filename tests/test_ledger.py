@@ -15,9 +15,9 @@ import pytest
 from clones import Clone, git
 from conftest import ALICE, BOB, NOW, OTHER, quick_env
 from swarmlore import Lore
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.records import Caller
 from swarmlore.errors import NotAllowed, NotFound, StoreError, SwarmloreError
-from swarmlore.records import Caller
 
 PNPM = "Use pnpm here, the lockfile of npm is not read"
 PORT = "The database of the tests listens on port 5433"
@@ -736,7 +736,7 @@ def test_looking_loads_nothing_that_reads_or_writes_files_while_nothing_has_chan
     code = (
         "import sys; from swarmlore import Lore; from conftest import ALICE, quick_env\n"
         f"lore = Lore.open({str(clone.home)!r}, cwd={str(clone.root)!r}, caller=ALICE, env=quick_env())\n"
-        "lore.list(); print(sorted(m for m in sys.modules if m in ('swarmlore.sharing.ledger', 'swarmlore.rules.gate', 'hashlib')))"
+        "lore.list(); print(sorted(m for m in sys.modules if m in ('swarmlore.sharing.ledger', 'swarmlore.domain.gate', 'hashlib')))"
     )
     env = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)

@@ -11,8 +11,9 @@ import pytest
 
 from conftest import ALICE, BOB, LEAD, NOW, OTHER, a_memory, an_operation, new_id
 from swarmlore.config import Settings
+from swarmlore.domain.language.similarity import normalize
+from swarmlore.domain.records import Caller, Rejection
 from swarmlore.formats.retractions import Retraction
-from swarmlore.records import Caller, Rejection
 from swarmlore.sharing.importing import Importing, export_lines
 from swarmlore.sharing.ledger import Ledger
 from swarmlore.sharing.places import Place
@@ -20,7 +21,6 @@ from swarmlore.sharing.retracting import meant
 from swarmlore.store.base import Operation
 from swarmlore.store.ledgers import ImportState, KnownLine, LedgerState
 from swarmlore.store.store import Store
-from swarmlore.text.similarity import normalize
 
 PNPM = "Use pnpm here, the lockfile of npm is not read"
 PORT = "The database of the tests listens on port 5433"

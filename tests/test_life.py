@@ -11,9 +11,9 @@ import pytest
 
 from conftest import ALICE, BOB, LEAD, NOW, OTHER, PERSON, engine_env
 from swarmlore import Lore
+from swarmlore.domain.records import Caller, Draft, Memory, Outcomes
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected
 from swarmlore.frozen import replace
-from swarmlore.records import Caller, Draft, Memory, Outcomes
 
 DAY = 86_400.0
 LESSON = "Pin the version of every build tool before a release"

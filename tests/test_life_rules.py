@@ -10,39 +10,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import ALICE, NOW, OTHER, a_memory
-from swarmlore.frozen import replace
-from swarmlore.records import Citation, Confirmation, Memory, Outcomes
-from swarmlore.rules.birth import confirm
-from swarmlore.rules.confidence import confidence_of
-from swarmlore.rules.life import (
+from swarmlore.domain.policy.gate import confirm
+from swarmlore.domain.policy.lifecycle import (
+    READ_CHARS,
+    EncounterTerms,
     Fate,
     LifeTerms,
     age_days,
     brought_back,
+    confidence_of,
     distinct_places,
+    encountered,
     fate_of,
+    goes_alone,
     is_evergreen,
     is_low_utility,
     is_too_much,
+    names_project,
     next_step,
     outcome_signal,
     over_cap,
     phases_since,
+    policy_of,
     quarantined,
     renews,
     risen,
-    utility,
-)
-from swarmlore.rules.promotion import (
-    READ_CHARS,
-    EncounterTerms,
-    encountered,
-    goes_alone,
-    names_project,
-    policy_of,
     route_of,
+    utility,
     why_ask,
 )
+from swarmlore.domain.records import Citation, Confirmation, Memory, Outcomes
+from swarmlore.frozen import replace
 
 DAY = 86_400.0
 TERMS = LifeTerms()

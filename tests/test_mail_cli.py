@@ -12,7 +12,7 @@ import pytest
 from command_line import Run, process
 from hook_runs import Hooks, payload
 from swarmlore import Lore
-from swarmlore.rules.block import strip_blocks
+from swarmlore.domain.policy.context_block import strip_blocks
 
 
 def as_agent(name: str, *words: str) -> Any:

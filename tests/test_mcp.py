@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from mcp_lines import LESSON, Lines, environment, words
 from swarmlore import Lore
+from swarmlore.domain.policy.context_block import HEADER, quote, strip_blocks
+from swarmlore.domain.records import KINDS, Caller, Draft, Hit, Memory
 from swarmlore.errors import InvalidInput, SwarmloreError
-from swarmlore.records import KINDS, Caller, Draft, Hit, Memory
-from swarmlore.rules.block import HEADER, quote, strip_blocks
 from swarmlore.surfaces.mcp import answers
 from swarmlore.surfaces.mcp.calls import HANDLERS, answer
 from swarmlore.surfaces.mcp.schema import checked

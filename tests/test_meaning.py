@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarmlore.rules.meaning import contradicts, differences, infer_tags, same_subject
-from swarmlore.rules.vague import is_vague
-from swarmlore.text.statement import read
-from swarmlore.text.stem import stem
+from swarmlore.domain.language.statements import read
+from swarmlore.domain.language.tokenizer import stem
+from swarmlore.domain.policy.contradiction import contradicts, differences, infer_tags, is_vague, same_subject
 
 _WORDS = "use avoid not never before after pnpm npm, in CI 30 s 30s src/a.py --no-cache the is . ` only or must may"
 WORDS = st.sampled_from(_WORDS.split(" "))

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import NOW
+from swarmlore.domain.policy.merge import Version, applied, erasure, merge, merge_all, published, settled
+from swarmlore.domain.records import Citation, Confirmation, Memory
 from swarmlore.frozen import replace
-from swarmlore.records import Citation, Confirmation, Memory
-from swarmlore.rules.merge import Version, applied, erasure, merge, merge_all, published, settled
 from test_knowledge_lines import memories
 
 some_times = st.integers(1, 6).map(float)  # few, so that they often meet

@@ -16,8 +16,8 @@ from conftest import ALICE, LEAD, a_memory, an_operation, quick_env
 from databases import Proxy
 from serving import LESSON, Server
 from swarmlore import Lore
+from swarmlore.domain.records import Token
 from swarmlore.errors import Conflict, StoreLost
-from swarmlore.records import Token
 from swarmlore.serving.hall import Hall
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from swarmlore.text.names import in_plain_words, place_name, project_name, project_names
+from swarmlore.domain.language.display import in_plain_words, place_name, project_name, project_names
 
 LOT = "3cc75546108315b7caf3d21df478a95a"
 

@@ -21,8 +21,8 @@ from conftest import LEAD, quick_env
 from namespaces import Network
 from serving import LESSON, Server, children_of
 from swarmlore import Lore
+from swarmlore.domain.records import Caller
 from swarmlore.errors import StoreLost, Unavailable
-from swarmlore.records import Caller
 from swarmlore.remote import line as remote_line
 from swarmlore.remote.lore import RemoteLore
 from swarmlore.store import postgres

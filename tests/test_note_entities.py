@@ -10,10 +10,10 @@ import pytest
 from command_line import Run
 from conftest import ALICE, PERSON, quick_env
 from swarmlore import Lore
+from swarmlore.domain.records import Entity, Relation
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound
 from swarmlore.formats.sidecar import Sidecar, parse_sidecar, write_sidecar
 from swarmlore.notes.rows import Graph
-from swarmlore.records import Entity, Relation
 
 NOTE = """---
 title: Redis pool

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from swarmlore.codec import from_iso
+from swarmlore.domain.json_codec import from_iso
+from swarmlore.domain.records import Entity, Relation
 from swarmlore.errors import Conflict, InvalidInput
 from swarmlore.formats import markdown, memory_md
 from swarmlore.formats.episode import Episode, episode_id, episode_path, write_episode
@@ -30,7 +31,6 @@ from swarmlore.formats.sidecar import (
 )
 from swarmlore.formats.yaml_edit import with_value, without_items
 from swarmlore.formats.yaml_text import MAX_BYTES, Unreadable, read
-from swarmlore.records import Entity, Relation
 
 NOTE = """\
 ---

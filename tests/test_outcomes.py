@@ -11,11 +11,11 @@ import pytest
 from command_line import Run
 from conftest import ALICE, BOB, LEAD, a_memory, quick_env
 from swarmlore import Lore
+from swarmlore.domain.policy import outcomes
+from swarmlore.domain.policy.outcomes import PartPlayed, credited, outcome_score, rated, verdict_of, witnessed
+from swarmlore.domain.records import Caller, Outcomes
 from swarmlore.errors import Conflict, InvalidInput, NotFound
 from swarmlore.frozen import replace
-from swarmlore.records import Caller, Outcomes
-from swarmlore.rules import outcomes
-from swarmlore.rules.outcomes import Part, credited, outcome_score, rated, verdict_of, witnessed
 
 LESSON = "Snapshot tests are recorded with make snap-record, never by hand"
 CUE = "record the snapshot tests again"
@@ -76,20 +76,20 @@ def test_feedback_stays_a_number_that_can_be_ranked_by(helpful: bool, end: float
     ],
 )
 def test_what_a_task_adds_to_the_counters(verdict: str, counted: Outcomes) -> None:
-    assert witnessed(a_memory(LESSON), verdict, Part(applied=True, unseen=True)).outcomes == counted
+    assert witnessed(a_memory(LESSON), verdict, PartPlayed(applied=True, unseen=True)).outcomes == counted
 
 
 def test_a_cue_becomes_a_situation_only_where_the_memory_helped() -> None:
     memory = a_memory(LESSON)
     cues = {CUE: "prompt", "E1: it broke": "tool-failed", "short": "prompt", "": "session-start"}
-    helped = credited(memory, "helpful", cues, 5.0, Part(cited=True))
+    helped = credited(memory, "helpful", cues, 5.0, PartPlayed(cited=True))
     assert [(item.text, item.via, item.at) for item in helped.situations] == [
         (CUE, "prompt", 5.0),
         ("E1: it broke", "error", 5.0),
     ]
-    assert credited(helped, "helpful", cues, 6.0, Part(cited=True)).situations == helped.situations
-    assert credited(memory, "harmful", cues, 5.0, Part(cited=True)).situations == ()
-    assert credited(memory, "neutral", cues, 5.0, Part(cited=True, applied=True)) == memory
+    assert credited(helped, "helpful", cues, 6.0, PartPlayed(cited=True)).situations == helped.situations
+    assert credited(memory, "harmful", cues, 5.0, PartPlayed(cited=True)).situations == ()
+    assert credited(memory, "neutral", cues, 5.0, PartPlayed(cited=True, applied=True)) == memory
 
 
 # In a store, on both engines

@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from command_line import Run
 from conftest import ALICE, BOB, LEAD, NOW, PERSON, Open, quick_env
 from swarmlore import Lore
-from swarmlore.errors import NotAllowed
-from swarmlore.records import Caller
-from swarmlore.rules import patterns
-from swarmlore.rules.patterns import (
+from swarmlore.domain.policy import outcomes
+from swarmlore.domain.policy.outcomes import (
     Record,
     avoid_line,
     carried,
@@ -28,6 +26,8 @@ from swarmlore.rules.patterns import (
     observed,
     record_of,
 )
+from swarmlore.domain.records import Caller
+from swarmlore.errors import NotAllowed
 
 DAY = 86_400.0
 GOOD: dict[str, Any] = {"success": True, "duration_ms": 1}
@@ -64,7 +64,7 @@ REWRITE = "Rewrite everything at once"
 )
 def test_how_far_an_approach_may_be_relied_on(helpful: float, harmful: float, expected: str, multiplier: float) -> None:
     assert maturity(helpful, harmful) == expected
-    assert patterns.MULTIPLIERS[expected] == multiplier
+    assert outcomes.MULTIPLIERS[expected] == multiplier
 
 
 @pytest.mark.parametrize(("days", "weight"), [(-5, 1.0), (0, 1.0), (30, 0.7937), (90, 0.5), (180, 0.25), (270, 0.125)])

@@ -15,16 +15,16 @@ import pytest
 from conftest import ALICE, BOB, NOW, OTHER, PERSON, a_memory, an_operation
 from databases import LOGIN, Proxy, Server, server
 from swarmlore import Lore
+from swarmlore.domain.language.display import user_of, without_password
+from swarmlore.domain.records import Caller, Link, Memory, Outcomes, Receipt, Rejection, Session, Shown, Situation
 from swarmlore.errors import Conflict, StoreError, StoreLost
 from swarmlore.frozen import replace
-from swarmlore.records import Caller, Link, Memory, Outcomes, Receipt, Rejection, Session, Shown, Situation
 from swarmlore.remember import add_link
 from swarmlore.store import queries
 from swarmlore.store.base import Operation
 from swarmlore.store.memories import Filter
 from swarmlore.store.postgres import PostgresEngine
 from swarmlore.store.store import Store
-from swarmlore.text.url import user_of, without_password
 
 ENGINE_ONLY = {
     "sqlite": {

@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from conftest import ALICE, BOB, NOW, OTHER, PERSON, new_id
 from databases import server
+from swarmlore.domain.records import Caller, Job
 from swarmlore.errors import Conflict
-from swarmlore.records import Caller, Job
 from swarmlore.store.jobs import Terms
 from swarmlore.store.store import Store
 from test_store_machine import FAST_DISK, runs

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarmlore.frozen import replace
-from swarmlore.records import KINDS, SOURCES, Hit, Memory, Outcomes
-from swarmlore.rules.priors import PriorWeights, default_priors, preferred, utility
-from swarmlore.rules.ranking import (
+from swarmlore.domain.policy.ranking import (
+    PriorWeights,
     SwarmRanking,
     beads_matches,
     beads_rank,
+    default_priors,
     field_score,
     fuse,
     intent_kinds,
@@ -23,10 +22,14 @@ from swarmlore.rules.ranking import (
     lane_score,
     learnings_score,
     phase_categories,
+    preferred,
     rank_knowledge,
     recency_decay,
     swarm_score,
+    utility,
 )
+from swarmlore.domain.records import KINDS, SOURCES, Hit, Memory, Outcomes
+from swarmlore.frozen import replace
 
 NOW = 1_760_000_000.0
 DAY = 86_400.0

@@ -17,9 +17,9 @@ import pytest
 from conftest import quick_env
 from serving import LESSON, Server, children_of, server
 from swarmlore import errors
+from swarmlore.domain.records import Token
 from swarmlore.errors import NotFound, StoreBusy, SwarmloreError, Unavailable
 from swarmlore.lore import Lore
-from swarmlore.records import Token
 from swarmlore.serving import readers
 from swarmlore.serving.desks import open_desks
 from swarmlore.serving.hall import FEW_WAITING, OneWriter

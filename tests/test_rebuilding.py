@@ -16,8 +16,8 @@ import pytest
 
 from conftest import ALICE, NOW, Open, a_memory, an_operation, quick_env
 from swarmlore import Lore
+from swarmlore.domain.records import Citation, Memory, Situation
 from swarmlore.frozen import replace
-from swarmlore.records import Citation, Memory, Situation
 from swarmlore.store import rebuilding
 from swarmlore.store.history import SCRUB_META
 from swarmlore.store.memories import Filter

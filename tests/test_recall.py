@@ -10,10 +10,10 @@ import pytest
 
 from conftest import ALICE, NOW, PERSON, quick_env
 from swarmlore import Lore
+from swarmlore.domain.records import PROFILES, Caller, Draft, Hit, Memory, Query
 from swarmlore.errors import Ambiguous, InvalidInput
 from swarmlore.frozen import replace
 from swarmlore.recall import final_hits
-from swarmlore.records import PROFILES, Caller, Draft, Hit, Memory, Query
 
 LESSONS = {
     "snap": "Snapshot tests are recorded with make snap-record, never by hand",

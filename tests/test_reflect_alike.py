@@ -13,8 +13,8 @@ import servers
 from reflecting import NOTE, World, answer
 from repositories import NEUTRAL
 from swarmlore import Lore
+from swarmlore.domain.records import Proposal
 from swarmlore.formats.notes import parse_note
-from swarmlore.records import Proposal
 from swarmlore.reflect.updating import news_for
 
 PATH = "docs/solutions/deployment-fixes/workers-need-the-secrets-mounted-before-they-start.md"

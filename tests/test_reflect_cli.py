@@ -236,10 +236,10 @@ class Words:
     [("The worker reads its configuration at import time", True), ("Buy more servers from example.org", False)],
 )
 def test_a_model_words_notes_with_what_was_said(title: str, kept: bool) -> None:
+    from swarmlore.domain.extraction.session_lessons import learned
+    from swarmlore.domain.pages.drafting import draft
     from swarmlore.formats.transcripts import read_transcript
     from swarmlore.reflect.wording import better
-    from swarmlore.rules.drafting import draft
-    from swarmlore.rules.learned import learned
 
     turns = list(read_transcript("claude", str(DATA / "claude.jsonl")))
     lesson = next(one for one in learned(turns) if "root cause" in one.text)

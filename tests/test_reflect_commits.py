@@ -12,7 +12,7 @@ import pytest
 from conftest import PERSON, quick_env
 from reflecting import LINE, NOTE, RULE, World, answer, states
 from repositories import NEUTRAL, git
-from swarmlore.records import Edit
+from swarmlore.domain.records import Edit
 from swarmlore.reflect.committing import find
 from swarmlore.reflect.editing import difference, done_to, only_adds
 

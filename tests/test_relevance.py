@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swarmlore.candidates import telling
-from swarmlore.late import (
+from swarmlore.domain.language.late_interaction import (
     MOST_QUERY_PIECES,
     late_scores,
     pack_pieces,
@@ -20,8 +20,7 @@ from swarmlore.late import (
     unique_ids,
     unpack_pieces,
 )
-from swarmlore.rules.generic_requests import GENERIC_REQUESTS
-from swarmlore.rules.relevance import (
+from swarmlore.domain.policy.ranking import (
     Evidence,
     Relevance,
     bar,
@@ -37,6 +36,7 @@ from swarmlore.rules.relevance import (
     words_score,
     words_weight,
 )
+from swarmlore.rules.generic_requests import GENERIC_REQUESTS
 
 SHARES = st.floats(0, 1)
 SCORES = st.lists(st.floats(0, 2), min_size=1, max_size=40)

@@ -14,8 +14,8 @@ import servers
 from conftest import LEAD
 from serving import LESSON, Server
 from swarmlore import Lore
+from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import ConfigError, InvalidInput, NotAllowed, NotFound, Rejected, SwarmloreError, Unavailable
-from swarmlore.records import Caller, Memory
 from swarmlore.remote import line as remote_line
 from swarmlore.remote.line import Line
 from swarmlore.remote.lore import RemoteLore

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarmlore.text.remotes import normalise_remote
+from swarmlore.domain.language.git_remotes import normalise_remote
 
 ROCKET = "github.com/Acme/Rocket"
 

@@ -17,9 +17,8 @@ from swarmlore.backups import Backup
 from swarmlore.belonging import Identity
 from swarmlore.config import Value
 from swarmlore.doctor import Check
-from swarmlore.frozen import replace
-from swarmlore.recall import Hits
-from swarmlore.records import (
+from swarmlore.domain.policy.ranking import STATES
+from swarmlore.domain.records import (
     AuditRow,
     Citation,
     Cited,
@@ -33,7 +32,8 @@ from swarmlore.records import (
     Situation,
     Stale,
 )
-from swarmlore.rules.freshness import STATES
+from swarmlore.frozen import replace
+from swarmlore.recall import Hits
 from swarmlore.surfaces import cited, render
 from swarmlore.surfaces.page import Page, ago, clean, fold, hang, json_text, say, size, when
 

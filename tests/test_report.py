@@ -17,14 +17,14 @@ from command_line import Run
 from conftest import ALICE, BOB, LEAD, NOW, PERSON, a_memory, an_operation, quick_env
 from swarmlore import Lore
 from swarmlore.config import Settings
+from swarmlore.domain.policy.curation import Limits, check
+from swarmlore.domain.records import Caller, Outcomes
 from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.frozen import replace
-from swarmlore.records import Caller, Outcomes
 from swarmlore.reporting.duplicates import same
 from swarmlore.reporting.figures import Counts, Cut, MemoryFigures, Period, ProjectFigures, Report, Silence, Standing
 from swarmlore.reporting.gathering import plain_reason
 from swarmlore.reporting.periods import DAY_S, MOST, span_of
-from swarmlore.rules.junk import Limits, check
 from swarmlore.store.store import Store
 from swarmlore.surfaces import render_report, render_report_html
 from swarmlore.surfaces.page import Page, fold

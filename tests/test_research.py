@@ -18,6 +18,7 @@ from command_line import Run
 from conftest import NOW, PERSON, Open, quick_env
 from projects import SHOP, TOOL, commit, make
 from swarmlore import Lore
+from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.errors import ConfigError, InvalidInput, NotAllowed, Unavailable
 from swarmlore.research.answer import supported
 from swarmlore.research.question import read_question
@@ -25,7 +26,6 @@ from swarmlore.research.records import Finding, Report
 from swarmlore.research.report import finding_line, page
 from swarmlore.research.syntax import parse
 from swarmlore.research.web import Web
-from swarmlore.rules.gate import scrub_text
 from waiting import wait_until
 
 ROOT = Path(__file__).parents[1]
@@ -109,10 +109,10 @@ def test_this_repository_knows_how_secrets_are_redacted(tmp_path: Path) -> None:
     assert answered & {
         "SECURITY.md",
         "docs/security.md",
-        "src/swarmlore/text/secrets.py",
-        "src/swarmlore/rules/gate.py",
+        "src/swarmlore/domain/security/redaction.py",
+        "src/swarmlore/domain/policy/gate.py",
     }
-    assert asked.answer[0].place.startswith("src/swarmlore/rules/gate.py:")
+    assert asked.answer[0].place.startswith("src/swarmlore/domain/policy/gate.py:")
     assert "called at" in asked.answer[0].how
 
 

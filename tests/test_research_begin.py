@@ -13,10 +13,10 @@ from command_line import Run
 from conftest import NOW, PERSON, quick_env
 from projects import Files, make
 from swarmlore import Lore
+from swarmlore.domain.records import Memory
 from swarmlore.errors import Unavailable
 from swarmlore.formats.manifests.tasks import justfile, makefile, package_scripts, pipeline, system_packages
 from swarmlore.prime import look_at, newest
-from swarmlore.records import Memory
 from swarmlore.research.records import Report
 from swarmlore.research.web import FROM, Web
 

@@ -27,6 +27,7 @@ from handwritten import (
     scalars,
     tables,
 )
+from swarmlore.domain.records import Entity, Relation
 from swarmlore.errors import Conflict, SwarmloreError
 from swarmlore.formats import instincts, memory_md
 from swarmlore.formats.episode import Episode, write_episode
@@ -45,7 +46,6 @@ from swarmlore.formats.sidecar import (
 )
 from swarmlore.formats.yaml_edit import with_value, without_items
 from swarmlore.formats.yaml_text import plain, read
-from swarmlore.records import Entity, Relation
 
 BODIES = st.sampled_from(["", "\n## Problem\n\nIt broke.\n", "words", "\n---\nnot a head\n---\n", "# A\r\n\r\nb\r\n"])
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarmlore.rules.learned import Lesson, counts, learned, lesson_from
-from swarmlore.rules.routing import ROUTES, SECTIONS, Context, route
-from swarmlore.rules.signals import LEVELS, scan
+from swarmlore.domain.extraction.session_lessons import Lesson, counts, learned, lesson_from
+from swarmlore.domain.extraction.signals import LEVELS, scan
+from swarmlore.domain.pages.routing import ROUTES, SECTIONS, Context, route
 
 
 def said(text: str, speaker: str = "user") -> Lesson:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from conftest import DATA
 from hostile import SCANNERS
-from swarmlore.rules.safety import Finding, inspect_safety
-from swarmlore.text.clean import clean
+from swarmlore.domain.language.unicode import clean
+from swarmlore.domain.security.safety import Finding, inspect_safety
 
 
 def judge(text: str) -> str:

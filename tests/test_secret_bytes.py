@@ -22,9 +22,9 @@ from mcp_lines import Lines
 from mcp_lines import words as mcp_words
 from serving import Server
 from swarmlore import Lore
+from swarmlore.domain.policy.gate import scrub_value
+from swarmlore.domain.records import Draft
 from swarmlore.errors import SwarmloreError
-from swarmlore.records import Draft
-from swarmlore.rules.gate import scrub_value
 
 ALNUM = string.ascii_letters + string.digits
 WINDOW = 8  # characters of a secret in a row that are a leak; looked for at every fourth place

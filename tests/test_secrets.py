@@ -20,9 +20,8 @@ from hypothesis import strategies as st
 from conftest import DATA
 from counting import calls
 from hostile import SCANNERS
-from swarmlore.text import secret_rules, secret_values, secret_words
-from swarmlore.text.secret_patterns import expand
-from swarmlore.text.secrets import RULES_VERSION, redact, rule_names
+from swarmlore.domain.security import secret_formats, secret_values
+from swarmlore.domain.security.redaction import RULES_VERSION, expand, redact, rule_names
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 
@@ -74,7 +73,7 @@ def drawable(members) -> str:
 
 PREFIX_ROWS = [
     (rule, prefix, shape)
-    for rule, prefixes, shape in secret_rules.PREFIXED + secret_rules.LOOSE
+    for rule, prefixes, shape in secret_formats.PREFIXED + secret_formats.LOOSE
     for prefix in prefixes.split()
 ]
 
@@ -90,8 +89,8 @@ def share_redacted(text: str, make, rng: random.Random, tries: int = 25) -> floa
 
 
 PREFIX_IDS = [f"{rule}-{prefix}" for rule, prefix, _ in PREFIX_ROWS]
-SHAPE_IDS = [f"{rule}-{keywords}" for rule, keywords, _, _ in secret_rules.SHAPED]
-CONTEXT_IDS = [f"{rule}-{words}" for rule, words, _ in secret_rules.CONTEXT]
+SHAPE_IDS = [f"{rule}-{keywords}" for rule, keywords, _, _ in secret_formats.SHAPED]
+CONTEXT_IDS = [f"{rule}-{words}" for rule, words, _ in secret_formats.CONTEXT]
 
 
 @pytest.mark.parametrize(("rule", "prefix", "shape"), PREFIX_ROWS, ids=PREFIX_IDS)
@@ -106,14 +105,14 @@ def test_a_prefix_alone_or_before_a_placeholder_is_no_secret(rule, prefix, shape
     assert redact(text) == (text, ())
 
 
-@pytest.mark.parametrize(("rule", "keywords", "shape", "test"), secret_rules.SHAPED, ids=SHAPE_IDS)
+@pytest.mark.parametrize(("rule", "keywords", "shape", "test"), secret_formats.SHAPED, ids=SHAPE_IDS)
 def test_a_token_with_the_shape_of_a_provider_is_redacted(rule, keywords, shape, test):
     rng = random.Random(shape)
     gone = sum(redact(f"see {draw(shape, rng)} here")[1] != () for _ in range(25))
     assert gone >= 22
 
 
-@pytest.mark.parametrize(("rule", "words", "shape"), secret_rules.CONTEXT, ids=CONTEXT_IDS)
+@pytest.mark.parametrize(("rule", "words", "shape"), secret_formats.CONTEXT, ids=CONTEXT_IDS)
 def test_a_value_assigned_to_the_name_of_a_provider_is_redacted(rule, words, shape):
     rng = random.Random(shape)
     for word in words.split():
@@ -327,9 +326,9 @@ def test_only_the_secret_part_of_a_phrase_is_redacted(rule, before, secret, afte
 
 
 def test_every_rule_of_the_table_has_an_example_here():
-    rows = {rule for rule, *_ in (*PREFIX_ROWS, *secret_rules.SHAPED, *secret_rules.CONTEXT)}
+    rows = {rule for rule, *_ in (*PREFIX_ROWS, *secret_formats.SHAPED, *secret_formats.CONTEXT)}
     assert rows | {rule for rule, *_ in PHRASES} == rule_names()
-    worded = [rule for rule, *_ in secret_words.WORDED]
+    worded = [rule for rule, *_ in secret_values.WORDED]
     examples = [rule for rule, *_ in PHRASES]
     assert [rule for rule in sorted(set(worded)) if examples.count(rule) < worded.count(rule)] == []
 
@@ -337,7 +336,7 @@ def test_every_rule_of_the_table_has_an_example_here():
 def test_the_table_names_providers_by_the_hundred_and_rules_in_kebab_case():
     assert len(rule_names()) > 250
     assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) for name in rule_names())
-    assert RULES_VERSION == secret_rules.RULES_VERSION
+    assert RULES_VERSION == secret_formats.RULES_VERSION
 
 
 def test_rules_are_named_once_each_in_the_order_of_the_text():
@@ -563,7 +562,7 @@ def test_hashes_uuids_paths_and_versions_in_plain_sentences_stay():
 RNG = random.Random(11)
 PIECES = [
     *(prefix + draw(shape, RNG) for _, prefix, shape in PREFIX_ROWS[::7]),
-    *(draw(shape, RNG) for _, _, shape, _ in secret_rules.SHAPED),
+    *(draw(shape, RNG) for _, _, shape, _ in secret_formats.SHAPED),
     *(before + secret + after for _, before, secret, after in PHRASES),
     *("[redacted:password]", "[redacted:", "]", "token=", "api_key: ", '"', "'", " ", "\n", "=", ":", "://", "@", "-"),
     *(
@@ -649,7 +648,7 @@ before = set(sys.modules)
 compiled = []
 re.compile = re._compile = lambda *given: compiled.append(given)
 import swarmlore.text.secrets
-print(json.dumps([compiled, sorted(m for m in set(sys.modules) - before if m.startswith("swarmlore.text."))]))
+print(json.dumps([compiled, sorted(m for m in set(sys.modules) - before if m.startswith("swarmlore.domain.language."))]))
 """
 
 
@@ -657,7 +656,7 @@ def test_importing_it_compiles_no_expression_and_loads_only_its_own_tables():
     done = subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True)
     compiled, loaded = json.loads(done.stdout)
     assert compiled == []
-    assert {name.removeprefix("swarmlore.text.secret") for name in loaded} == {
+    assert {name.removeprefix("swarmlore.domain.language.secret") for name in loaded} == {
         *("s", "_names", "_patterns", "_rules", "_values", "_words")
     }
 

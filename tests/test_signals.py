@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostile import SCANNERS
-from swarmlore.records import KINDS, Draft
-from swarmlore.rules.gate import pass_gate
-from swarmlore.rules.session_lessons import kind_of, lessons_of
-from swarmlore.rules.signals import LEVELS, scan
+from swarmlore.domain.extraction.session_lessons import kind_of, lessons_of
+from swarmlore.domain.extraction.signals import LEVELS, scan
+from swarmlore.domain.policy.gate import pass_gate
+from swarmlore.domain.records import KINDS, Draft
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 import signals as signals_bench

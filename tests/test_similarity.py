@@ -7,7 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from swarmlore.text.similarity import (
+from swarmlore.domain.language.display import learned_key, slug
+from swarmlore.domain.language.similarity import (
     MAX_SHINGLES,
     STOP_WORDS,
     content_words,
@@ -16,7 +17,6 @@ from swarmlore.text.similarity import (
     shingles,
     word_bigrams,
 )
-from swarmlore.text.slug import learned_key, slug
 
 VOCABULARY = "use the always pnpm docker compose is in build cache a of run tests never npm 9 v2 and it"
 WORDS = st.sampled_from(VOCABULARY.split())

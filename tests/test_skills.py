@@ -12,13 +12,13 @@ import pytest
 import yaml
 
 from skill_files import HOW_MANY, skills_in
+from swarmlore.domain.records import KINDS
 from swarmlore.formats.notes import CATEGORIES, missing_for_add, parse_note, problems
 from swarmlore.formats.sidecar import ENTITY_TYPES, RELATION_TYPES, parse_sidecar
 from swarmlore.installing import ledger, skills
 from swarmlore.installing.clients import client_called
 from swarmlore.installing.skills import NAMES, PARTS, shared_skills
 from swarmlore.installing.standing import Activity, standing
-from swarmlore.records import KINDS
 from swarmlore.surfaces.cli.parsing import parse, split_command
 from swarmlore.surfaces.mcp.tools import BY_NAME
 from test_installing import Machine, a_machine, tree

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarmlore.text.spans import Found, Lines, find_span, is_mark, mark_span
+from swarmlore.domain.language.citations import Found, Lines, find_span, is_mark, mark_span
 
 BODY = b"".join(b"def f%d(x):\n    return x + %d\n\n" % (n, n) for n in range(20))
 

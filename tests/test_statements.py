@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from swarmlore.rules.corrections import find_corrections
-from swarmlore.rules.statements import ENOUGH, Heard, holds_in_general, signs_of
-from swarmlore.text.prose import sentences
+from swarmlore.domain.extraction.corrections import find_corrections
+from swarmlore.domain.extraction.statement_score import ENOUGH, Heard, holds_in_general, signs_of
+from swarmlore.domain.extraction.user_words import sentences
 
 
 def texts(prompt: str, said_before: str = "") -> list[str]:

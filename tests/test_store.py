@@ -9,9 +9,8 @@ import pytest
 
 from conftest import ALICE, BOB, LEAD, NOBODY, NOW, OTHER, PERSON, a_memory, an_operation
 from databases import server
-from swarmlore.errors import Ambiguous, Conflict, NotAllowed, NotFound
-from swarmlore.frozen import replace
-from swarmlore.records import (
+from swarmlore.domain.language.tokenizer import query_terms
+from swarmlore.domain.records import (
     Caller,
     Citation,
     Confirmation,
@@ -23,10 +22,11 @@ from swarmlore.records import (
     Shown,
     Situation,
 )
+from swarmlore.errors import Ambiguous, Conflict, NotAllowed, NotFound
+from swarmlore.frozen import replace
 from swarmlore.stats import count_listed
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
-from swarmlore.text.words import query_terms
 
 
 def put(store: Store, memory: Memory, caller: Caller = ALICE) -> Memory:

@@ -13,13 +13,13 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from conftest import ALICE, BOB, LEAD, NOW, OTHER, a_memory, an_operation, fuzzing
 from databases import server
-from swarmlore.codec import memory_from_dict, memory_to_dict
+from swarmlore.domain.json_codec import memory_from_dict, memory_to_dict
+from swarmlore.domain.language.tokenizer import split_words, stem_word
+from swarmlore.domain.records import Caller, Memory, Situation
 from swarmlore.errors import Conflict
 from swarmlore.frozen import replace
-from swarmlore.records import Caller, Memory, Situation
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
-from swarmlore.text.words import split_words, stem
 
 FAST_DISK = (
     "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -196,7 +196,7 @@ class StoreMachine(RuleBasedStateMachine):
     def live_memories_are_found_by_their_words(self) -> None:
         for memory in list(self.model.values())[-3:]:
             caller = Caller(memory.project, memory.owner)
-            found = self.store.match_words([stem(split_words(memory.text)[0])], self.store.visible(caller), 1000)
+            found = self.store.match_words([stem_word(split_words(memory.text)[0])], self.store.visible(caller), 1000)
             seqs = set(found)
             (seq, _), *_ = self.store.ask("seq_of", id=memory.id)
             assert (seq in seqs) == memory.live, memory

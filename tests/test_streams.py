@@ -22,8 +22,8 @@ import pytest
 from conftest import OTHER, engine_env, quick_env
 from serving import LESSON, Server
 from swarmlore import Lore
+from swarmlore.domain.records import Caller, Token
 from swarmlore.errors import InvalidInput, NotAllowed, Unavailable
-from swarmlore.records import Caller, Token
 from swarmlore.remote.lore import RemoteLore
 from swarmlore.serving.hall import Hall
 from swarmlore.sharing.importing import Brought

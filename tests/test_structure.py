@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from swarmlore.domain.policy.gate import check_structure
+from swarmlore.domain.policy.lifecycle import confidence_of, count_sentences, extraction_confidence
+from swarmlore.domain.records import CATEGORIES, KINDS, STATUSES, TIERS, Draft
 from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.frozen import replace
-from swarmlore.records import CATEGORIES, KINDS, STATUSES, TIERS, Draft
-from swarmlore.rules.confidence import confidence_of, count_sentences, extraction_confidence
-from swarmlore.rules.structure import check_structure
 
 GOOD = Draft("Pin the base image by digest", category="tooling", scope="stack:docker", confidence=0.5)
 

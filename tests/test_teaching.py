@@ -6,10 +6,9 @@ import pytest
 
 from command_line import Run
 from conftest import ALICE, BOB, LEAD, OTHER, PERSON, Open
+from swarmlore.domain.extraction.lesson_text import CATEGORIES, ONLY_LEADS, lesson_line, taught
+from swarmlore.domain.records import Memory
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, NotFound, Rejected
-from swarmlore.records import Memory
-from swarmlore.rules.lesson_lines import lesson_line
-from swarmlore.rules.teaching import CATEGORIES, ONLY_LEADS, taught
 
 on_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"])  # what no database has a part in
 LEARNING = "Run make e2e-seed before the browser tests, otherwise all of them fail at the login page"

@@ -14,8 +14,8 @@ import pytest
 
 from conftest import ALICE, BOB, NOW, OTHER, a_memory, an_operation, quick_env
 from databases import Proxy, server
+from swarmlore.domain.records import Caller, Token
 from swarmlore.errors import Conflict, InvalidInput, StoreLost
-from swarmlore.records import Caller, Token
 from swarmlore.serving import turns
 from swarmlore.serving.hall import Hall
 from swarmlore.serving.turns import Turns

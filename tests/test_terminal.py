@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarmlore.text.terminal import plain
+from swarmlore.domain.extraction.lesson_text import plain
 
 
 @pytest.mark.parametrize(

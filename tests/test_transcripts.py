@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import DATA
+from swarmlore.domain.extraction.user_words import unwrap, without_elements
 from swarmlore.formats.transcripts import CLIENTS, Tally, Turn, context_used, cut_at, find_transcript, read_transcript
-from swarmlore.text.wrapping import unwrap, without_elements
 
 AT = "2026-11-15T06:37:03.558Z"
 SECONDS = 1794724623.558

@@ -16,8 +16,8 @@ import pytest
 
 from conftest import ALICE, a_memory, an_operation, quick_env
 from swarmlore import Lore
+from swarmlore.domain.records import Memory
 from swarmlore.errors import Conflict, StoreBusy, StoreFull, SwarmloreError
-from swarmlore.records import Memory
 from swarmlore.serving import turns
 from swarmlore.serving.hall import _united
 from swarmlore.serving.turns import Turns

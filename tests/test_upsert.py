@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarmlore.rules.meaning import differences
-from swarmlore.rules.upsert import CONTRADICTION, Decision, Neighbour, decide, parse_decision
-from swarmlore.text.similarity import jaccard_bigram
+from swarmlore.domain.language.similarity import jaccard_bigram
+from swarmlore.domain.policy.contradiction import differences
+from swarmlore.domain.policy.deduplication import CONTRADICTION, Decision, Neighbour, decide, parse_decision
 
 DATA = Path(__file__).parent / "data"
 CORRECTIONS = [json.loads(line) for line in (DATA / "corrections.jsonl").read_text("utf-8").splitlines()]

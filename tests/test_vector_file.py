@@ -17,10 +17,10 @@ import pytest
 
 from conftest import ALICE, BOB, NOW, an_operation
 from swarmlore.config import RecallSettings
+from swarmlore.domain.records import Situation
 from swarmlore.embedding import Embedding
 from swarmlore.errors import StoreCorrupt
 from swarmlore.frozen import replace
-from swarmlore.records import Situation
 from swarmlore.store.store import Store
 from swarmlore.vectors import approximate
 from swarmlore.vectors.building import build, find

@@ -14,7 +14,7 @@ import pytest
 from conftest import ALICE, BOB, a_memory, an_operation, engine_env
 from swarmlore import Lore, embedding
 from swarmlore.doctor import Check
-from swarmlore.records import Hit
+from swarmlore.domain.records import Hit
 from swarmlore.vectors.local import VectorIndex
 from swarmlore.vectors.remote import RemoteVectors
 from waiting_jobs import do_jobs

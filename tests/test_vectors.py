@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from conftest import ALICE, BOB, a_memory, an_operation
+from swarmlore.domain.records import Situation
 from swarmlore.frozen import replace
-from swarmlore.records import Situation
 from swarmlore.store.store import Store
 from swarmlore.vectors.local import VectorIndex
 from swarmlore.vectors.remote import RemoteVectors

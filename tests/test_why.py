@@ -8,10 +8,10 @@ import pytest
 
 from command_line import Run
 from conftest import ALICE, BOB, NOW, PERSON, Open, a_memory
+from swarmlore.domain.policy.lifecycle import LifeTerms
+from swarmlore.domain.records import Memory, Outcomes
 from swarmlore.errors import NotFound
-from swarmlore.records import Memory, Outcomes
 from swarmlore.rules.endings import endings
-from swarmlore.rules.life import LifeTerms
 
 DAY = 86_400.0
 SNAP = "Snapshot tests are recorded with make snap-record"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarmlore.text.words import (
+from swarmlore.domain.language.tokenizer import (
     MAX_QUERY_TERMS,
     STOP_WORDS,
     code_share,
@@ -15,7 +15,7 @@ from swarmlore.text.words import (
     piece_emphasis,
     query_terms,
     split_words,
-    stem,
+    stem_word,
 )
 
 
@@ -68,14 +68,14 @@ def test_a_version_is_one_word_beside_its_numbers():
     ],
 )
 def test_stems_follow_porters_rules(word, stemmed):
-    assert stem(word) == stemmed
+    assert stem_word(word) == stemmed
 
 
 @given(st.lists(st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=14), min_size=1, max_size=40))
 def test_stems_agree_with_the_porter_tokenizer_of_sqlite(words):
     tokenize = apsw.Connection(":memory:").fts5_tokenizer("porter", ["unicode61"])
     tokens = tokenize(" ".join(words).encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False)
-    assert [token for group in tokens for token in group] == [stem(word) for word in words]
+    assert [token for group in tokens for token in group] == [stem_word(word) for word in words]
 
 
 def test_query_terms_leave_out_stop_words_and_name_each_stem_once():

@@ -21,11 +21,11 @@ from conftest import ALICE, quick_env
 from hook_runs import Hooks, payload
 from swarmlore import Lore
 from swarmlore.capture.digest import Digester
+from swarmlore.domain.records import Job
 from swarmlore.errors import Conflict
 from swarmlore.frozen import replace
 from swarmlore.hooks import spool
 from swarmlore.hooks.places import spool_dir
-from swarmlore.records import Job
 from swarmlore.store.jobs import Terms
 from swarmlore.worker.handlers import HANDLERS
 from waiting import PATIENCE_S, wait_until
@@ -467,7 +467,7 @@ def test_doctor_tells_what_was_given_up_and_who_works(home: Path, started: Start
 
 
 def test_the_handlers_of_the_tests_are_not_those_of_the_product() -> None:
-    from swarmlore.records import JOB_KINDS
+    from swarmlore.domain.records import JOB_KINDS
     from swarmlore.worker.handlers import HANDLERS
 
     assert set(HANDLERS) == set(JOB_KINDS)

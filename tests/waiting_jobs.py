@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from swarmlore import Lore
-from swarmlore.records import JOB_KINDS, Job
+from swarmlore.domain.records import JOB_KINDS, Job
 from swarmlore.store.jobs import Terms
 from swarmlore.worker.handlers import HANDLERS
 

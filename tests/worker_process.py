@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from swarmlore import Lore, config
+from swarmlore.domain.records import Caller, Job, uuid7
 from swarmlore.frozen import replace
-from swarmlore.records import Caller, Job
-from swarmlore.text.ids import uuid7
 from swarmlore.worker.burst import new_owner
 from swarmlore.worker.running import Orders, Runner
 from swarmlore.worker.supervising import Worker

@@ -29,8 +29,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from swarmlore import Lore, config
-from swarmlore.records import Caller, Job
-from swarmlore.text.ids import uuid7
+from swarmlore.domain.records import Caller, Job, uuid7
 from swarmlore.worker.running import Orders
 from swarmlore.worker.supervising import Worker
 

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from databases import Server
 from swarmlore import Lore
-from swarmlore.records import Caller
+from swarmlore.domain.records import Caller
 from swarmlore.store.memories import Filter
 
 WORDS = """

@@ -24,7 +24,7 @@ from collections import Counter
 from typing import Any
 
 from swarmlore import Lore
-from swarmlore.records import Caller
+from swarmlore.domain.records import Caller
 
 PERSON = Caller("git.example/torture", "person", "person", 3)
 CALLED = (("sqlite.py", "run"), ("sqlite.py", "writing"), ("postgres.py", "run"), ("postgres.py", "writing"))

@@ -35,8 +35,8 @@ from kill import WORDS, whole_lines
 from namespaces import CUTS, Network, why_not
 from serving import Server
 from swarmlore import Lore
+from swarmlore.domain.records import Caller
 from swarmlore.errors import Rejected, StoreLost, SwarmloreError, Unavailable
-from swarmlore.records import Caller
 from swarmlore.remote.lore import RemoteLore
 from swarmlore.store.memories import Filter
 

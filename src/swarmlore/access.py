@@ -8,10 +8,10 @@ import os
 import re
 import secrets
 
+from swarmlore.domain.records import Caller, Token
 from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.identity import PERSON
-from swarmlore.records import Caller, Token
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,17 +6,17 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 
 from swarmlore.config import WriterSettings
+from swarmlore.domain.policy.deduplication import Decision, Neighbour, parse_decision
+from swarmlore.domain.policy.gate import pass_gate, scrub_value
+from swarmlore.domain.records import Draft, Memory
 from swarmlore.errors import Rejected, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.providers.base import Writer
-from swarmlore.records import Draft, Memory
-from swarmlore.rules.gate import pass_gate, scrub_value
-from swarmlore.rules.upsert import Decision, Neighbour, parse_decision
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.rules.curation import Finding
+    from swarmlore.domain.policy.curation import Finding
     from swarmlore.store.store import Store
 
 SYSTEM = (
@@ -98,7 +98,7 @@ def recommend(writer: Writer | None, lessons: Sequence[Memory]) -> list[Finding]
 
 def _advised(item: Mapping[str, Any], shown: Mapping[str, Memory], by: str) -> Finding | None:
     """One piece of advice as far as it may be followed: about lessons that were shown, and losing nothing."""
-    from swarmlore.rules.curation import ADVICE, ARCHIVE, Finding
+    from swarmlore.domain.policy.curation import ADVICE, ARCHIVE, Finding
 
     ids = item.get("ids")
     named = [shown[id] for id in ids if isinstance(id, str) and id in shown] if isinstance(ids, list) else []
@@ -111,8 +111,8 @@ def _advised(item: Mapping[str, Any], shown: Mapping[str, Memory], by: str) -> F
 
 
 def _merging(named: Sequence[Memory], text: Any, reason: str, by: str) -> Finding | None:
-    from swarmlore.rules.curation import ADVICE, MERGE, Finding, place_of
-    from swarmlore.rules.priors import preferred
+    from swarmlore.domain.policy.curation import ADVICE, MERGE, Finding, place_of
+    from swarmlore.domain.policy.ranking import preferred
 
     stays = preferred(*named)
     goes = named[0] if stays is named[1] else named[1]

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from swarmlore.config import Settings
+from swarmlore.domain.language.similarity import normalize
+from swarmlore.domain.policy.gate import pass_gate, profile_of, scrub_text
+from swarmlore.domain.policy.lifecycle import REASON_CHARS, brought_back, quarantined, said_in_short, state_of
+from swarmlore.domain.records import LIVE_STATUSES, Caller, Draft, Link, Memory, Rejection
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected
 from swarmlore.formats.retractions import Retraction
 from swarmlore.frozen import frozen, replace
 from swarmlore.identity import may_change
-from swarmlore.records import LIVE_STATUSES, Caller, Draft, Link, Memory, Rejection
 from swarmlore.remember import Terms, add_link, decided
-from swarmlore.rules.gate import pass_gate, profile_of, scrub_text
-from swarmlore.rules.life import REASON_CHARS, brought_back, quarantined, said_in_short, state_of
 from swarmlore.sharing.retracting import meant
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
-from swarmlore.text.similarity import normalize
 
 _SAYS = {"NOOP": "the same", "REJECT": "the opposite"}
 

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import blake2b
 
+from swarmlore.domain.records import Caller
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, StoreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.git import MOST_CHARS
 from swarmlore.project import LOT, Project, find_project, plain_name, read_mark, stacks, storable
-from swarmlore.records import Caller
 
 if TYPE_CHECKING:
     from swarmlore.store.base import Operation
@@ -198,7 +198,7 @@ def _meant(store: Store, said: str, now: float) -> str:
 
 def _spellings(said: str) -> list[str]:
     """What a word may stand for, likeliest first: an id, what lies in a folder now, an address, a folder of then."""
-    from swarmlore.text.remotes import normalise_remote
+    from swarmlore.domain.language.git_remotes import normalise_remote
 
     if not isinstance(said, str) or not said.strip() or not said.isprintable() or len(said) > MOST_CHARS:
         raise InvalidInput("that is no name of a project", "give a folder, an address or an id")
@@ -212,7 +212,7 @@ def _spellings(said: str) -> list[str]:
 
 def _shown(said: str) -> str:
     """What somebody typed, without a login in it."""
-    from swarmlore.text.remotes import normalise_remote
+    from swarmlore.domain.language.git_remotes import normalise_remote
 
     return normalise_remote(said) if "@" in said or "?" in said else said
 

@@ -6,6 +6,10 @@ import os
 from collections.abc import Callable
 
 from swarmlore.auto_memory import GEMINI
+from swarmlore.domain.pages.instincts import unproven
+from swarmlore.domain.policy.gate import refuse_unsafe
+from swarmlore.domain.records import Caller
+from swarmlore.domain.security.redaction import redact
 from swarmlore.entry_merge import Foreign, merge_entries
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, Rejected
 from swarmlore.formats.change import Change
@@ -15,11 +19,7 @@ from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.note_exchange import import_notes
 from swarmlore.note_places import read_text
 from swarmlore.project_memory import PATH, ProjectMemory, lines_of
-from swarmlore.records import Caller
-from swarmlore.rules.instincts import unproven
-from swarmlore.rules.note_gate import refuse_unsafe
 from swarmlore.sharing.importing import NOTES, Brought, check_switches
-from swarmlore.text.secrets import redact
 
 if TYPE_CHECKING:
     from swarmlore.config import Settings

@@ -9,15 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from swarmlore.config import RecallSettings
+from swarmlore.domain.language.tokenizer import code_share, index_text, query_terms
+from swarmlore.domain.policy import ranking
+from swarmlore.domain.policy.ranking import Evidence
+from swarmlore.domain.records import RAW_SOURCES, Hit, Memory, Part, Query, Situation
 from swarmlore.embedding import Embedding, QueryVector
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.meanwhile import InTurn, Meanwhile
-from swarmlore.records import RAW_SOURCES, Hit, Memory, Part, Query, Situation
-from swarmlore.rules import relevance
-from swarmlore.rules.relevance import Evidence
 from swarmlore.store.search import CandidateRow
 from swarmlore.store.store import Store
-from swarmlore.text.words import code_share, index_text, query_terms
 
 if TYPE_CHECKING:
     from swarmlore.embedding import Vectors
@@ -63,7 +63,7 @@ class Verdict:
         if self.blind:
             words = [sum(part.value for part in hit.explanation if part.name == "words") for hit in hits]
             return [hit for hit, score in zip(hits, words, strict=True) if score * 2 >= max(words)]
-        return hits[: relevance.near_best([hit.score for hit in hits], len(hits))] if hits else hits
+        return hits[: ranking.near_best([hit.score for hit in hits], len(hits))] if hits else hits
 
 
 @frozen
@@ -252,11 +252,11 @@ class Gatherer:
         frequencies, size = self._store.document_frequencies(terms, partitions)
         seqs = set() if query.mode == "naive" else self._by_words(telling(terms, frequencies), partitions, wanted)
         near = by_meaning.result() if by_meaning else Near(None)
-        weights = relevance.term_weights(frequencies, size)
+        weights = ranking.term_weights(frequencies, size)
         question = Question(weights, size, code_share(query.text), near)
         candidates = self._judged(question, seqs | near.seqs, partitions)
         if query.near:
-            fits = relevance.is_near if query.mode == "naive" else relevance.is_related
+            fits = ranking.is_near if query.mode == "naive" else ranking.is_related
             candidates = [item for item in candidates if fits(item.gate)]
         return Found(question, candidates)
 
@@ -290,7 +290,7 @@ class Gatherer:
         situations = self._store.situations_of(there)
         found = []
         for row, words in zip(rows, stems, strict=True):
-            score = relevance.words_score(words, question.weights, average)
+            score = ranking.words_score(words, question.weights, average)
             evidence = Evidence(score, cosines.get(row.seq), late.get(row.seq))
             cue = _best_situation(situations.get(row.seq, ()), cue_cosines.get(row.seq), question, average)
             found.append(_candidate(row, evidence, cue, question.code))
@@ -315,8 +315,8 @@ class Gatherer:
         if not found.candidates:
             return Verdict(True, "nothing in memory shares a word or a meaning with it")
         generic = self._embedding.everyday_closeness(found.question.near.vector)
-        best = max(relevance.gate_score(view, generic) for item in found.candidates for view in item.gate)
-        bar = relevance.bar(found.question.size) + self._settings.bar
+        best = max(ranking.gate_score(view, generic) for item in found.candidates for view in item.gate)
+        bar = ranking.bar(found.question.size) + self._settings.bar
         if best <= bar:
             return Verdict(True, f"nothing relevant enough: the best reached {best:.2f}, the bar is {bar:.2f}")
         return Verdict(False, "", blind=found.question.near.vector is None)
@@ -332,7 +332,7 @@ class Gatherer:
         packed = self._store.pieces_of(seqs, index.provider) if cue is not None and index is not None else {}
         if cue is None or index is None or not packed:
             return {}
-        from swarmlore.late import late_scores, piece_weights
+        from swarmlore.domain.language.late_interaction import late_scores, piece_weights
 
         frequencies, size = index.piece_frequencies(partitions, cue.piece_ids)
         weights = piece_weights(cue.piece_ids, frequencies, size, cue.emphasis)
@@ -341,10 +341,10 @@ class Gatherer:
 
 
 def _candidate(row: CandidateRow, evidence: Evidence, cue: Evidence | None, code: float) -> Candidate:
-    score = relevance.relevance(evidence, code)
+    score = ranking.relevance(evidence, code)
     if cue is None:
         return Candidate(row.seq, row.partition, score, (evidence,), code)
-    boosted = relevance.with_situations(score, [relevance.relevance(cue, code)])
+    boosted = ranking.with_situations(score, [ranking.relevance(cue, code)])
     gain = Part("situation", boosted - score, "it was needed in a situation like this")
     return Candidate(row.seq, row.partition, boosted, (evidence, cue), code, (gain,) if gain.value > 0 else ())
 
@@ -355,7 +355,7 @@ def _best_situation(
     if not situations:
         return None
     stems = [index_text(situation.text).split() for situation in situations]
-    words = max(relevance.words_score(each, question.weights, average) for each in stems)
+    words = max(ranking.words_score(each, question.weights, average) for each in stems)
     return Evidence(words, cosine) if words or cosine is not None else None
 
 
@@ -371,8 +371,8 @@ def _best(found: Found) -> float:
 
 
 def _explain(evidence: Evidence, code: float) -> tuple[Part, ...]:
-    rules = relevance.DEFAULT
-    parts = [Part("words", relevance.words_weight(code) * evidence.words, "shared words, the rarer the more")]
+    rules = ranking.DEFAULT
+    parts = [Part("words", ranking.words_weight(code) * evidence.words, "shared words, the rarer the more")]
     if evidence.cosine is not None:
         parts.append(Part("meaning", rules.meaning * evidence.cosine, f"cosine {evidence.cosine:.3f}"))
     if evidence.late is not None:
@@ -386,7 +386,7 @@ def _explain(evidence: Evidence, code: float) -> tuple[Part, ...]:
 
 def _with_neighbours(found: list[Candidate], places: Sequence[tuple[str, float] | None]) -> list[Candidate]:
     """Turns of a conversation gain from a turn near them that fits better."""
-    scores = relevance.with_neighbours([item.relevance for item in found], places)
+    scores = ranking.with_neighbours([item.relevance for item in found], places)
     return [
         item if score == item.relevance else replace(item, relevance=score, more=(*item.more, _neighbour(item, score)))
         for item, score in zip(found, scores, strict=True)

@@ -12,24 +12,22 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from zlib import crc32
 
+from swarmlore.domain.extraction import summaries
+from swarmlore.domain.extraction.session_lessons import MOST_LESSONS, corrects, distinct, entities_of
+from swarmlore.domain.extraction.summaries import MOST_CHARS, cut
+from swarmlore.domain.extraction.task_reports import Account, account_of, confidence, lessons_in
+from swarmlore.domain.language.similarity import normalize
+from swarmlore.domain.policy.outcomes import FAILURE_MODES
 from swarmlore.errors import InvalidInput, Rejected, StoreError, SwarmloreError
 from swarmlore.formats.transcripts.turns import Turn
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.rules import summaries
-from swarmlore.rules.accounts import Account, account_of
-from swarmlore.rules.catching import confidence, lessons_in
-from swarmlore.rules.cutting import MOST_CHARS, cut
-from swarmlore.rules.outcomes import FAILURE_MODES
-from swarmlore.rules.placing import corrects, entities_of
-from swarmlore.rules.session_lessons import MOST_LESSONS, distinct
-from swarmlore.text.similarity import normalize
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.domain.extraction.lesson_text import Found
+    from swarmlore.domain.records import Job, Memory
     from swarmlore.lore import Lore
-    from swarmlore.records import Job, Memory
-    from swarmlore.rules.found import Found
 
 SITUATION_CHARS = 400
 MOST_NAME = 128  # characters of an agent's

@@ -10,9 +10,9 @@ import os
 import sys
 from collections.abc import Mapping
 
+from swarmlore.domain.records import MODES, PROFILES
 from swarmlore.errors import ConfigError
 from swarmlore.frozen import TYPE_CHECKING, field, fields, frozen
-from swarmlore.records import MODES, PROFILES
 
 if TYPE_CHECKING:
     from typing import Any
@@ -241,7 +241,7 @@ def _shown(value: Any, spec: Any) -> Any:
     """A value as people may see it."""
     if not spec.metadata.get("secret"):
         return value
-    from swarmlore.text.url import without_password
+    from swarmlore.domain.language.display import without_password
 
     return without_password(value)
 

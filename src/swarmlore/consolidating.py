@@ -14,6 +14,8 @@ from itertools import islice
 
 from swarmlore import git, memory_files
 from swarmlore.auto_memory import folder_of_slug, slugs
+from swarmlore.domain.policy.context_block import strip_blocks
+from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.entry_merge import Foreign, merge_entries
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, SwarmloreError
 from swarmlore.formats import memory_md
@@ -25,11 +27,9 @@ from swarmlore.formats.transcripts import claude
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.instincts import Instincts, Merged
 from swarmlore.project_memory import MAX_BYTES, PATH, ProjectMemory, lines_of
-from swarmlore.rules.block import strip_blocks
-from swarmlore.rules.gate import scrub_text
 
 if TYPE_CHECKING:
-    from swarmlore.rules.instincts import Instinct
+    from swarmlore.domain.pages.instincts import Instinct
 
 MOST_ENTRIES = 1_000  # of all other work trees that are looked at
 MOST_FILES = 200

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from swarmlore.domain.records import Caller
 from swarmlore.formats.change import Change
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.note_places import learnings_root
 from swarmlore.project_memory import Checked, Planned, ProjectMemory, Shown
-from swarmlore.records import Caller
 
 if TYPE_CHECKING:
     from swarmlore.config import Settings

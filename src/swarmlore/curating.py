@@ -11,19 +11,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 
 from swarmlore.config import Settings
+from swarmlore.domain.policy import curation
+from swarmlore.domain.policy.curation import Evidence, Finding, evidence_of
+from swarmlore.domain.policy.gate import in_force
+from swarmlore.domain.policy.lifecycle import LifeTerms, encounter_terms, encountered, terms_of
+from swarmlore.domain.records import Caller, Link, Memory
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, NotFound, SwarmloreError
 from swarmlore.formats import curated
 from swarmlore.formats.curated import Kept
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.identity import may_change
 from swarmlore.promoting import Promoting, Promotion
-from swarmlore.records import Caller, Link, Memory
 from swarmlore.remember import add_link, joined_citations
-from swarmlore.rules import curation
-from swarmlore.rules.birth import in_force
-from swarmlore.rules.curation import Evidence, Finding, evidence_of
-from swarmlore.rules.life import LifeTerms, terms_of
-from swarmlore.rules.promotion import encounter_terms, encountered
 from swarmlore.store.base import Operation
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store

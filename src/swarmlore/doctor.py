@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from swarmlore.advice import capped_writer
 from swarmlore.backups import list_backups
 from swarmlore.config import Settings
+from swarmlore.domain.records import Caller
 from swarmlore.embedding import Embedding
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import Caller
 from swarmlore.spending import HINT, Spending
 from swarmlore.store.rebuilding import REINDEX_META
 from swarmlore.store.store import FILE, Store
@@ -210,7 +210,7 @@ class Doctor:
         return Check("rejected", "ok", f"{count} texts were refused lately" if count else "nothing was refused lately")
 
     def _secret_rules(self) -> Check:
-        from swarmlore.text.secrets import RULES_VERSION
+        from swarmlore.domain.security.redaction import RULES_VERSION
 
         return Check("secrets", "ok", f"redaction rules {RULES_VERSION}")
 

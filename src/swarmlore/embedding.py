@@ -392,7 +392,7 @@ def _computed(embedder: Embedder, texts: Sequence[str]) -> list[Any]:
 
 
 def _row(embedder: Embedder, text: str, item: Any) -> dict[str, Any]:
-    from swarmlore.late import pack_pieces, unique_ids
+    from swarmlore.domain.language.late_interaction import pack_pieces, unique_ids
 
     has_pieces = hasattr(item, "pieces")
     vector = item.vector if has_pieces else item

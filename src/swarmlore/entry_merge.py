@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from swarmlore.domain.pages.rule_conflicts import Known
+from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.errors import SwarmloreError
 from swarmlore.formats import memory_md
 from swarmlore.frozen import frozen
 from swarmlore.project_memory import PATH, Line, lines_of, passed
-from swarmlore.rules.alike import Known
-from swarmlore.rules.gate import scrub_text
 
 
 @frozen

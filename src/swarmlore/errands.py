@@ -12,7 +12,7 @@ from swarmlore.parts import Parts
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
-    from swarmlore.records import Agent, Job, Message, Sent, Token
+    from swarmlore.domain.records import Agent, Job, Message, Sent, Token
 
     T = TypeVar("T")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from swarmlore.domain.security.redaction import redact
 from swarmlore.errors import InvalidInput, NotFound
 from swarmlore.formats.instincts import FILE as INSTINCTS
 from swarmlore.formats.instincts import FOLDER
@@ -14,7 +15,6 @@ from swarmlore.formats.instincts import parse as parse_instincts
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.note_exchange import ENDING, Paper
 from swarmlore.project_memory import PATH, lines_of
-from swarmlore.text.secrets import redact
 
 if TYPE_CHECKING:
     from swarmlore.instincts import Instincts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import ConfigError
-from swarmlore.records import Caller, Memory
 
 PERSON = "person"
 # Variables that agent clients set for the commands they run.

@@ -15,14 +15,14 @@ from zlib import crc32
 
 from swarmlore import memory_files
 from swarmlore.config import Settings
+from swarmlore.domain.language.chunks import chunks
+from swarmlore.domain.policy.gate import DAY_S
+from swarmlore.domain.records import Caller, Draft, Memory
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.memory_files import Watched
-from swarmlore.records import Caller, Draft, Memory
-from swarmlore.rules.birth import DAY_S
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
-from swarmlore.text.chunks import chunks
 from swarmlore.writing import Writing
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Indexing:
 
     def _try(self, path: str, known: dict[str, _Seen]) -> list[IndexedFile]:
         """What became of a file; nothing where it does not concern this project, which is noted too."""
-        from swarmlore.text.secrets import redact
+        from swarmlore.domain.security.redaction import redact
 
         if redact(path)[1]:
             return [IndexedFile("", skipped="its path holds a secret")]
@@ -306,8 +306,8 @@ class Step:
 
 def pieces_of(text: str) -> tuple[str, ...]:
     """The pieces of a file. Secrets go first: the cut between two pieces could hide one from the gate."""
-    from swarmlore.rules.block import strip_blocks
-    from swarmlore.rules.gate import scrub_text
+    from swarmlore.domain.policy.context_block import strip_blocks
+    from swarmlore.domain.policy.gate import scrub_text
 
     text = strip_blocks(scrub_text(text)).strip()
     return chunks(text) or ((text,) if text else ())

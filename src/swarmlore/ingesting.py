@@ -14,19 +14,17 @@ from hashlib import sha256
 
 from swarmlore import memory_files
 from swarmlore.auto_memory import CLIENTS, Kept, kept_as, kept_by, kept_in, subject_of, without_worktree
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.language.display import slug
+from swarmlore.domain.policy.context_block import strip_blocks
+from swarmlore.domain.policy.gate import refuse_unsafe, scrub_text
+from swarmlore.domain.records import Caller, choose
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, Rejected
 from swarmlore.formats.folder import Folder
 from swarmlore.formats.ingest_log import FILE, Logged, log_line, read_log
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.project import find_project
-from swarmlore.records import Caller
 from swarmlore.rules.auto_memory import Told, head_of, is_index, memory_id, told_by
-from swarmlore.rules.block import strip_blocks
-from swarmlore.rules.gate import scrub_text
-from swarmlore.rules.note_gate import refuse_unsafe
-from swarmlore.text.slug import slug
-from swarmlore.typed import choose
 
 if TYPE_CHECKING:
     from swarmlore.embedding import Progress

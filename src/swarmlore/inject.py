@@ -7,16 +7,23 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from swarmlore.config import Settings
+from swarmlore.domain.extraction.lesson_text import HAPPENED
+from swarmlore.domain.policy.context_block import (
+    TASK_HEADER,
+    Allowance,
+    Composed,
+    allowance,
+    compose,
+    estimate_tokens,
+    quote,
+    strip_blocks,
+)
+from swarmlore.domain.policy.gate import scrub_text
+from swarmlore.domain.records import PROFILES, Block, Caller, Hit, Query, Receipt, Shown, choose, make
 from swarmlore.errors import InvalidInput, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.recall import Recaller
-from swarmlore.records import PROFILES, Block, Caller, Hit, Query, Receipt, Shown
-from swarmlore.rules.block import TASK_HEADER, Composed, compose, estimate_tokens, quote, strip_blocks
-from swarmlore.rules.budget import Allowance, allowance
-from swarmlore.rules.gate import scrub_text
-from swarmlore.rules.results import HAPPENED
 from swarmlore.store.store import Store
-from swarmlore.typed import choose, make
 
 if TYPE_CHECKING:
     from typing import Any

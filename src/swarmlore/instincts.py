@@ -9,18 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 
-from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound, Rejected
-from swarmlore.formats.change import Change
-from swarmlore.formats.folder import Folder
-from swarmlore.formats.instinct_fields import all_fields, changed_fields
-from swarmlore.formats.instincts import FILE, FOLDER, Sheet, added, all_changed, changed, day, parse, removed
-from swarmlore.formats.yaml_text import MAX_BYTES, Unreadable
-from swarmlore.frozen import TYPE_CHECKING, fields, frozen, replace
-from swarmlore.records import Caller, Draft
-from swarmlore.rules.alike import says_the_same, speaks_against
-from swarmlore.rules.gate import pass_gate
-from swarmlore.rules.instinct_merge import merge_rules
-from swarmlore.rules.instincts import (
+from swarmlore.domain.pages.instincts import (
     ORIGINS,
     SCOPES,
     Course,
@@ -30,17 +19,26 @@ from swarmlore.rules.instincts import (
     idle_days,
     is_promotable,
     is_prunable,
+    merge_rules,
     reinforce,
 )
-from swarmlore.text.ids import is_id
-from swarmlore.typed import choose
+from swarmlore.domain.pages.rule_conflicts import says_the_same, speaks_against
+from swarmlore.domain.policy.gate import pass_gate
+from swarmlore.domain.records import Caller, Draft, choose, is_id
+from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound, Rejected
+from swarmlore.formats.change import Change
+from swarmlore.formats.folder import Folder
+from swarmlore.formats.instinct_fields import all_fields, changed_fields
+from swarmlore.formats.instincts import FILE, FOLDER, Sheet, added, all_changed, changed, day, parse, removed
+from swarmlore.formats.yaml_text import MAX_BYTES, Unreadable
+from swarmlore.frozen import TYPE_CHECKING, fields, frozen, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
     from swarmlore.config import InstinctSettings
-    from swarmlore.records import Memory
+    from swarmlore.domain.records import Memory
 
 MAX_SOURCE = 200
 MIN_PREFIX = 3
@@ -430,7 +428,7 @@ def _free_id(fresh: Instinct, taken: set[str]) -> str:
 
 def _word(category: str) -> str:
     """A category is one plain word: it stands in a file and in a note's place."""
-    from swarmlore.text.slug import slug
+    from swarmlore.domain.language.display import slug
 
     return slug(category)[:40]
 

@@ -5,16 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+from swarmlore.domain.policy.gate import scrub_value
+from swarmlore.domain.policy.outcomes import (
+    FAILURE_MODES,
+    NEUTRAL,
+    Criterion,
+    PartPlayed,
+    credited,
+    criteria_of,
+    outcome_score,
+    rated,
+    verdict_of,
+    witnessed,
+)
+from swarmlore.domain.records import Caller, Memory, Outcome, Session, choose, make
 from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.frozen import TYPE_CHECKING, fields, frozen, replace
-from swarmlore.records import Caller, Memory, Outcome, Session
-from swarmlore.rules.gate import scrub_value
-from swarmlore.rules.outcomes import FAILURE_MODES, NEUTRAL, Part, credited, outcome_score, rated, verdict_of, witnessed
-from swarmlore.rules.patterns import Criterion, criteria_of
 from swarmlore.store.base import Operation
 from swarmlore.store.history import RATED
 from swarmlore.store.store import Store
-from swarmlore.typed import choose, make
 
 if TYPE_CHECKING:
     from typing import Any
@@ -175,13 +184,13 @@ class Learning:
             memory = self._store.get(self._caller, id)
             if memory is not None:
                 cited = id in outcome.cited and memory.handle not in mentioned  # those count since they were made
-                part = Part(cited, id in outcome.applied, id not in outcome.shown)
+                part = PartPlayed(cited, id in outcome.applied, id not in outcome.shown)
                 self._store.count_outcomes(witnessed(memory, outcome.verdict, part, 1 if undone else -1))
 
     def _credit(self, act: Operation, memory: Memory, verdict: str, cues: Mapping[str, str], used: _Used) -> None:
         """Whoever was only shown is counted; whoever was used is rated as well, and that is audited."""
         now = self._store.get(self._caller, memory.id) or memory
-        part = Part(memory.id in used.cited - used.counted, memory.id in used.applied, not cues)
+        part = PartPlayed(memory.id in used.cited - used.counted, memory.id in used.applied, not cues)
         if memory.id not in used.cited | used.applied:
             self._store.count_outcomes(witnessed(now, verdict, part))
             return

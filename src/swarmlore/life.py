@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from swarmlore.config import Settings
-from swarmlore.errors import Conflict, NotAllowed
-from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.phases import Phase, Phases
-from swarmlore.promoting import Promoting, Promotion
-from swarmlore.records import Caller, Memory, Remembered
-from swarmlore.rules.birth import confirm, in_force
-from swarmlore.rules.life import (
+from swarmlore.domain.policy.gate import confirm, in_force
+from swarmlore.domain.policy.lifecycle import (
     DAY_S,
     PHASES_TO_RISE,
     Fate,
     LifeTerms,
+    encounter_terms,
+    encountered,
     fate_of,
     is_too_much,
     next_step,
@@ -30,7 +27,11 @@ from swarmlore.rules.life import (
     state_of,
     terms_of,
 )
-from swarmlore.rules.promotion import encounter_terms, encountered
+from swarmlore.domain.records import Caller, Memory, Remembered
+from swarmlore.errors import Conflict, NotAllowed
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.phases import Phase, Phases
+from swarmlore.promoting import Promoting, Promotion
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
+from swarmlore.domain.records import Draft, choose, make
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.identity import may_change
 from swarmlore.parts import Parts
-from swarmlore.records import Draft
-from swarmlore.typed import choose, make
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.domain.records import Memory, Remembered
     from swarmlore.life import Begun, Swept
     from swarmlore.phases import Phase
     from swarmlore.promoting import Promotion
-    from swarmlore.records import Memory, Remembered
 
 
 class Living(Parts):
@@ -71,7 +70,7 @@ class Living(Parts):
 
     def inject(self, agent: str, text: str, category: str, *, tags: Sequence[str] = ()) -> Remembered:
         """Teach an agent, and with it the whole swarm, what it has to know; for a lead or a person."""
-        from swarmlore.rules.teaching import ONLY_LEADS, check_category, taught, taught_draft
+        from swarmlore.domain.extraction.lesson_text import ONLY_LEADS, check_category, taught, taught_draft
 
         check_category(category)
         if not self.caller.leads:

@@ -14,7 +14,7 @@ from swarmlore.hooks import spool, wire
 from swarmlore.hooks.places import socket_path, spool_dir
 
 if TYPE_CHECKING:
-    from swarmlore.records import Caller, Receipt
+    from swarmlore.domain.records import Caller, Receipt
     from swarmlore.store.store import Store
 
 PROBLEMS_S = 7 * 86_400.0

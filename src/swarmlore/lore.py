@@ -15,6 +15,18 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from swarmlore import config
+from swarmlore.domain.records import (
+    KINDS,
+    LISTED_STATUSES,
+    SOURCES,
+    STRATEGY_SOURCE,
+    TIERS,
+    Draft,
+    Session,
+    choose,
+    json_values,
+    make,
+)
 from swarmlore.errands import Errands
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
@@ -22,10 +34,8 @@ from swarmlore.identity import may_change
 from swarmlore.living import Living
 from swarmlore.parts import make_home
 from swarmlore.receiving import Receiving
-from swarmlore.records import KINDS, LISTED_STATUSES, SOURCES, STRATEGY_SOURCE, TIERS, Draft, Session
 from swarmlore.store.memories import Filter
 from swarmlore.studies import Studies
-from swarmlore.typed import choose, json_values, make
 
 if TYPE_CHECKING:
     from typing import Any
@@ -34,12 +44,8 @@ if TYPE_CHECKING:
     from swarmlore.belonging import Identity
     from swarmlore.curating import Applied, Curated
     from swarmlore.doctor import Check
-    from swarmlore.embedding import Progress
-    from swarmlore.indexing import IndexedFile
-    from swarmlore.migrating import Migrated
-    from swarmlore.patterns import Pattern
-    from swarmlore.recall import Hits
-    from swarmlore.records import (
+    from swarmlore.domain.policy.outcomes import Criterion
+    from swarmlore.domain.records import (
         AuditRow,
         Block,
         Cited,
@@ -51,8 +57,12 @@ if TYPE_CHECKING:
         Remembered,
         Stale,
     )
+    from swarmlore.embedding import Progress
+    from swarmlore.indexing import IndexedFile
+    from swarmlore.migrating import Migrated
+    from swarmlore.patterns import Pattern
+    from swarmlore.recall import Hits
     from swarmlore.reporting.figures import Report
-    from swarmlore.rules.patterns import Criterion
     from swarmlore.sharing.exchange import Agreed, Founded
     from swarmlore.sharing.importing import Brought
     from swarmlore.sharing.ledger_pass import Synced
@@ -170,9 +180,9 @@ class Lore(Studies, Living, Errands, Receiving):
 
     def stale(self, *, moved: bool = False, progress: Progress | None = None) -> tuple[Stale, ...]:
         """Memories of this project whose cited code has changed or is gone, with a diff; with `moved` also those."""
+        from swarmlore.domain.policy.ranking import STALE
         from swarmlore.freshness.stale import find_stale
         from swarmlore.freshness.tree import WHOLE
-        from swarmlore.rules.freshness import STALE
 
         with self._guard:
             states = (*STALE, "moved") if moved else STALE
@@ -248,7 +258,7 @@ class Lore(Studies, Living, Errands, Receiving):
         session = memory.source_ref.get("session")
         if not isinstance(session, str) or not session or memory.source == "session_summary":
             return ()
-        from swarmlore.text.similarity import normalize
+        from swarmlore.domain.language.similarity import normalize
 
         ids, words = self.store.ids_of_session(self.caller, session), normalize(memory.text)
         found = [item for id in ids if (item := self.store.get(self.caller, id)) is not None]
@@ -462,7 +472,7 @@ class Lore(Studies, Living, Errands, Receiving):
 
     def start_session(self, id: str, *, client: str = "", cwd: str = "", **extra: Any) -> Session:
         """Note that a session began; the same id again keeps its start."""
-        from swarmlore.rules.gate import scrub_value
+        from swarmlore.domain.policy.gate import scrub_value
 
         given = {"id": id, "client": client, "cwd": cwd, "extra": json_values(extra)}
         asked: Session = make(Session, {name: scrub_value(value) for name, value in given.items()}, "start_session")

@@ -9,12 +9,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 
 from swarmlore.config import WorkerSettings
+from swarmlore.domain.policy.gate import scrub_text, scrub_value
+from swarmlore.domain.records import IMPORTANCES, JOB_KINDS, Agent, Caller, Job, Message, Sent, choose, json_values
 from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.records import IMPORTANCES, JOB_KINDS, Agent, Caller, Job, Message, Sent
-from swarmlore.rules.gate import scrub_text, scrub_value
 from swarmlore.store.store import Store
-from swarmlore.typed import choose, json_values
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar

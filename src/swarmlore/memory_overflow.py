@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from swarmlore.domain.language.display import slug, whole_words
+from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.formats.change import Change
 from swarmlore.formats.memory_md import Bundle, Entry, Overflow, words_of
 from swarmlore.frozen import frozen
-from swarmlore.rules.gate import scrub_text
-from swarmlore.text.shorten import whole_words
-from swarmlore.text.slug import slug
 
 TITLE_CHARS = 100
 NAME_CHARS = 60

@@ -13,7 +13,9 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.policy.gate import MAX_LESSON, scrub_text
+from swarmlore.domain.records import Caller, Draft, Memory
 from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.formats.context_md import SECTIONS, Bullet, read
 from swarmlore.formats.folder import Folder
@@ -21,9 +23,6 @@ from swarmlore.formats.knowledge import derived_id
 from swarmlore.formats.plan import looked_back
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.identity import PERSON
-from swarmlore.records import Caller, Draft, Memory
-from swarmlore.rules.gate import scrub_text
-from swarmlore.rules.structure import MAX_LESSON
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
 
@@ -206,7 +205,7 @@ def data_dir(env: Mapping[str, str]) -> str:
 
 
 def _draft(bullet: Bullet, id: str) -> Draft:
-    from swarmlore.rules.meaning import infer_tags
+    from swarmlore.domain.policy.contradiction import infer_tags
 
     text = _cut(bullet.text)
     return Draft(
@@ -224,7 +223,7 @@ def _draft(bullet: Bullet, id: str) -> Draft:
 
 def _lesson(bullet: Bullet, id: str) -> Draft:
     """A lesson of a plan: nobody said it to us, so it begins as one that was found."""
-    from swarmlore.rules.meaning import infer_tags
+    from swarmlore.domain.policy.contradiction import infer_tags
 
     text = _cut(bullet.text)
     place = {"file": f"{SWARM}/plan.md", "line": bullet.line}

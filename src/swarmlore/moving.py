@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
+from swarmlore.domain.records import Caller
 from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.records import Caller
 from swarmlore.store.files import make_folder
 from swarmlore.store.store import FILE, Store
 

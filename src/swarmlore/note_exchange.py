@@ -10,18 +10,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.language.display import slug, whole_words
+from swarmlore.domain.policy.gate import refuse_unsafe, scrub_text
+from swarmlore.domain.records import Memory
+from swarmlore.domain.security.redaction import redact
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected
 from swarmlore.formats.folder import Folder
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.note_places import read_text
-from swarmlore.records import Memory
-from swarmlore.rules.gate import scrub_text
-from swarmlore.rules.note_gate import refuse_unsafe
 from swarmlore.sharing.importing import Brought
-from swarmlore.text.secrets import redact
-from swarmlore.text.shorten import whole_words
-from swarmlore.text.slug import slug
 
 if TYPE_CHECKING:
     from swarmlore.embedding import Progress
@@ -185,8 +183,8 @@ def _title(memory: Memory) -> str:
 
 
 def _entities(memory: Memory) -> str:
+    from swarmlore.domain.records import Entity
     from swarmlore.formats.sidecar import Sidecar, write_sidecar
-    from swarmlore.records import Entity
 
     names = [entity.partition(":")[2] or entity for entity in memory.entities]
     if not names:

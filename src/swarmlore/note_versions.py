@@ -10,9 +10,9 @@ import os
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
+from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import NotAllowed
 from swarmlore.note_places import PROJECT, checkouts, read_both
-from swarmlore.records import Caller, Memory
 from swarmlore.store.store import Store
 
 VERSION = "version"  # of the note, in what every memory of it says about its source

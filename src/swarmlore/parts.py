@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from functools import cache, cached_property
 
 from swarmlore import config
+from swarmlore.domain.records import uuid7
 from swarmlore.errors import InvalidInput, StoreError
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.identity import find_caller
 from swarmlore.project import find_project, stacks
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
-from swarmlore.text.ids import uuid7
 
 if TYPE_CHECKING:
     from typing import Any, Self
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from swarmlore.config import Settings
     from swarmlore.curating import Curating
     from swarmlore.doctor import Doctor
+    from swarmlore.domain.records import Caller
     from swarmlore.embedding import Embedding
     from swarmlore.freshness.tree import Budget, Look, Tree
     from swarmlore.indexing import Indexing
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from swarmlore.promoting import Promoting
     from swarmlore.providers.base import Writer
     from swarmlore.recall import Recaller
-    from swarmlore.records import Caller
     from swarmlore.sharing.exchange import Exchange
     from swarmlore.spending import Spending
     from swarmlore.writing import Writing
@@ -460,7 +460,7 @@ def open_store(folder: str, settings: Settings, now: float) -> Store:
 
 def _team_name(url: str, agent: str) -> str:
     """In a team several people run an agent of the same name; what is private to one is not to the others."""
-    from swarmlore.text.url import user_of
+    from swarmlore.domain.language.display import user_of
 
     user = user_of(url) or os.environ.get("PGUSER", "")
     return f"{user}/{agent}" if user and agent else agent

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 
-from swarmlore.errors import InvalidInput, NotAllowed, Rejected
-from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import Caller, Draft, Hit, Memory, Outcome, Outcomes, Part
-from swarmlore.rules.birth import PATTERN, in_force
-from swarmlore.rules.outcomes import HELPFUL, NEUTRAL, rated
-from swarmlore.rules.patterns import (
+from swarmlore.domain.language.similarity import normalize
+from swarmlore.domain.policy.gate import PATTERN, in_force
+from swarmlore.domain.policy.outcomes import (
     DEPRECATED,
     ESTABLISHED,
+    HELPFUL,
     MULTIPLIERS,
+    NEUTRAL,
     PROVEN,
     Record,
     avoid_line,
@@ -25,12 +24,15 @@ from swarmlore.rules.patterns import (
     decayed,
     maturity,
     observed,
+    rated,
     record_of,
 )
+from swarmlore.domain.records import Caller, Draft, Hit, Memory, Outcome, Outcomes, Part
+from swarmlore.errors import InvalidInput, NotAllowed, Rejected
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.store.base import Operation
 from swarmlore.store.history import RATED
 from swarmlore.store.store import Store
-from swarmlore.text.similarity import normalize
 
 if TYPE_CHECKING:
     from typing import Any

@@ -5,12 +5,12 @@ Where phases are announced or planned, days are not counted as phases: both toge
 
 from __future__ import annotations
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.policy.lifecycle import DAY_S, said_in_short
+from swarmlore.domain.records import Caller
 from swarmlore.errors import Conflict, InvalidInput
 from swarmlore.formats.plan import MOST_NAME, number_in, planned_phase
 from swarmlore.frozen import frozen, replace
-from swarmlore.records import Caller
-from swarmlore.rules.life import DAY_S, said_in_short
 from swarmlore.store.base import Operation
 from swarmlore.store.lives import PhaseRow
 from swarmlore.store.store import Store

@@ -6,20 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from swarmlore.codebase import Codebase, Listing, list_files, survey
+from swarmlore.domain.language.similarity import NEGATIONS, jaccard_bigram
+from swarmlore.domain.language.tokenizer import STOP_WORDS, split_words, stem_word
+from swarmlore.domain.policy.gate import in_force, scrub_text
+from swarmlore.domain.records import Caller, Hit, Memory, Query
 from swarmlore.formats.episode import CATEGORY as EPISODES
 from swarmlore.freshness.tree import Tree, Unreadable
 from swarmlore.frozen import TYPE_CHECKING, field, frozen, replace
 from swarmlore.recall import SAME, Recaller
-from swarmlore.records import Caller, Hit, Memory, Query
-from swarmlore.rules.birth import in_force
-from swarmlore.rules.gate import scrub_text
 from swarmlore.rules.readme import Readme, Said, read_readme
 from swarmlore.rules.source_files import is_binary, is_readme
 from swarmlore.stack import Stack, read_stack
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
-from swarmlore.text.similarity import NEGATIONS, jaccard_bigram
-from swarmlore.text.words import STOP_WORDS, split_words, stem
 
 if TYPE_CHECKING:
     from swarmlore.patterns import Patterns
@@ -180,7 +179,7 @@ def _first(notes: Iterable[Hit], told: set[str]) -> tuple[Hit, ...]:
 
 
 def _stems(text: str) -> set[str]:
-    return {stem(word) for word in split_words(text[:2_000]) if word not in STOP_WORDS}
+    return {stem_word(word) for word in split_words(text[:2_000]) if word not in STOP_WORDS}
 
 
 def _subject(memory: Memory) -> str:
@@ -229,4 +228,4 @@ def _says_the_same(one: Memory, other: Memory) -> bool:
 
 def _told(text: str) -> set[str]:
     """The stems of a lesson; what it denies is part of it."""
-    return {stem(word) for word in split_words(text[:2_000]) if word not in STOP_WORDS or word in NEGATIONS}
+    return {stem_word(word) for word in split_words(text[:2_000]) if word not in STOP_WORDS or word in NEGATIONS}

@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 
 from swarmlore import git
+from swarmlore.domain.language.display import project_name
+from swarmlore.domain.language.git_remotes import is_local, is_windows, local_path, normalise_remote
 from swarmlore.frozen import frozen
-from swarmlore.text.names import project_name
-from swarmlore.text.remotes import is_local, is_windows, local_path, normalise_remote
 
 MARKER = "swarmlore-project"
 SWARM = ".swarm"

@@ -10,17 +10,17 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.pages.routing import SECTIONS
+from swarmlore.domain.pages.rule_conflicts import Known
+from swarmlore.domain.policy.gate import pass_gate
+from swarmlore.domain.records import Caller, Draft
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed
 from swarmlore.formats import memory_md
 from swarmlore.formats.change import Change
 from swarmlore.formats.folder import Folder
 from swarmlore.formats.memory_md import FILE, FOLDER, MAX_LINES
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import Caller, Draft
-from swarmlore.rules.alike import Known
-from swarmlore.rules.gate import pass_gate
-from swarmlore.rules.memory_sections import SECTIONS
 
 if TYPE_CHECKING:
     from swarmlore.formats.memory_md import Entry
@@ -121,7 +121,7 @@ class ProjectMemory:
 
     def check(self) -> Checked:
         """What a person should look at."""
-        from swarmlore.text.secrets import redact
+        from swarmlore.domain.security.redaction import redact
 
         text = self.read() or ""
         shown = self.show()

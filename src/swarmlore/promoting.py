@@ -9,13 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from swarmlore.config import Settings
-from swarmlore.errors import InvalidInput, NotAllowed, Rejected
-from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import Caller, Draft, Link, Memory, Outcomes, Remembered
-from swarmlore.remember import Terms, add_link, carry_out, decided
-from swarmlore.rules.birth import in_force
-from swarmlore.rules.life import DAY_S, state_of, terms_of
-from swarmlore.rules.promotion import (
+from swarmlore.domain.policy.gate import in_force
+from swarmlore.domain.policy.lifecycle import (
+    DAY_S,
     FAST_TRACK,
     encounter_terms,
     encountered,
@@ -23,8 +19,14 @@ from swarmlore.rules.promotion import (
     names_project,
     policy_of,
     route_of,
+    state_of,
+    terms_of,
     why_ask,
 )
+from swarmlore.domain.records import Caller, Draft, Link, Memory, Outcomes, Remembered
+from swarmlore.errors import InvalidInput, NotAllowed, Rejected
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.remember import Terms, add_link, carry_out, decided
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
 
@@ -208,7 +210,7 @@ class Promoting:
 
     def _draft(self, memory: Memory) -> Draft:
         """A lesson of the swarm as a draft for the hive; of a long text its lesson line."""
-        from swarmlore.rules.lesson_lines import lesson_line
+        from swarmlore.domain.extraction.lesson_text import lesson_line
 
         return Draft(
             text=lesson_line(memory),
@@ -262,9 +264,9 @@ class Promoting:
         )
 
     def _says_the_same(self, memory: Memory, other: Memory) -> bool:
+        from swarmlore.domain.language.similarity import jaccard_bigram
+        from swarmlore.domain.policy.deduplication import decide
         from swarmlore.remember import as_neighbour
-        from swarmlore.rules.upsert import decide
-        from swarmlore.text.similarity import jaccard_bigram
 
         near = as_neighbour(memory, other, jaccard_bigram(memory.text, other.text))
         threshold = self._settings.knowledge.dedup_threshold

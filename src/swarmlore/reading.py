@@ -12,18 +12,16 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 
+from swarmlore.domain.extraction.lesson_text import Found
+from swarmlore.domain.extraction.session_lessons import MOST_LESSONS, changed_files, distinct, entities_of, read_files
+from swarmlore.domain.extraction.summaries import says_nothing, transcript_text, usable_summary, words_of
+from swarmlore.domain.extraction.task_reports import AT_THE_END, Account, kind_told
+from swarmlore.domain.language.similarity import content_words
+from swarmlore.domain.policy.gate import pass_gate, scrub_value
+from swarmlore.domain.records import Draft
 from swarmlore.errors import Rejected, Unavailable
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.providers.base import Writer, ask_json
-from swarmlore.records import Draft
-from swarmlore.rules.accounts import Account
-from swarmlore.rules.catching import AT_THE_END, kind_told
-from swarmlore.rules.found import Found
-from swarmlore.rules.gate import pass_gate, scrub_value
-from swarmlore.rules.placing import changed_files, entities_of, read_files
-from swarmlore.rules.session_lessons import MOST_LESSONS, distinct
-from swarmlore.rules.summaries import says_nothing, transcript_text, usable_summary, words_of
-from swarmlore.text.similarity import content_words
 
 if TYPE_CHECKING:
     from typing import Any

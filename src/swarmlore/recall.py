@@ -13,22 +13,26 @@ from functools import cache
 
 from swarmlore.candidates import Candidate, Gatherer
 from swarmlore.config import Settings
+from swarmlore.domain.language.concepts import entities_from_path, entities_from_text, resolve_entities, resolve_entity
+from swarmlore.domain.language.display import project_name
+from swarmlore.domain.language.similarity import content_words, jaccard_bigram
+from swarmlore.domain.language.tokenizer import query_terms, query_words
+from swarmlore.domain.policy import ranking
+from swarmlore.domain.policy.gate import in_force
+from swarmlore.domain.policy.ranking import (
+    default_factor,
+    default_priors,
+    preferred,
+    stale_later,
+    standing,
+    with_citations,
+)
+from swarmlore.domain.records import KINDS, MODES, PROFILES, SOURCES, TIERS, Caller, Hit, Memory, Part, Query, choose
 from swarmlore.embedding import Embedding
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.records import KINDS, MODES, PROFILES, SOURCES, TIERS, Caller, Hit, Memory, Part, Query
-from swarmlore.rules import ranking
-from swarmlore.rules.birth import in_force
-from swarmlore.rules.freshness import stale_later, with_citations
-from swarmlore.rules.priors import default_factor, default_priors, preferred
-from swarmlore.rules.standing import standing
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
-from swarmlore.text.entities import entities_from_path, entities_from_text, resolve_entities, resolve_entity
-from swarmlore.text.names import project_name
-from swarmlore.text.similarity import content_words, jaccard_bigram
-from swarmlore.text.words import query_terms, query_words
-from swarmlore.typed import choose
 
 if TYPE_CHECKING:
     from swarmlore.freshness.tree import Look
@@ -340,7 +344,7 @@ def _clash(one: Memory, other: Memory) -> bool:
     words, others = content_words(one.text), content_words(other.text)
     if other.raw or 4 * len(words & others) < min(len(words), len(others)):
         return False
-    from swarmlore.rules.meaning import contradicts  # most answers hold no two texts that are alike
+    from swarmlore.domain.policy.contradiction import contradicts  # most answers hold no two texts that are alike
 
     shared = bool(set(one.entities) & set(other.entities))
     return bool(contradicts(one.text, other.text, shared_entity=shared)) or _same(one, other)
@@ -349,7 +353,7 @@ def _clash(one: Memory, other: Memory) -> bool:
 def _same(one: Memory, other: Memory) -> bool:
     if jaccard_bigram(one.text, other.text) < SAME:
         return False
-    from swarmlore.rules.meaning import differences
+    from swarmlore.domain.policy.contradiction import differences
 
     return not differences(one.text, other.text)
 

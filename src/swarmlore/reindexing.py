@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
+from swarmlore.domain.records import Caller
 from swarmlore.embedding import Embedding, Progress
 from swarmlore.graph.communities import ensure as find_communities
-from swarmlore.records import Caller
 from swarmlore.store.rebuilding import GIVE_WAY_S
 from swarmlore.store.store import Store
 from swarmlore.writing import Writing

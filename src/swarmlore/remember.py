@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from swarmlore.domain.policy.gate import Passed, confirm, in_force
+from swarmlore.domain.records import MAX_CITATIONS, Citation, Link, Memory, Remembered, Situation
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import MAX_CITATIONS, Citation, Link, Memory, Remembered, Situation
-from swarmlore.rules.birth import confirm, in_force
-from swarmlore.rules.gate import Passed
 from swarmlore.store.base import Operation, place_of
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.domain.policy.deduplication import Decision, Neighbour
+    from swarmlore.domain.policy.lifecycle import EncounterTerms
     from swarmlore.phases import Phase
-    from swarmlore.rules.promotion import EncounterTerms
-    from swarmlore.rules.upsert import Decision, Neighbour
 
 
 DEFAULT = Memory(id="", text="")
@@ -94,7 +93,7 @@ def decided(store: Store, memory: Memory, now: float, terms: Terms) -> tuple[Dec
     known = neighbours_of(store, memory, now) if store.ask("find_partition", **place) else []
     near = [other for other in known if other.live]
     if held := next((other for other in known if not other.live and other.id != memory.id), None):
-        from swarmlore.rules.upsert import Decision
+        from swarmlore.domain.policy.deduplication import Decision
 
         return Decision("REJECT", held.id, memory.text, _why_held(held)), held
     if not near:
@@ -131,7 +130,9 @@ def _why_held(held: Memory) -> str:
 
 
 def _decide(memory: Memory, near: Sequence[Memory], terms: Terms) -> Decision:
-    from swarmlore.rules.upsert import Decision  # loads the vocabulary of differences: only for neighbours
+    from swarmlore.domain.policy.deduplication import (
+        Decision,  # loads the vocabulary of differences: only for neighbours
+    )
 
     if memory.key:
         for other in near:
@@ -152,8 +153,8 @@ def _decide(memory: Memory, near: Sequence[Memory], terms: Terms) -> Decision:
 
 
 def _by_rule(memory: Memory, near: Sequence[Memory], terms: Terms) -> Decision:
-    from swarmlore.rules.upsert import Decision, decide
-    from swarmlore.text.similarity import jaccard_bigram
+    from swarmlore.domain.language.similarity import jaccard_bigram
+    from swarmlore.domain.policy.deduplication import Decision, decide
 
     decision = decide(
         memory.text,
@@ -174,8 +175,8 @@ def _modest(memory: Memory, near: Sequence[Memory], decision: Decision) -> Decis
     again = decision.operation == "UPDATE" or decision.link == "elaborates"
     if target is None or not again or memory.source != "reflect" or not memory.auto_generated:
         return decision
-    from swarmlore.rules.meaning import differences
-    from swarmlore.rules.upsert import Decision
+    from swarmlore.domain.policy.contradiction import differences
+    from swarmlore.domain.policy.deduplication import Decision
 
     own = target.auto_generated and target.owner == memory.owner and decision.operation == "UPDATE"
     if not own and not differences(memory.text, target.text):
@@ -186,7 +187,7 @@ def _modest(memory: Memory, near: Sequence[Memory], decision: Decision) -> Decis
 
 
 def as_neighbour(memory: Memory, other: Memory, similarity: float) -> Neighbour:
-    from swarmlore.rules.upsert import Neighbour
+    from swarmlore.domain.policy.deduplication import Neighbour
 
     shared = bool(set(memory.entities) & set(other.entities))
     return Neighbour(other.id, other.text, similarity, other.trust, shared)
@@ -218,7 +219,7 @@ def settle(
     store: Store, operation: Operation, memory: Memory, near: Sequence[tuple[Memory, float]], terms: Terms
 ) -> Stored:
     """Decide again, by cosine, about a memory that is already stored."""
-    from swarmlore.rules.upsert import decide
+    from swarmlore.domain.policy.deduplication import decide
 
     similar = [as_neighbour(memory, other, cosine) for other, cosine in near]
     decision = decide(memory.text, memory.trust, similar, profile=terms.profile, measure="cosine")
@@ -290,7 +291,7 @@ def _sighted(target: Memory, operation: Operation, at: float, where: str, terms:
     caller = operation.caller
     if target.tier != "hive" or caller.project == target.project:
         return confirm(target, caller, at, where)
-    from swarmlore.rules.promotion import EncounterTerms, encountered
+    from swarmlore.domain.policy.lifecycle import EncounterTerms, encountered
 
     return encountered(target, caller.project, caller.agent, at, terms.encounters or EncounterTerms())
 

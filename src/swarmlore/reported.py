@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import math
 
+from swarmlore.domain.extraction.agent_findings import telling
+from swarmlore.domain.extraction.summaries import MOST_CHARS, cut
+from swarmlore.domain.policy.gate import scrub_value
 from swarmlore.formats.transcripts.plain import names_speakers, turns_of
 from swarmlore.formats.transcripts.turns import Turn
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.rules.cutting import MOST_CHARS, cut
-from swarmlore.rules.findings import telling
-from swarmlore.rules.gate import scrub_value
 
 if TYPE_CHECKING:
     from typing import Any

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable
 from hashlib import sha256
 
-from swarmlore.codec import iso
 from swarmlore.config import WriterSettings
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.policy.context_block import estimate_tokens
 from swarmlore.errors import SwarmloreError, Unavailable
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.rules.block import estimate_tokens
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:

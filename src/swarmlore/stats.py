@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from swarmlore.domain.records import LIVE_STATUSES, Caller
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import LIVE_STATUSES, Caller
 from swarmlore.store.memories import Filter
 from swarmlore.store.search import EMBEDDER_META
 from swarmlore.store.store import Store

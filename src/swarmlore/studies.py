@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from swarmlore.domain.records import Query, make
 from swarmlore.errors import InvalidInput, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.parts import Parts
-from swarmlore.records import Query
-from swarmlore.typed import make
 
 if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.bringing import Bringing
     from swarmlore.context_tier import Context
+    from swarmlore.domain.records import Caller, Reflection, Remembered
     from swarmlore.giving import Giving
     from swarmlore.graph.view import GraphView
     from swarmlore.instincts import Instincts, KeptNote, NoteProposal
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from swarmlore.notes.shelf import Notes
     from swarmlore.prime import Primed
     from swarmlore.recall import Hits
-    from swarmlore.records import Caller, Reflection, Remembered
     from swarmlore.reflect.reflections import Reflections
     from swarmlore.research.records import Report
     from swarmlore.research.running import Means
@@ -56,7 +55,7 @@ class Studies(Parts):
     def lesson_lines(self, ids: Sequence[str]) -> dict[str, str]:
         """The lesson lines of those memories that the caller may see, by id. Looking at them here is no use of them,
         and is not counted."""
-        from swarmlore.rules.lesson_lines import lesson_line
+        from swarmlore.domain.extraction.lesson_text import lesson_line
 
         with self._guard:
             memories = (self.store.get(self.caller, id) for id in dict.fromkeys(ids))

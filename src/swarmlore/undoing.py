@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import Conflict, NotFound
-from swarmlore.records import Caller, Memory
 from swarmlore.store.store import Store
 
 

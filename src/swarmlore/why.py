@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from swarmlore.config import Settings
+from swarmlore.domain.policy.lifecycle import terms_of
+from swarmlore.domain.policy.ranking import default_priors, is_stale, standing
+from swarmlore.domain.records import AuditRow, Caller, Cited, Memory, Outcomes, Part
 from swarmlore.frozen import TYPE_CHECKING, fields, frozen
-from swarmlore.records import AuditRow, Caller, Cited, Memory, Outcomes, Part
 from swarmlore.rules.endings import endings
-from swarmlore.rules.freshness import is_stale
-from swarmlore.rules.life import terms_of
-from swarmlore.rules.priors import default_priors
-from swarmlore.rules.standing import standing
 from swarmlore.store.journal import Showings
 from swarmlore.store.store import Store
 

@@ -8,29 +8,37 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 
 from swarmlore.config import Settings
+from swarmlore.domain.language.citations import may_cite
+from swarmlore.domain.language.concepts import entities_from_text, resolve_entities
+from swarmlore.domain.language.display import learned_key
+from swarmlore.domain.policy.gate import GateRejection, Passed, birth, in_force, pass_gate, scrub_text
+from swarmlore.domain.policy.lifecycle import REASON_CHARS
+from swarmlore.domain.records import (
+    ID_HINT,
+    LESSON_SOURCES,
+    MAX_CITATIONS,
+    Caller,
+    Draft,
+    Memory,
+    Rejection,
+    Remembered,
+    is_id,
+)
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected, StoreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.meanwhile import Meanwhile
-from swarmlore.records import LESSON_SOURCES, MAX_CITATIONS, Caller, Draft, Memory, Rejection, Remembered
 from swarmlore.remember import Stored, Terms, as_neighbour, neighbours_of, settle, store_new
-from swarmlore.rules.birth import birth, in_force
-from swarmlore.rules.gate import GateRejection, Passed, pass_gate, scrub_text
-from swarmlore.rules.life import REASON_CHARS
 from swarmlore.store.base import Operation
 from swarmlore.store.search import embedded_text
 from swarmlore.store.store import Store
-from swarmlore.text.citations import may_cite
-from swarmlore.text.entities import entities_from_text, resolve_entities
-from swarmlore.text.ids import ID_HINT, is_id
-from swarmlore.text.slug import learned_key
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.domain.policy.deduplication import Decision
     from swarmlore.embedding import Embedding, Progress
     from swarmlore.freshness.tree import Tree
     from swarmlore.phases import Phase
-    from swarmlore.rules.upsert import Decision
 
 FROM_ELSEWHERE = ("import", "ledger", "migration")  # what such texts cite may have changed since they were written
 REPLACING = ("updated", "superseded")
@@ -238,7 +246,9 @@ class Writing:
 
     def _pass(self, draft: Draft, operation: Operation) -> Passed:
         if not isinstance(draft, Draft):
-            raise InvalidInput(f"expected a Draft, got {type(draft).__name__}", "from swarmlore.records import Draft")
+            raise InvalidInput(
+                f"expected a Draft, got {type(draft).__name__}", "from swarmlore.domain.records import Draft"
+            )
         self._check_allowed(draft)
         entities = tuple(word.strip().lower() for word in draft.entities if isinstance(word, str))
         if any(":" not in word for word in entities):
@@ -314,7 +324,7 @@ class Writing:
         shown = frozenset(self._store.showings(self._caller, session))  # also what a compaction has taken away since
         terms = replace(self.plain_terms(), shown=shown)
         if memory.tier == "hive":
-            from swarmlore.rules.promotion import encounter_terms
+            from swarmlore.domain.policy.lifecycle import encounter_terms
 
             terms = replace(terms, encounters=encounter_terms(self._settings.knowledge))
         if self._settings.writer.kind == "none" or self._profile == "knowledge" or memory.raw:
@@ -325,7 +335,7 @@ class Writing:
 
     def _advised(self, memory: Memory, terms: Terms) -> Terms:
         """Ask the language model before the transaction; its advice counts only if nothing changed meanwhile."""
-        from swarmlore.text.similarity import jaccard_bigram
+        from swarmlore.domain.language.similarity import jaccard_bigram
 
         near = neighbours_of(self._store, memory, memory.created_at)
         alike = [as_neighbour(memory, other, jaccard_bigram(memory.text, other.text)) for other in near]

@@ -80,7 +80,7 @@ def _mail(lore: Lore, event: Event) -> str:
     """That messages or proposals wait, at the beginning of a session: an agent looks only if it is told to."""
     if event.moment != e.SESSION_START or event.agent:
         return ""
-    from swarmlore.rules.block import notice
+    from swarmlore.domain.policy.context_block import notice
 
     waiting = "\n".join(filter(None, (lore.mail_notice(), lore.proposals_notice())))
     return notice(waiting, os.urandom(6).hex())
@@ -153,7 +153,7 @@ def _request(lore: Lore, event: Event) -> dict[str, Any] | None:
 
 def _error_cue(event: Event) -> str:
     """The error as it is, of a long one the telling lines; the command where the error alone says little."""
-    from swarmlore.text.error_lines import error_excerpt, stable_lines
+    from swarmlore.domain.extraction.fixes import error_excerpt, stable_lines
 
     error = stable_lines(event.error)
     if len(error) > ERROR_CHARS:

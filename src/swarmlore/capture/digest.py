@@ -19,8 +19,8 @@ from swarmlore.hooks.event import Event, from_plain
 from swarmlore.hooks.places import spool_dir
 
 if TYPE_CHECKING:
+    from swarmlore.domain.records import Session
     from swarmlore.lore import Lore
-    from swarmlore.records import Session
 
 AGAIN_AFTER_S = 10.0  # two hook files report the same within this; the same prompt after it is another prompt
 LOCK = "digest.lock"

@@ -11,14 +11,14 @@ import re
 
 from swarmlore.capture.answering import answer
 from swarmlore.capture.digest import take_in
+from swarmlore.domain.language.citations import clean_path
+from swarmlore.domain.policy.gate import scrub_value
 from swarmlore.errors import StoreError
 from swarmlore.frozen import TYPE_CHECKING, fields, replace
 from swarmlore.hooks.event import Event, from_plain
 from swarmlore.hooks.places import spool_dir
 from swarmlore.hooks.spool import note_problem
 from swarmlore.inject import TooLate
-from swarmlore.rules.gate import scrub_value
-from swarmlore.text.citations import clean_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

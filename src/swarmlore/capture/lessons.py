@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from zlib import crc32
 
 from swarmlore.capture.state import attempts_of, is_unsummed, session_of
+from swarmlore.domain.extraction.lesson_text import CONFIDENCE_VALUES, Found
+from swarmlore.domain.language.similarity import normalize
 from swarmlore.errors import Rejected
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.hooks import event as e
-from swarmlore.rules.found import CONFIDENCE_VALUES, Found
-from swarmlore.text.similarity import normalize
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.domain.extraction.fixes import Attempt
+    from swarmlore.domain.records import Receipt, Session
     from swarmlore.formats.transcripts import Turn
     from swarmlore.hooks.event import Event
     from swarmlore.lore import Lore
-    from swarmlore.records import Receipt, Session
-    from swarmlore.rules.fixes import Attempt
 
     Changes = dict[str, Any]
 
@@ -61,7 +61,7 @@ def takes_long(event: Event) -> bool:
 
 def _corrections(lore: Lore, event: Event, session: Session) -> Changes:
     """What the user puts right in a prompt: needed where the task before was asked, not where it was said."""
-    from swarmlore.rules.corrections import find_corrections
+    from swarmlore.domain.extraction.corrections import find_corrections
 
     if event.agent:
         return {}  # whoever prompts a sub-agent is an agent
@@ -82,7 +82,7 @@ def _comments(lore: Lore, event: Event, session: Session) -> Changes:
 
 
 def _said_comments(lore: Lore, event: Event, session: Session) -> Changes:
-    from swarmlore.text.learned import find_learned
+    from swarmlore.domain.extraction.learned_comments import find_learned
 
     for said in find_learned(event.command, event.cwd, event.at):  # also what stands in the file from a try before
         _remember(
@@ -104,7 +104,7 @@ def _fixes(lore: Lore, event: Event, session: Session) -> Changes:
     failures = [place for place, item in enumerate(tried) if item.get("error") and item.get("tool") == e.SHELL]
     if event.tool != e.SHELL or not failures:
         return {}
-    from swarmlore.rules.fixes import find_fix
+    from swarmlore.domain.extraction.fixes import find_fix
 
     failed, *between = [_attempt(item) for item in tried[failures[-1] :]]
     now = _attempt({"tool": event.tool, "command": event.command, "output": event.output, "at": event.at})
@@ -113,7 +113,7 @@ def _fixes(lore: Lore, event: Event, session: Session) -> Changes:
 
 
 def _attempt(values: Mapping[str, Any]) -> Attempt:
-    from swarmlore.rules.fixes import Attempt
+    from swarmlore.domain.extraction.fixes import Attempt
 
     said = {name: str(values.get(name, "")) for name in ("tool", "command", "error", "output")}
     return Attempt(**said, files=tuple(map(str, values.get("files", ()))), at=float(values.get("at", 0.0)))

@@ -7,17 +7,17 @@ import threading
 from collections.abc import Mapping
 
 from swarmlore.config import stamps
+from swarmlore.domain.records import Caller
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks.event import actor
 from swarmlore.project import Project, find_project
-from swarmlore.records import Caller
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.domain.records import Session
     from swarmlore.hooks.event import Event
     from swarmlore.lore import Lore
-    from swarmlore.records import Session
 
 MOST = 64
 TOLD = (

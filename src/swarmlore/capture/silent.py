@@ -17,8 +17,8 @@ from swarmlore.hooks.event import Event
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.domain.records import Session
     from swarmlore.lore import Lore
-    from swarmlore.records import Session
 
 NAME = "silent"
 SILENT_S = 6 * 3_600.0

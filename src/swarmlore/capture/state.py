@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from swarmlore.domain.records import Session
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.hooks import event as e
-from swarmlore.records import Session
 
 if TYPE_CHECKING:
     from typing import Any

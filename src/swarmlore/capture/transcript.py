@@ -14,10 +14,10 @@ from swarmlore.hooks.places import spool_dir
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.domain.records import Session
     from swarmlore.formats.transcripts import Turn
     from swarmlore.hooks.event import Event
     from swarmlore.lore import Lore
-    from swarmlore.records import Session
 
     Changes = dict[str, Any]
 

@@ -13,6 +13,11 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from swarmlore.domain.language.concepts import canonical, type_of
+from swarmlore.domain.policy.gate import pass_gate, scrub_value
+from swarmlore.domain.policy.graph import MODEL
+from swarmlore.domain.records import Draft, Entity, Relation
+from swarmlore.domain.security.safety import inspect_safety
 from swarmlore.errors import Rejected, Unavailable
 from swarmlore.formats.sidecar import ENTITY_TYPES, RELATION_TYPES, STRENGTH
 from swarmlore.frozen import TYPE_CHECKING
@@ -20,11 +25,6 @@ from swarmlore.graph.reports import SENTENCE_CHARS, SENTENCES
 from swarmlore.notes.rows import Graph
 from swarmlore.providers.base import Writer, ask_json
 from swarmlore.reading import Heard
-from swarmlore.records import Draft, Entity, Relation
-from swarmlore.rules.gate import pass_gate, scrub_value
-from swarmlore.rules.mentions import MODEL
-from swarmlore.rules.safety import inspect_safety
-from swarmlore.text.concepts import canonical, type_of
 
 if TYPE_CHECKING:
     from typing import Any

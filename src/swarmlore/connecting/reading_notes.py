@@ -22,10 +22,10 @@ from swarmlore.store.memories import Filter
 if TYPE_CHECKING:
     from typing import TypeVar
 
+    from swarmlore.domain.records import Job, Memory
     from swarmlore.graph.reports import Community
     from swarmlore.lore import Lore
     from swarmlore.providers.base import Writer
-    from swarmlore.records import Job, Memory
 
     T = TypeVar("T")
 

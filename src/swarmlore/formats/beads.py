@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from swarmlore import git
+from swarmlore.domain.extraction.learned_comments import Learned, find_learned
+from swarmlore.domain.language.display import learned_key
+from swarmlore.domain.security.redaction import redact
 from swarmlore.errors import SwarmloreError
 from swarmlore.formats import jsonl
 from swarmlore.formats.folder import SMALL_BYTES, Folder
 from swarmlore.frozen import TYPE_CHECKING, fields, frozen, replace
-from swarmlore.text.learned import Learned, find_learned
-from swarmlore.text.secrets import redact
-from swarmlore.text.slug import learned_key
 
 if TYPE_CHECKING:
     from typing import Any

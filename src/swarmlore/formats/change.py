@@ -26,7 +26,7 @@ class Change:
     @property
     def diff(self) -> str:
         """What is shown of it: the file may hold secrets that are nobody's to see here."""
-        from swarmlore.text.secrets import redact
+        from swarmlore.domain.security.redaction import redact
 
         return diff_of(self.path, redact(self.before)[0], redact(self.after)[0])
 

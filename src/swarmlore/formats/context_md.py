@@ -37,7 +37,7 @@ class Bullet:
 
 def read(text: str) -> list[Bullet]:
     """The bullets of the known sections, in order, the same words once."""
-    from swarmlore.text.similarity import normalize
+    from swarmlore.domain.language.similarity import normalize
 
     found: dict[str, Bullet] = {}
     for bullet in _Reader().bullets(text):

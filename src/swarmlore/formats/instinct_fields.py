@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from swarmlore.domain.pages.instincts import Instinct
 from swarmlore.formats.instincts import day
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.rules.instincts import Instinct
 
 if TYPE_CHECKING:
     from typing import Any

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from swarmlore.codec import from_iso, iso
+from swarmlore.domain.json_codec import from_iso, iso
+from swarmlore.domain.pages.instincts import Instinct
 from swarmlore.formats.yaml_edit import is_nothing, with_item, with_values, without_items
 from swarmlore.formats.yaml_text import Found, Listing, Scalar, Table, Unreadable, read
 from swarmlore.formats.yaml_written import TRUE
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.rules.instincts import Instinct
 
 if TYPE_CHECKING:
     from typing import Any

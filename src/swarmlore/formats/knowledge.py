@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
 
-from swarmlore.codec import from_iso, iso, plain
+from swarmlore.domain.json_codec import from_iso, iso, record_fields
+from swarmlore.domain.policy.merge import MOST_TRUST, Version, ordered, settled
+from swarmlore.domain.records import CATEGORIES, KINDS, SOURCES, STATUSES, TIERS, Citation, Memory, Situation, is_id
 from swarmlore.formats.jsonl import BadLine, dump
 from swarmlore.formats.sightings import sighting_from, sighting_to
 from swarmlore.frozen import TYPE_CHECKING, fields
-from swarmlore.records import CATEGORIES, KINDS, SOURCES, STATUSES, TIERS, Citation, Memory, Situation
-from swarmlore.rules.claims import MOST_TRUST
-from swarmlore.rules.merge import Version, ordered, settled
-from swarmlore.text.ids import is_id
 
 if TYPE_CHECKING:
     from typing import Any
@@ -126,7 +124,7 @@ def _ours(memory: Memory) -> dict[str, Any]:
         "superseded_by": memory.superseded_by,
         "born_in_phase": memory.born_in_phase,
         "swarmlore_status": memory.status if memory.status in _OUR_STATUSES else "",
-        "situations": [{**plain(item), "at": iso(item.at)} for item in memory.situations],
+        "situations": [{**record_fields(item), "at": iso(item.at)} for item in memory.situations],
     }
     gathered = {name: value for name, value in _gathered(memory).items() if name in ("citations", "supersedes")}
     return {**found, **{name: value for name, value in later.items() if value}, **gathered}

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from swarmlore.domain.pages.routing import SECTIONS
 from swarmlore.errors import InvalidInput
 from swarmlore.formats.frontmatter import read_page
 from swarmlore.formats.markdown import Hidden, Outline, lines_of, outline, put_below, refuse_open
 from swarmlore.frozen import frozen
-from swarmlore.rules.memory_sections import SECTIONS
 
 FOLDER = ".agents"
 FILE = "MEMORY.md"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from hashlib import sha256
 
-from swarmlore.codec import from_iso
+from swarmlore.domain.json_codec import from_iso
 from swarmlore.formats.frontmatter import read_page, texts_of
 from swarmlore.formats.yaml_written import entry_lines, quoted
 from swarmlore.frozen import TYPE_CHECKING, field, frozen

@@ -7,10 +7,10 @@ import os
 import re
 from collections.abc import Iterator
 
+from swarmlore.domain.policy.lifecycle import said_in_short
 from swarmlore.errors import SwarmloreError
 from swarmlore.formats.folder import Folder
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.rules.life import said_in_short
 
 if TYPE_CHECKING:
     from swarmlore.formats.context_md import Bullet

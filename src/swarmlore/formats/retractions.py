@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from swarmlore.codec import from_iso, iso
+from swarmlore.domain.json_codec import from_iso, iso
+from swarmlore.domain.language.similarity import normalize
 from swarmlore.formats.jsonl import BadLine
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.text.similarity import normalize
 
 if TYPE_CHECKING:
     from typing import Any

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from swarmlore.domain.language.concepts import GUESSED_STRENGTH
+from swarmlore.domain.records import Entity, Relation
 from swarmlore.formats.yaml_edit import is_nothing, with_item, with_values
 from swarmlore.formats.yaml_text import Found, Listing, Scalar, Table, Unreadable, plain, read
 from swarmlore.formats.yaml_written import written
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.records import Entity, Relation
-from swarmlore.text.concepts import GUESSED_STRENGTH
 
 if TYPE_CHECKING:
     from typing import Any

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from swarmlore.codec import from_iso, iso
+from swarmlore.domain.json_codec import from_iso, iso
+from swarmlore.domain.records import Confirmation
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Confirmation
 
 if TYPE_CHECKING:
     from typing import Any

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from swarmlore.domain.language.citations import Lines, find_span, is_mark
+from swarmlore.domain.policy.gate import scrub_text
+from swarmlore.domain.policy.ranking import STALE, place
+from swarmlore.domain.records import Citation, Cited
 from swarmlore.freshness.checkout import commits_of, file_at
 from swarmlore.freshness.tree import MAX_FILE_BYTES, Tree, Unreadable
 from swarmlore.frozen import frozen, replace
-from swarmlore.records import Citation, Cited
-from swarmlore.rules.freshness import STALE, place
-from swarmlore.rules.gate import scrub_text
-from swarmlore.text.spans import Lines, find_span, is_mark
 
 UNKNOWN = "what it was is not known: git has no version of the file with these lines"
 SHOWN_LINES = 120

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from swarmlore.domain.policy.ranking import STALE, place
+from swarmlore.domain.records import Citation, Cited, Memory, Stale
 from swarmlore.errors import InvalidInput
 from swarmlore.freshness.differences import with_difference
 from swarmlore.freshness.tree import Look, Tree
 from swarmlore.frozen import replace
 from swarmlore.identity import may_change
-from swarmlore.records import Citation, Cited, Memory, Stale
-from swarmlore.rules.freshness import STALE, place
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
 

@@ -15,12 +15,21 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from swarmlore.domain.language.citations import (
+    HINT,
+    Found,
+    Lines,
+    find_citations,
+    find_span,
+    is_mark,
+    is_sound,
+    mark_span,
+    parse_citation,
+)
+from swarmlore.domain.records import MAX_CITATIONS, Citation, Cited, Memory
 from swarmlore.errors import InvalidInput
 from swarmlore.freshness.checkout import head_commit
 from swarmlore.frozen import frozen, replace
-from swarmlore.records import MAX_CITATIONS, Citation, Cited, Memory
-from swarmlore.text.citations import HINT, find_citations, is_sound, parse_citation
-from swarmlore.text.spans import Found, Lines, find_span, is_mark, mark_span
 
 MAX_FILE_BYTES = 1_000_000
 MAX_TRIED = 32

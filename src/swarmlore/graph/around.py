@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from swarmlore.domain.language.concepts import ORDINARY, canonical, words_of
+from swarmlore.domain.language.tokenizer import STOP_WORDS, stem
+from swarmlore.domain.policy.graph import DEFAULT, Spread, Way, rarity, row_scores, step
 from swarmlore.frozen import field, frozen
-from swarmlore.rules.activation import DEFAULT, Spread, Way, rarity, row_scores, step
 from swarmlore.store.graph import Edge, Mention
 from swarmlore.store.store import Store
-from swarmlore.text.concepts import canonical, words_of
-from swarmlore.text.stem import stem
-from swarmlore.text.technologies import ORDINARY
-from swarmlore.text.words import STOP_WORDS
 
 LONGEST_NAME = 4  # words of a name in a question
 MOST_WORDS = 64  # of a question that are looked up

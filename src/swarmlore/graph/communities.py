@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from swarmlore.domain.policy.graph import rarity
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.rules.activation import rarity
 from swarmlore.store.graph import NONE
 from swarmlore.store.store import Store
 

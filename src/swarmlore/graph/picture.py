@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 
+from swarmlore.domain.records import Memory
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.graph.communities import HUB_LEAST, HUB_SHARE, find
-from swarmlore.records import Memory
 from swarmlore.store.graph import Edge, Mention
 from swarmlore.store.store import Store
 

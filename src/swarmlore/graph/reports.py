@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
+from swarmlore.domain.policy.graph import rarity
+from swarmlore.domain.records import Memory
 from swarmlore.formats.community_reports import KeptReport, mark_of
 from swarmlore.frozen import frozen, replace
 from swarmlore.graph import communities
-from swarmlore.records import Memory
-from swarmlore.rules.activation import rarity
 from swarmlore.store.graph import NONE, Mention
 from swarmlore.store.store import Store
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from swarmlore.domain.language.concepts import canonical
+from swarmlore.domain.records import Caller, Entity, Memory, Relation
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.records import Caller, Entity, Memory, Relation
 from swarmlore.store.store import Store
-from swarmlore.text.concepts import canonical
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -85,7 +85,7 @@ class GraphView:
 
     def _fits(self) -> Callable[[Memory], bool]:
         """Whether a memory may be shown here and now."""
-        from swarmlore.rules.birth import in_force
+        from swarmlore.domain.policy.gate import in_force
 
         store, caller, now = self._store, self._caller, self._now()
 

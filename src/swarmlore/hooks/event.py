@@ -114,8 +114,8 @@ def to_plain(event: Event) -> dict[str, Any]:
 
 def from_plain(values: Any) -> Event | None:
     """The event in JSON values from a socket or a file, or None where they are none: they come from outside."""
+    from swarmlore.domain.records import make
     from swarmlore.errors import InvalidInput
-    from swarmlore.typed import make
 
     if not isinstance(values, dict):
         return None

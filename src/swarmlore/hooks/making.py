@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
+from swarmlore.domain.extraction.lesson_text import excerpt, path, visible
+from swarmlore.domain.security.redaction import redact
 from swarmlore.frozen import TYPE_CHECKING, fields
 from swarmlore.hooks import event as e
 from swarmlore.hooks.event import Event
-from swarmlore.rules.excerpts import excerpt, path, visible
-from swarmlore.text.secrets import redact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from swarmlore.domain.extraction.lesson_text import excerpt, path
+from swarmlore.domain.extraction.task_reports import count, flag
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks.payload import inner, text, words_of
-from swarmlore.rules.accounts import count, flag
-from swarmlore.rules.excerpts import excerpt, path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,8 @@ import difflib
 import json
 from collections.abc import Iterator
 
+from swarmlore.domain.security.redaction import redact
 from swarmlore.installing.planning import Change
-from swarmlore.text.secrets import redact
 
 LONG = 400  # a line that nobody reads; the document is laid out then
 AROUND = 2

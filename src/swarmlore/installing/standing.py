@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
+from swarmlore.domain.records import Receipt, Session
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.hooks.person import named_home
@@ -13,7 +14,6 @@ from swarmlore.installing.ledger import Kept, digest
 from swarmlore.installing.owning import calls_in, harm, hides_ours, is_foreign, strays, when_gone
 from swarmlore.installing.sealed import same_script
 from swarmlore.installing.where import Client, Where
-from swarmlore.records import Receipt, Session
 
 if TYPE_CHECKING:
     from swarmlore.installing.calls import Call

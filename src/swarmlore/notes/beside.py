@@ -6,6 +6,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
+from swarmlore.domain.policy.gate import scrub_text
+from swarmlore.domain.policy.graph import RULES, origin_of, written_entities, written_relations
+from swarmlore.domain.records import Entity, Memory, Relation
 from swarmlore.errors import InvalidInput
 from swarmlore.formats.sidecar import (
     BY_RULES,
@@ -21,9 +24,6 @@ from swarmlore.frozen import TYPE_CHECKING, fields, frozen, replace
 from swarmlore.note_places import NotePlace, decoded, read_bytes
 from swarmlore.notes.copies import open_folder
 from swarmlore.notes.rows import GRAPH
-from swarmlore.records import Entity, Memory, Relation
-from swarmlore.rules.gate import scrub_text
-from swarmlore.rules.mentions import RULES, origin_of, written_entities, written_relations
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar
@@ -89,7 +89,7 @@ def _scrubbed(one: T) -> T:
 
 
 def _replace(place: NotePlace, path: str, text: str) -> str:
-    from swarmlore.text.secrets import redact
+    from swarmlore.domain.security.redaction import redact
 
     below = os.path.relpath(path, place.root).replace(os.sep, "/")
     folder, _, name = below.rpartition("/")

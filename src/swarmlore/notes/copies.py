@@ -89,7 +89,7 @@ def _follow(change: Change, copy: str, project: NotePlace, everywhere: NotePlace
 
 def _scrubbed(data: bytes) -> bytes:
     """What is written into a file holds no secrets, whatever the file had that it comes from."""
-    from swarmlore.text.secrets import redact
+    from swarmlore.domain.security.redaction import redact
 
     return redact(data.decode("utf-8"))[0].encode("utf-8")
 

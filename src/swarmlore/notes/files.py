@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 
 from swarmlore import note_places
+from swarmlore.domain.policy.gate import scrub_text
+from swarmlore.domain.policy.graph import RULES, SIDECAR
 from swarmlore.errors import NotAllowed, SwarmloreError
 from swarmlore.formats.notes import Note, note_id, parse_note
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.note_places import GLOBAL, SOLUTIONS, NotePlace
 from swarmlore.notes.rows import Graph
-from swarmlore.rules.gate import scrub_text
-from swarmlore.rules.mentions import RULES, SIDECAR
 
 if TYPE_CHECKING:
     from typing import Any
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def read_files(place: NotePlace, path: str) -> tuple[bytes, bytes]:
     """A note and what stands beside it about its entities; raises NotAllowed."""
-    from swarmlore.text.secrets import redact
+    from swarmlore.domain.security.redaction import redact
 
     if redact(path)[1]:
         raise NotAllowed("its path holds a secret", "give the file another name")
@@ -56,7 +56,7 @@ def graph_of(note: Note, beside: bytes) -> tuple[Graph, str]:
             return Graph(found.entities, found.relations, RULES if found.is_guess else SIDECAR), ""
         except SwarmloreError as error:
             problem = f"its sidecar cannot be read: {error.message}"
-    from swarmlore.text.concepts import concepts_of
+    from swarmlore.domain.language.concepts import concepts_of
 
     return Graph(*concepts_of(note.title, note.tags, note.body), origin=RULES), problem
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from swarmlore.domain.records import Memory
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.note_places import PROJECT
-from swarmlore.records import Memory
 
 if TYPE_CHECKING:
     from typing import Any

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
 from swarmlore import note_places
+from swarmlore.domain.records import Memory
 from swarmlore.embedding import Progress
 from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.formats.notes import Note
@@ -24,7 +25,6 @@ from swarmlore.notes import rows as note_rows
 from swarmlore.notes.cache import OUTDATED, Place, Seen
 from swarmlore.notes.files import graph_of, read_files, should_be_in, understood
 from swarmlore.notes.rows import Graph, Spot
-from swarmlore.records import Memory
 from swarmlore.store.base import Operation
 
 if TYPE_CHECKING:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
+from swarmlore.domain.language.display import slug, whole_words
+from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.errors import InvalidInput
 from swarmlore.formats.notes import Note, missing_for_add, parse_note, write_note
 from swarmlore.formats.sidecar import (
@@ -22,9 +24,6 @@ from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.note_places import LEARNINGS, SOLUTIONS, NotePlace, decoded, read_bytes
 from swarmlore.notes.copies import open_folder
 from swarmlore.notes.files import graph_of
-from swarmlore.rules.gate import scrub_text
-from swarmlore.text.shorten import whole_words
-from swarmlore.text.slug import slug
 
 if TYPE_CHECKING:
     from typing import Any
@@ -166,7 +165,7 @@ def _entities(path: str, entities: str) -> bytes:
 
 def _redacted(path: str) -> str:
     """A file's text without secrets and else as it is: a copy that is the same follows its original."""
-    from swarmlore.text.secrets import redact
+    from swarmlore.domain.security.redaction import redact
 
     return redact(decoded(path, read_bytes(path)))[0]
 

@@ -9,18 +9,18 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
+from swarmlore.domain.language.chunks import MOST as PIECE_CHARS
+from swarmlore.domain.language.chunks import chunks
+from swarmlore.domain.policy.context_block import strip_blocks
+from swarmlore.domain.policy.gate import SITUATION_CHARS, scrub_text, scrub_value
+from swarmlore.domain.policy.graph import MODEL, RULES, SIDECAR, origin_of
+from swarmlore.domain.records import Draft, Entity, Memory, Relation, Situation
 from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.formats.notes import Note
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.note_places import EPISODES
 from swarmlore.note_versions import VERSION, version_of
-from swarmlore.records import Draft, Entity, Memory, Relation, Situation
-from swarmlore.rules.block import strip_blocks
-from swarmlore.rules.gate import SITUATION_CHARS, scrub_text, scrub_value
-from swarmlore.rules.mentions import MODEL, RULES, SIDECAR, origin_of
 from swarmlore.store.base import Operation
-from swarmlore.text.chunks import MOST as PIECE_CHARS
-from swarmlore.text.chunks import chunks
 from swarmlore.writing import Writing
 
 if TYPE_CHECKING:

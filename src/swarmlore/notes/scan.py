@@ -10,10 +10,10 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
+from swarmlore.domain.policy.ranking import field_score, query_tokens
 from swarmlore.errors import NotAllowed, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.note_places import MOST_FILES, is_note, read_text
-from swarmlore.rules.ranking import field_score, query_tokens
 
 if TYPE_CHECKING:
     from typing import Any

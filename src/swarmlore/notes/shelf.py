@@ -10,8 +10,10 @@ from contextlib import AbstractContextManager
 from functools import cached_property
 
 from swarmlore.candidates import UNNAMED
-from swarmlore.codec import iso
 from swarmlore.doctor import Check
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.policy.graph import origin_of
+from swarmlore.domain.records import Entity, Memory, Relation
 from swarmlore.embedding import Progress
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, StoreError
 from swarmlore.frozen import TYPE_CHECKING
@@ -36,8 +38,6 @@ from swarmlore.notes.look import VERB, IndexedNotes
 from swarmlore.notes.making import Made, Offered
 from swarmlore.notes.rows import FILE, SOURCE, Graph, key_of, note_of, waits, with_graph
 from swarmlore.recall import is_episode_of
-from swarmlore.records import Entity, Memory, Relation
-from swarmlore.rules.mentions import origin_of
 from swarmlore.store.memories import Filter
 
 if TYPE_CHECKING:

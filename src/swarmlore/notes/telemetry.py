@@ -7,11 +7,11 @@ import json
 import os
 from collections.abc import Mapping
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.errors import SwarmloreError
 from swarmlore.formats.folder import Folder
 from swarmlore.identity import client_of
-from swarmlore.rules.gate import scrub_text
 
 FILE = "metrics.jsonl"
 MOST_BYTES = 10_000_000

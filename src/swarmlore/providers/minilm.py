@@ -14,13 +14,13 @@ from itertools import islice
 from threading import Lock, get_native_id
 from typing import TYPE_CHECKING, Any
 
+from swarmlore.domain.language.tokenizer import piece_emphasis
 from swarmlore.errors import Unavailable
 from swarmlore.frozen import frozen
 from swarmlore.providers.base import Embedded
 from swarmlore.providers.options import text_option, whole_option
 from swarmlore.providers.packages import find_data, keep_silent, need_packages, read_checked
 from swarmlore.providers.vectors import clean, unit_rows
-from swarmlore.text.words import piece_emphasis
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

@@ -283,7 +283,7 @@ def _asked(
 
 def _told(done: subprocess.CompletedProcess[bytes]) -> str:
     """What git or a hook gave as its reason: the line that says so, else the last ones."""
-    from swarmlore.rules.gate import scrub_text
+    from swarmlore.domain.policy.gate import scrub_text
 
     lines = [line.strip() for line in (done.stdout + done.stderr).decode("utf-8", "replace").splitlines()]
     reasons = [line for line in lines if line.startswith(("fatal: ", "error: "))][:3]

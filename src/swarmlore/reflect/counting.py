@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.records import Approval, Edit, Proposal, Reflection
 from swarmlore.formats.metrics_yaml import FILE, Metrics, counted, parse_metrics
 from swarmlore.formats.yaml_edit import with_values
 from swarmlore.formats.yaml_text import plain, read
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Approval, Edit, Proposal, Reflection
 from swarmlore.reflect.places import LEARNINGS, Places, text_in
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from swarmlore.domain.records import Edit
 from swarmlore.errors import Conflict
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Edit
 
 if TYPE_CHECKING:
     from typing import Any

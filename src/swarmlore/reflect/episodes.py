@@ -5,22 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.language.display import shortened
+from swarmlore.domain.policy.gate import scrub_text
+from swarmlore.domain.records import Edit, Proposal, Reflection
 from swarmlore.errors import StoreError
 from swarmlore.formats.episode import Episode, episode_path, write_episode
 from swarmlore.formats.notes import parse_note
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.note_places import LEARNINGS as LEARNED
-from swarmlore.records import Edit, Proposal, Reflection
 from swarmlore.reflect.places import LEARNINGS, Places
 from swarmlore.reflect.proposing import UNFIT
-from swarmlore.rules.gate import scrub_text
-from swarmlore.text.shorten import shortened
 
 if TYPE_CHECKING:
+    from swarmlore.domain.extraction.session_lessons import Lesson
+    from swarmlore.domain.records import Memory
     from swarmlore.lore import Lore
-    from swarmlore.records import Memory
-    from swarmlore.rules.learned import Lesson
 
 EPISODES = "documents/episodes"
 MOST_SIGNALS = 60

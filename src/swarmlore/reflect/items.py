@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+from swarmlore.domain.pages.drafting import InstinctDraft, MemoryDraft, NoteDraft, RuleDraft, SkillDraft
+from swarmlore.domain.pages.instincts import ORIGINS, SCOPES
+from swarmlore.domain.pages.routing import SECTIONS
+from swarmlore.domain.policy.gate import scrub_value
+from swarmlore.domain.records import PROPOSAL_ROUTES, Entity, Relation
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.records import PROPOSAL_ROUTES, Entity, Relation
-from swarmlore.rules.drafting import InstinctDraft, MemoryDraft, NoteDraft, RuleDraft, SkillDraft
-from swarmlore.rules.gate import scrub_value
-from swarmlore.rules.instincts import ORIGINS, SCOPES
-from swarmlore.rules.memory_sections import SECTIONS
 
 if TYPE_CHECKING:
     from typing import Any
@@ -122,7 +122,7 @@ def _note(level: str, said: Mapping[str, Any], line: str) -> NoteDraft:
 
 
 def _skill(said: Mapping[str, Any], line: str) -> SkillDraft:
-    from swarmlore.text.slug import slug
+    from swarmlore.domain.language.display import slug
 
     name = slug(said["name"] or said["title"] or line)[:60].strip("-") or "learned"
     about = " ".join((said["description"] or said["title"] or line).split())[:300]

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from swarmlore.domain.language.similarity import content_words, jaccard_bigram, normalize, word_bigrams
+from swarmlore.domain.policy.contradiction import contradicts, differences
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.rules.meaning import contradicts, differences
-from swarmlore.text.similarity import content_words, jaccard_bigram, normalize, word_bigrams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from swarmlore.domain.records import Memory, Proposal
     from swarmlore.lore import Lore
-    from swarmlore.records import Memory, Proposal
 
 SAME, NEAR = 0.85, 0.6  # cosine: add to the note that there is; name it in a new one
 EXACT = 6  # places that a cosine has of vectors in single precision

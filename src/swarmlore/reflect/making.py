@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 
+from swarmlore.domain.records import Proposal
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Proposal
 from swarmlore.reflect.proposing import UNFIT, About, Proposing
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.domain.extraction.session_lessons import Lesson
     from swarmlore.lore import Lore
     from swarmlore.reflect.items import Item
     from swarmlore.reflect.scanning import Heard
-    from swarmlore.rules.learned import Lesson
 
 MOST_NAMES = 60
 
@@ -35,8 +35,8 @@ class Making:
 
     def take(self, lesson: Lesson, only: Sequence[str]) -> None:
         """Propose what a lesson leads to."""
-        from swarmlore.rules.drafting import draft
-        from swarmlore.rules.routing import Context, route
+        from swarmlore.domain.pages.drafting import draft
+        from swarmlore.domain.pages.routing import Context, route
 
         times = self._proposing.known.times_met(lesson.text, self._heard.session, lesson.quote)
         project = self._lore.project

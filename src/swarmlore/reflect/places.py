@@ -9,10 +9,10 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from swarmlore.domain.records import Edit
 from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.formats.folder import Folder
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Edit
 from swarmlore.reflect import agents
 from swarmlore.reflect.scanning import home_of
 

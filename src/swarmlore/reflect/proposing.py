@@ -5,26 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.language.display import short_slug, slug
+from swarmlore.domain.pages.rule_conflicts import conflict_with, says_already
+from swarmlore.domain.policy.gate import pass_gate
+from swarmlore.domain.records import Draft, Edit, Proposal
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, NotFound, Rejected
 from swarmlore.formats import instincts, memory_md
 from swarmlore.formats.yaml_text import Unreadable
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.note_places import LEARNINGS as LEARNED
 from swarmlore.note_places import SOLUTIONS
-from swarmlore.records import Draft, Edit, Proposal
 from swarmlore.reflect import editing
 from swarmlore.reflect.known import Kin, Known
 from swarmlore.reflect.places import LEARNINGS, PROJECT, SKILLS, Places
-from swarmlore.rules.conflicts import conflict_with, says_already
-from swarmlore.rules.gate import pass_gate
-from swarmlore.text.slug import short_slug, slug
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.domain.pages.drafting import InstinctDraft, MemoryDraft, NoteDraft, RuleDraft, SkillDraft
     from swarmlore.lore import Lore
-    from swarmlore.rules.drafting import InstinctDraft, MemoryDraft, NoteDraft, RuleDraft, SkillDraft
 
 MEMORY = f"{memory_md.FOLDER}/{memory_md.FILE}"
 INSTINCTS = f"{instincts.FOLDER}/{instincts.FILE}"
@@ -167,7 +167,7 @@ class Proposing:
 
     def _overflow(self, draft: MemoryDraft, about: About) -> Proposal | None:
         """MEMORY.md is full: what would have become a line becomes a note."""
-        from swarmlore.rules.drafting import NoteDraft
+        from swarmlore.domain.pages.drafting import NoteDraft
 
         confidence = {"high": 0.9, "medium": 0.6}.get(about.level, 0.3)
         note = NoteDraft(
@@ -271,6 +271,6 @@ def _graph(draft: NoteDraft, given: Mapping[str, Any]) -> tuple[tuple[Any, ...],
     """Entities and relations: those that came with the note, else those that rules find in it."""
     if given.get("entities"):
         return tuple(given["entities"]), tuple(given.get("relations", ()))
-    from swarmlore.text.concepts import concepts_of
+    from swarmlore.domain.language.concepts import concepts_of
 
     return concepts_of(draft.title, draft.tags, draft.body)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.records import PROPOSAL_ROUTES, Memory, Proposal, Reflection
 from swarmlore.errors import InvalidInput, NotAllowed, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import PROPOSAL_ROUTES, Memory, Proposal, Reflection
 from swarmlore.reflect import counting
 from swarmlore.reflect.applying import Applied, Applying
 from swarmlore.reflect.episodes import drop_episodes, keep_episode
@@ -68,7 +68,7 @@ class Reflections:
 
     def reflect_on(self, heard: Heard, agent: str = "") -> Reflection:
         """The same for turns that were read already."""
-        from swarmlore.rules.learned import counts, learned
+        from swarmlore.domain.extraction.session_lessons import counts, learned
 
         before = [] if agent else looks_at(self._lore, heard.session)
         lessons = learned(heard.turns, max((one.told_to for one in before), default=0.0))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from swarmlore.domain.policy.gate import pass_gate
+from swarmlore.domain.records import Draft, Edit, Proposal
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.records import Draft, Edit, Proposal
 from swarmlore.reflect import editing
-from swarmlore.rules.gate import pass_gate
 
 if TYPE_CHECKING:
     from typing import Any

@@ -13,9 +13,9 @@ from swarmlore.frozen import TYPE_CHECKING, frozen
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.domain.records import Reflection, Session
     from swarmlore.formats.transcripts import Turn
     from swarmlore.lore import Lore
-    from swarmlore.records import Reflection, Session
 
 LOOKED_AT = 200  # newest sessions of a project
 MOST_BYTES = 32_000_000

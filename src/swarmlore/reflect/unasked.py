@@ -7,8 +7,8 @@ from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.reflect.scanning import MOST_BYTES, Heard, looks_at
 
 if TYPE_CHECKING:
+    from swarmlore.domain.records import Job, Reflection
     from swarmlore.lore import Lore
-    from swarmlore.records import Job, Reflection
 
 
 def look_back(lore: Lore, job: Job) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from swarmlore.rules.conflicts import says_already
-from swarmlore.rules.drafting import NOT_SAID
-from swarmlore.text.prose import split_sentences
-from swarmlore.text.similarity import normalize
+from swarmlore.domain.extraction.user_words import split_sentences
+from swarmlore.domain.language.similarity import normalize
+from swarmlore.domain.pages.drafting import NOT_SAID
+from swarmlore.domain.pages.rule_conflicts import says_already
 
 _CONTEXT = "context"  # where a lesson comes from is no news by itself
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import cached_property
 
+from swarmlore.domain.language.citations import may_cite
 from swarmlore.errors import NotAllowed, Rejected
 from swarmlore.frozen import TYPE_CHECKING, fields, replace
 from swarmlore.project import find_project, stacks
@@ -12,17 +13,16 @@ from swarmlore.recall import Hits
 from swarmlore.remote.line import PLAIN
 from swarmlore.remote.lore import RemoteLore
 from swarmlore.remote.named import URL, token_in
-from swarmlore.text.citations import may_cite
 from swarmlore.writing import Imported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from swarmlore.domain.records import Caller, Cited, Draft, Hit, Memory, Remembered, Stale
     from swarmlore.embedding import Progress
     from swarmlore.freshness.tree import Look, Tree
     from swarmlore.prime import Primed
-    from swarmlore.records import Caller, Cited, Draft, Hit, Memory, Remembered, Stale
 
 
 MOST_CITING = 10_000_000
@@ -57,7 +57,7 @@ class AwayLore(RemoteLore):
         return told
 
     def _cite(self, text: str, facts: Mapping[str, Any]) -> tuple[Any, ...]:
-        from swarmlore.records import MAX_CITATIONS
+        from swarmlore.domain.records import MAX_CITATIONS
 
         found = tuple(self._tree.cite(item) if isinstance(item, str) else item for item in facts.get("citations", ()))
         if not may_cite(text) or facts.get("source", "manual") != "manual":
@@ -100,8 +100,8 @@ class AwayLore(RemoteLore):
 
     def stale(self, *, moved: bool = False, progress: Progress | None = None) -> tuple[Stale, ...]:
         """As `Lore` says it, of the checkout here."""
+        from swarmlore.domain.policy.ranking import STALE
         from swarmlore.freshness.stale import find_stale
-        from swarmlore.rules.freshness import STALE
 
         citing = [memory for memory in self.list(limit=MOST_CITING)[::-1] if memory.citations]
         return tuple(find_stale(citing, self._look(), (*STALE, "moved") if moved else STALE, progress))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 
-from swarmlore.codec import memory_to_dict
+from swarmlore.domain.json_codec import memory_to_dict
+from swarmlore.domain.records import Citation
 from swarmlore.errors import NotAllowed
 from swarmlore.frozen import TYPE_CHECKING, fields, replace
 from swarmlore.lore import Lore
 from swarmlore.recall import Hits
-from swarmlore.records import Citation
 from swarmlore.remote.decoding import decoded
 from swarmlore.undoing import Undone
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from swarmlore.records import AuditRow
+    from swarmlore.domain.records import AuditRow
 
 _NOT_SENT = ("self", "progress", "all_projects")
 

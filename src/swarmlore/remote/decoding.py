@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-from swarmlore.codec import from_iso
+from swarmlore.domain.json_codec import from_iso
 from swarmlore.frozen import TYPE_CHECKING, fields
 
 if TYPE_CHECKING:
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 # Where records live that a verb may return, or that lie in one; looked for in this order.
 MODULES = (
-    "swarmlore.records",
+    "swarmlore.domain.records",
     "swarmlore.phases",
     "swarmlore.life",
     "swarmlore.promoting",
     "swarmlore.curating",
     "swarmlore.patterns",
-    "swarmlore.rules.patterns",
+    "swarmlore.domain.patterns",
     "swarmlore.undoing",
     "swarmlore.why",
     "swarmlore.prime",

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any, Self
 
+    from swarmlore.domain.records import Memory
     from swarmlore.embedding import Progress
-    from swarmlore.records import Memory
     from swarmlore.sharing.importing import Brought
 
 PAGE = 1_000  # memories of one list; a server gives no more at once

@@ -7,9 +7,9 @@ from collections.abc import Container, Iterable, Iterator
 from heapq import nlargest
 from itertools import combinations
 
+from swarmlore.domain.language.similarity import jaccard_bigram
+from swarmlore.domain.policy.contradiction import compare
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.rules.difference import compare
-from swarmlore.text.similarity import jaccard_bigram
 
 if TYPE_CHECKING:
     from swarmlore.store.figures import Figures

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from swarmlore.domain.policy.curation import Limit
 from swarmlore.frozen import field, frozen
-from swarmlore.rules.junk import Limit
 
 
 @frozen

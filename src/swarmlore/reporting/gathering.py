@@ -9,13 +9,13 @@ from functools import partial
 from itertools import accumulate
 from sys import intern
 
+from swarmlore.domain.policy.curation import JunkEvidence, Limits, check, junk
+from swarmlore.domain.records import LIVE_STATUSES, RAW_SOURCES, STRATEGY_SOURCE
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import LIVE_STATUSES, RAW_SOURCES, STRATEGY_SOURCE
 from swarmlore.reporting.duplicates import find_twins
 from swarmlore.reporting.figures import Cut, MemoryFigures, Period, ProjectFigures, Report, Silence
 from swarmlore.reporting.periods import DAY_S, Tally, span_of
 from swarmlore.reporting.sums import Sums
-from swarmlore.rules.junk import Evidence, Limits, check, junk
 from swarmlore.store.figures import Figures
 from swarmlore.store.history import RATED
 
@@ -248,7 +248,7 @@ class Gathering:
             item.shown + item.succeeded_after + item.failed_after
         )  # showings that were told but have no receipt here
         age_s = self._order.at - item.created_at
-        evidence = Evidence(item.code, twin, item.helped, item.hurt, shown, age_s)
+        evidence = JunkEvidence(item.code, twin, item.helped, item.hurt, shown, age_s)
         return junk(evidence, unused_after_days=self._order.limits.unused_after_days, watched=watched)
 
     def _periods(self, sums: Sums) -> Iterable[Period]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from swarmlore.config import Settings
+from swarmlore.domain.policy.curation import Limits
+from swarmlore.domain.records import Caller
 from swarmlore.freshness.tree import WHOLE, Budget, Look
 from swarmlore.frozen import fields
-from swarmlore.records import Caller
 from swarmlore.reporting.figures import Report
 from swarmlore.reporting.gathering import Gathering, Order
-from swarmlore.rules.junk import Limits
 from swarmlore.store.figures import Figures
 from swarmlore.store.store import Store
 

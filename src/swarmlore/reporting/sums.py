@@ -5,10 +5,10 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 
+from swarmlore.domain.policy.curation import WORDS
+from swarmlore.domain.policy.ranking import STALE
 from swarmlore.reporting.figures import MemoryFigures, Standing
 from swarmlore.reporting.periods import Span
-from swarmlore.rules.freshness import STALE
-from swarmlore.rules.junk import WORDS
 
 MOST_NAMED = 20_000  # memories of one report
 OLDEST_NAMED = 1_000  # of those, the unused ones that wait longest

@@ -10,6 +10,9 @@ import json
 import re
 from collections.abc import Sequence
 
+from swarmlore.domain.language.similarity import jaccard_bigram
+from swarmlore.domain.policy.contradiction import differences
+from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.providers.base import ask_json
@@ -18,10 +21,7 @@ from swarmlore.research.constants import CONSTANT
 from swarmlore.research.question import Weights
 from swarmlore.research.records import SOURCES, Finding
 from swarmlore.rules.amounts import has_number
-from swarmlore.rules.gate import scrub_text
-from swarmlore.rules.meaning import differences
 from swarmlore.rules.source_files import is_test
-from swarmlore.text.similarity import jaccard_bigram
 
 if TYPE_CHECKING:
     from swarmlore.providers.base import Writer

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from swarmlore.domain.language.tokenizer import split_words, stem_word
 from swarmlore.freshness.tree import Tree
 from swarmlore.research.question import Question, Weights, stems
 from swarmlore.research.records import Finding
 from swarmlore.research.scan import Holding, text_of
 from swarmlore.rules.source_files import is_config, is_test, language_of
-from swarmlore.text.words import split_words, stem
 
 OPENED = 60  # files that are read once more, line by line
 WINDOW = 6  # lines that count as one place
@@ -28,7 +28,7 @@ def best_files(holdings: Sequence[Holding], question: Question, weights: Weights
     for item in holdings:
         if language_of(item.path) or is_config(item.path):
             held = weights.of([question.terms[number] for number in item.terms])
-            named = weights.of({stem(word) for word in split_words(item.path)} & set(question.terms))
+            named = weights.of({stem_word(word) for word in split_words(item.path)} & set(question.terms))
             share = (_TEST_SHARE if is_test(item.path) else 1.0) * (1.0 if language_of(item.path) else _CONFIG_SHARE)
             scored.append(((held + _PATH_SHARE * named) * share, item.path))
     return sorted(scored, key=lambda entry: (-entry[0], entry[1]))

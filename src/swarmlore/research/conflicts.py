@@ -8,16 +8,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
+from swarmlore.domain.language.similarity import content_words
+from swarmlore.domain.language.tokenizer import STOP_WORDS, stem_word
+from swarmlore.domain.policy.contradiction import compare, contradicts, same_subject
 from swarmlore.research.built_with import kinds_asked, named_in
 from swarmlore.research.question import Question, stems
 from swarmlore.research.records import Conflict, Finding
 from swarmlore.rules.asking import NEEDS, Asked
-from swarmlore.rules.difference import compare
-from swarmlore.rules.meaning import contradicts, same_subject
 from swarmlore.rules.technologies import NAMES, RIVALS
 from swarmlore.stack import Stack, Technology
-from swarmlore.text.similarity import content_words
-from swarmlore.text.words import STOP_WORDS, stem
 
 MOST = 8
 COMPARED = 30  # findings of which every two are held against each other
@@ -86,7 +85,7 @@ def _done_with(text: str, question: Question) -> Iterator[tuple[str, set[str]]]:
     """What is used at the end of a sentence that holds what was asked, and the stems of the rest of it."""
     for sentence in _sentences(text):
         if found := _WITH.search(sentence[:SHORT]):
-            words = {stem(word) for word in content_words(sentence[: found.start()])}
+            words = {stem_word(word) for word in content_words(sentence[: found.start()])}
             if len(words) > 1 and len(words & set(question.terms)) > 1 and found[1].lower() not in STOP_WORDS:
                 yield found[1].lower(), words
 
@@ -141,7 +140,7 @@ def _figured(text: str, question: Question) -> Iterator[tuple[str, str, set[str]
     for sentence in _sentences(text):
         words = stems(sentence) & set(question.terms)
         for word, number in _FIGURE.findall(sentence):
-            if stem(word.lower()) in words:
+            if stem_word(word.lower()) in words:
                 yield word.lower(), number, words
 
 

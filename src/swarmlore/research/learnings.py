@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from swarmlore.domain.extraction.lesson_text import lesson_line
+from swarmlore.domain.policy.ranking import CHANGED, field_score, fuse, is_stale
+from swarmlore.domain.records import MODES, Memory
 from swarmlore.errors import SwarmloreError
 from swarmlore.formats.notes import parse_note
 from swarmlore.freshness.tree import Tree
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.note_places import SOLUTIONS
-from swarmlore.records import MODES, Memory
 from swarmlore.research.question import Weights
 from swarmlore.research.records import Finding
 from swarmlore.research.scan import text_of
-from swarmlore.rules.freshness import CHANGED, is_stale
-from swarmlore.rules.lesson_lines import lesson_line
-from swarmlore.rules.ranking import field_score, fuse
 
 if TYPE_CHECKING:
-    from swarmlore.records import Hit
+    from swarmlore.domain.records import Hit
 
     Ask = Callable[[str, str, int], Sequence[Hit]]
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from math import log
 
+from swarmlore.domain.language.tokenizer import STOP_WORDS, split_words, stem_word
 from swarmlore.frozen import frozen
-from swarmlore.text.words import STOP_WORDS, split_words, stem
 
 MOST_TERMS = 16
 MOST_NAMES = 8
@@ -48,7 +48,7 @@ def read_question(text: str) -> Question:
 
 def _needle(word: str) -> bytes:
     """What all forms of a word begin with: `memories` and `memory` share memor."""
-    root = stem(word)
+    root = stem_word(word)
     same = next((at for at, (a, b) in enumerate(zip(word, root, strict=False)) if a != b), min(len(word), len(root)))
     begin = root[:same]
     if begin.endswith("i") and len(begin) > LEAST_NEEDLE:
@@ -104,5 +104,5 @@ def stems(text: str) -> set[str]:
 
 def root(word: str) -> str:
     """The stem of a word; of some that mean the same in code and in docs, the one stem."""
-    found = stem(word)
+    found = stem_word(word)
     return SAME.get(found, found)

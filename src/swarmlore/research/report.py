@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.policy.context_block import neutralise
 from swarmlore.research.records import SOURCES, Conflict, Finding, Report
-from swarmlore.rules.block import neutralise
 
 HEADS = {
     "learnings": "What is remembered",

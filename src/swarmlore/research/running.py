@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 from swarmlore.codebase import list_files
+from swarmlore.domain.language.tokenizer import split_words, stem_word
+from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.errors import InvalidInput, Unavailable
 from swarmlore.freshness.tree import Tree
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
@@ -26,10 +28,8 @@ from swarmlore.research.setup import Project, search_setup
 from swarmlore.research.syntax import search_syntax
 from swarmlore.rules.amounts import has_number
 from swarmlore.rules.asking import Asked, read_asked
-from swarmlore.rules.gate import scrub_text
 from swarmlore.rules.source_files import language_of
 from swarmlore.stack import Stack, read_stack
-from swarmlore.text.words import split_words, stem
 
 if TYPE_CHECKING:
     from typing import Any
@@ -213,7 +213,7 @@ class Research:
         lines = [_WORDS[source] for source in silent if source in _WORDS and (source != "web" or self._web_was_silent)]
         words = weights.missing([f"{item.text} {item.title} {item.place} {item.how}" for item in findings])
         if words and findings:
-            written = {stem(word): word for word in reversed(split_words(weights.asked))}
+            written = {stem_word(word): word for word in reversed(split_words(weights.asked))}
             lines.append("none of the findings holds: " + ", ".join(written.get(term, term) for term in words))
         return lines
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.language.display import slug
 from swarmlore.errors import InvalidInput
 from swarmlore.formats.folder import Folder
-from swarmlore.text.slug import slug
 
 FOLDER = "research"
 SLUG_CHARS = 60

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from swarmlore.domain.language.tokenizer import split_words, stem_word
 from swarmlore.formats.manifests import MAX_BYTES
 from swarmlore.formats.manifests.tasks import READERS, Task, pipeline, system_packages
 from swarmlore.freshness.tree import Tree
@@ -17,7 +18,6 @@ from swarmlore.rules.pages import Part, parts_of
 from swarmlore.rules.readme import is_command
 from swarmlore.rules.source_files import is_doc, is_env_example, is_readme, is_test, language_of
 from swarmlore.stack import Stack, Technology
-from swarmlore.text.words import split_words, stem
 
 SOURCE = "setup"
 MOST_FILES = 40
@@ -229,7 +229,7 @@ def _fits(task: Task, asked: Asked, best: float) -> float:
     if not meant & set(asked.tasks):
         above = not named and task_group(split_words(task.about)) & set(asked.tasks)
         rank = best - 0.12 if above and task.about else 0.0
-    own = {stem(word) for word in split_words(f"{task.name} {task.command} {task.about}")}
+    own = {stem_word(word) for word in split_words(f"{task.name} {task.command} {task.about}")}
     missing = [word for word in asked.rest if word not in own]
     return round(rank * (1 - 0.45 * len(missing) / max(1, len(asked.rest))), 4)
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from swarmlore.domain.language.tokenizer import split_words, stem_word
 from swarmlore.errors import Unavailable
 from swarmlore.freshness.tree import Tree
 from swarmlore.frozen import TYPE_CHECKING, frozen
@@ -21,7 +22,6 @@ from swarmlore.research.question import Question, Weights, read_question
 from swarmlore.research.records import Finding
 from swarmlore.research.scan import text_of
 from swarmlore.rules.source_files import extension, is_test
-from swarmlore.text.words import split_words, stem
 
 if TYPE_CHECKING:
     from typing import Any
@@ -161,7 +161,7 @@ def _fit(symbol: Symbol, question: Question, weights: Weights) -> float:
     """How well a definition fits: its name in parts, then its comment. A name that was asked for is the thing."""
     if symbol.name in question.names:
         return 2.0
-    own = {stem(word) for word in split_words(symbol.name)}
+    own = {stem_word(word) for word in split_words(symbol.name)}
     named = own & set(question.terms)
     told = weights.coverage(symbol.doc)
     if not named:

@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 
+from swarmlore.domain.security.safety import INJECTION, OVERRIDE, inspect_safety
 from swarmlore.errors import ConfigError, Unavailable
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.research.records import Finding
-from swarmlore.rules.safety import INJECTION, OVERRIDE, inspect_safety
 from swarmlore.rules.source_files import is_binary
 
 if TYPE_CHECKING:

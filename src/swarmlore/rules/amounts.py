@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from swarmlore.domain.language.tokenizer import STOP_WORDS, split_words, stem_word
 from swarmlore.frozen import frozen
-from swarmlore.text.words import STOP_WORDS, split_words, stem
 
 LINE_CHARS = 300
 CLAUSE_CHARS = 300
@@ -31,11 +31,11 @@ _NUMBERS = {
     )
 } | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90, "hundred": 100, "thousand": 1000}
 _COUNTS = {"once": 1, "twice": 2, "thrice": 3}
-_AGAIN = frozenset(map(stem, "retry retries retried retrying attempt attempts tries".split()))
+_AGAIN = frozenset(map(stem_word, "retry retries retried retrying attempt attempts tries".split()))
 # Words of names and sentences that do not tell what is counted.
 _DULL = frozenset(
     map(
-        stem,
+        stem_word,
         "max maximum min minimum most least default limit number count total num value const static final time times "
         "after every per last long set get new up size amount config settings src lib app main index internal".split(),
     )
@@ -43,7 +43,7 @@ _DULL = frozenset(
 _MEASURED = frozenset(("size", "length", "len", "capacity", "count"))
 _SERVING = frozenset(
     map(
-        stem,
+        stem_word,
         "port server app application service api listen listens run runs start open http https localhost default "
         "unless browser visit available served serve address project program set environment variable override".split(),
     )
@@ -121,8 +121,8 @@ def _spoken(found: re.Match[str], words: frozenset[str]) -> Iterator[Amount]:
     elif plain in ("%", "percent"):
         yield Amount("percent", number, written, words)
     elif plain and plain not in STOP_WORDS:
-        again = plain == "time" or stem(unit) in _AGAIN
-        yield Amount("count", number, written, words, "times" if again else stem(unit))
+        again = plain == "time" or stem_word(unit) in _AGAIN
+        yield Amount("count", number, written, words, "times" if again else stem_word(unit))
     elif _LABEL.fullmatch(found.string[: found.start()][-LABEL_CHARS:]) and not found.string[found.end(1) :].strip(
         "` ."
     ):
@@ -181,7 +181,7 @@ def _meant(name: str, number: str, factors: str, tail: str, maker: str) -> Amoun
             bytes_ = bytes_ or (1.0 if part in ("1024", "1_024") else 0.0)
         else:
             seconds = seconds or _unit(part.rpartition(".")[2].lower(), _SECONDS)
-    stems = frozenset(map(stem, words)) - _DULL
+    stems = frozenset(map(stem_word, words)) - _DULL
     written = f"{number}{factors}{' ' if tail else ''}{tail}".strip()
     seconds = seconds or next((size for word in units if (size := _unit(word, _SECONDS))), 0.0)
     if seconds:
@@ -219,8 +219,8 @@ def _about(lines: Sequence[str], at: int) -> str:
 
 def telling(text: str) -> frozenset[str]:
     """The stems of a text that say what it is about."""
-    words = {stem(word) for word in split_words(text[:1_000]) if word not in STOP_WORDS and not word.isdigit()}
-    return frozenset(words - _DULL - _NUMBERS.keys() - {stem(word) for word in (*_SECONDS, *_BYTES)})
+    words = {stem_word(word) for word in split_words(text[:1_000]) if word not in STOP_WORDS and not word.isdigit()}
+    return frozenset(words - _DULL - _NUMBERS.keys() - {stem_word(word) for word in (*_SECONDS, *_BYTES)})
 
 
 def about_the_same(said: Amount, held: Constant, place: frozenset[str]) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from swarmlore.domain.records import Proposal
 from swarmlore.frozen import frozen
-from swarmlore.records import Proposal
 
 APPROVE, REJECT, MODIFY = "approve", "reject", "modify"
 _VERBS = {"y": APPROVE, "yes": APPROVE, "n": REJECT, "no": REJECT, "m": MODIFY, "modify": MODIFY, "edit": MODIFY}

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
+from swarmlore.domain.language.tokenizer import STOP_WORDS, split_words, stem_word
 from swarmlore.frozen import frozen
-from swarmlore.text.words import STOP_WORDS, split_words, stem
 
 NEEDS, SYSTEM, STEPS = "needs", "system", "steps"
 
@@ -31,7 +31,7 @@ TASKS = {
     "generate": "generate codegen",
 }
 _WEAK = ("start", "setup", "check")  # to run, or to check, something is about that
-_GROUPS = {stem(word): name for name, words in TASKS.items() for word in words.split()}
+_GROUPS = {stem_word(word): name for name, words in TASKS.items() for word in words.split()}
 _VERBS = (
     r"(?:run|start|execute|launch|serve|build|compile|deploy|lint|format|test|migrate|release|publish|ship|check|apply|perform|reset|load|"
     r"typecheck|seed|fill|populate|generate|clean|bench(?:mark)?|use|begin|get)"
@@ -89,7 +89,7 @@ _WORDS = (
     "environment variable variables env command commands order first everything suite suites task script thing "
     "things level"
 )
-_PLAIN = frozenset(map(stem, _WORDS.split()))
+_PLAIN = frozenset(map(stem_word, _WORDS.split()))
 
 
 @frozen
@@ -117,7 +117,7 @@ def read_asked(text: str) -> Asked:
     amount, number = _AMOUNT.search(line) is not None, _NUMBER.search(line) is not None
     if _WHY.search(line):
         return Asked(amount=amount, number=number, kinds=_kinds(line))
-    words = [stem(word) for word in split_words(line) if word not in STOP_WORDS]
+    words = [stem_word(word) for word in split_words(line) if word not in STOP_WORDS]
     needs = SYSTEM if _SYSTEM.search(line) else NEEDS if _NEED.search(line) else STEPS if _STEPS.search(line) else ""
     tasks = _tasks(words) if _TASK.search(line) or needs else ()
     variables = _VARIABLES.search(line) is not None
@@ -140,4 +140,4 @@ def _kinds(line: str) -> tuple[str, ...]:
 
 def task_group(words: list[str]) -> set[str]:
     """The tasks that a name or a command stands for."""
-    return set(_tasks([stem(word) for word in words]))
+    return set(_tasks([stem_word(word) for word in words]))

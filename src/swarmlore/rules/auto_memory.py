@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from swarmlore.domain.language.display import slug
 from swarmlore.frozen import frozen
-from swarmlore.text.slug import slug
 
 TYPES = ("feedback", "user", "project", "reference")
 CATEGORIES = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from swarmlore.codec import iso
-from swarmlore.records import Memory
-from swarmlore.rules.birth import in_force
-from swarmlore.rules.curation import UNUSED_DAYS, may_be_unused
-from swarmlore.rules.life import APPLIED_TO_FLAG, LifeTerms, is_evergreen, is_low_utility, life_of
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.policy.curation import UNUSED_DAYS, may_be_unused
+from swarmlore.domain.policy.gate import in_force
+from swarmlore.domain.policy.lifecycle import APPLIED_TO_FLAG, LifeTerms, is_evergreen, is_low_utility, life_of
+from swarmlore.domain.records import Memory
 
 
 def endings(memory: Memory, now: float, terms: LifeTerms, profile: str) -> tuple[str, ...]:

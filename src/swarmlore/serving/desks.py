@@ -8,14 +8,14 @@ from collections import OrderedDict
 
 from swarmlore.access import caller_of
 from swarmlore.config import stamps
+from swarmlore.domain.records import Caller
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.lore import Lore
-from swarmlore.records import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from swarmlore.records import Token
+    from swarmlore.domain.records import Token
 
 MOST_KNOWN = 512  # callers whose memory is kept at hand
 SERVER = Caller("", "swarmlore-server", "worker", 2)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeVar
 
-    from swarmlore.records import Caller, Token
+    from swarmlore.domain.records import Caller, Token
 
     T = TypeVar("T")
     Lend = Callable[..., Lore]

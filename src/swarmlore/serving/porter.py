@@ -18,7 +18,7 @@ from swarmlore.frozen import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from swarmlore.records import Token
+    from swarmlore.domain.records import Token
 
 KNOWN_S = 1.0  # a token is not looked up again for so long; after that a revoked one is known to be
 LOOK_S = 3.0  # for one lookup

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeVar
 
+    from swarmlore.domain.records import Token
     from swarmlore.lore import Lore
-    from swarmlore.records import Token
 
     T = TypeVar("T")
     Lend = Callable[..., Lore]

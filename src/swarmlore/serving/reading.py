@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from swarmlore.records import Token
+    from swarmlore.domain.records import Token
 
 
 IDLE_S = 0.5

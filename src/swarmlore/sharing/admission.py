@@ -9,16 +9,25 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from swarmlore.codec import iso
 from swarmlore.config import Settings
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.policy.gate import GateRejection, pass_gate, profile_of, scrub_text, scrub_value, without_record
+from swarmlore.domain.policy.merge import (
+    FILE_TRUST,
+    QUARANTINE,
+    Version,
+    applied,
+    merge,
+    ordered,
+    published,
+    settled,
+    with_claims,
+    with_file_standing,
+)
+from swarmlore.domain.records import Caller, Citation, Confirmation, Draft, Memory, Situation
 from swarmlore.errors import Conflict, InvalidInput, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.identity import PERSON, may_change
-from swarmlore.records import Caller, Citation, Confirmation, Draft, Memory, Situation
-from swarmlore.rules.birth import without_record
-from swarmlore.rules.claims import FILE_TRUST, with_claims, with_file_standing
-from swarmlore.rules.gate import GateRejection, pass_gate, profile_of, scrub_text, scrub_value
-from swarmlore.rules.merge import QUARANTINE, Version, applied, merge, ordered, published, settled
 from swarmlore.sharing.claims import as_own, is_settled, keeping, under_another_id
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store

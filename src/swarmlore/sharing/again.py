@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from swarmlore.domain.policy.merge import Version, merge
+from swarmlore.domain.records import Memory
 from swarmlore.frozen import replace
-from swarmlore.records import Memory
-from swarmlore.rules.merge import Version, merge
 
 TICK_S = 0.001  # the smallest difference of two times in a file
 

@@ -6,12 +6,11 @@ says; that a person said it, no token can claim.
 
 from __future__ import annotations
 
+from swarmlore.domain.policy.merge import STANDING, Version, with_file_standing
+from swarmlore.domain.records import Caller, Memory
 from swarmlore.formats.knowledge import derived_id
 from swarmlore.frozen import replace
 from swarmlore.identity import PERSON
-from swarmlore.records import Caller, Memory
-from swarmlore.rules.claims import STANDING, with_file_standing
-from swarmlore.rules.merge import Version
 
 RISEN = ("established", "promoted")
 COUNTED = "retrieval_outcomes"

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from swarmlore.domain.policy.gate import scrub_text
+from swarmlore.domain.policy.merge import Version
+from swarmlore.domain.records import Caller, Link, Memory
 from swarmlore.formats.jsonl import Line
 from swarmlore.formats.knowledge import derived_id
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.identity import PERSON
-from swarmlore.records import Caller, Link, Memory
 from swarmlore.remember import add_link
-from swarmlore.rules.gate import scrub_text
-from swarmlore.rules.merge import Version
 from swarmlore.sharing.admission import Admission
 from swarmlore.sharing.foreign_records import Found, Records, open_records
 from swarmlore.sharing.importing import CHUNK, Import, Importing

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from swarmlore.config import Settings
+from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import ConfigError, NotAllowed, NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.project import Project
-from swarmlore.records import Caller, Memory
 from swarmlore.sharing import trusting
 from swarmlore.sharing.places import Place
 from swarmlore.store.base import Operation
@@ -99,8 +99,8 @@ class Exchange:
 
     def erase_retractions(self, memories: Sequence[Memory]) -> None:
         """Drop what was written down there about memories that are erased."""
+        from swarmlore.domain.language.similarity import normalize
         from swarmlore.sharing.told_back import silence
-        from swarmlore.text.similarity import normalize
 
         if folder := self.own_folder():
             silence(folder, {memory.id for memory in memories}, {normalize(memory.text) for memory in memories})

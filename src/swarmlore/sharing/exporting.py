@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from itertools import islice
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.policy.merge import as_claimed
+from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import InvalidInput
 from swarmlore.formats.jsonl import dump
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.records import Caller, Memory
-from swarmlore.rules.claims import as_claimed
 from swarmlore.sharing.importing import NOTES, export_lines, write_lines
 from swarmlore.sharing.recognising import DATABASES, FOREIGN
 from swarmlore.sharing.whole_file import check_other, whole

@@ -7,6 +7,8 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from hashlib import blake2b
 
 from swarmlore.config import Settings
+from swarmlore.domain.policy.merge import Version, merge
+from swarmlore.domain.records import CATEGORIES, Caller, Memory, Rejection
 from swarmlore.errors import NotAllowed
 from swarmlore.formats import jsonl
 from swarmlore.formats.end_mark import is_end
@@ -14,8 +16,6 @@ from swarmlore.formats.jsonl import BadLine, Line
 from swarmlore.formats.knowledge import derived_id, from_object, to_line
 from swarmlore.formats.retractions import is_retraction
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import CATEGORIES, Caller, Memory, Rejection
-from swarmlore.rules.merge import Version, merge
 from swarmlore.sharing.admission import Admission, Refused, nothing
 from swarmlore.sharing.again import said_again
 from swarmlore.sharing.recognising import FOREIGN, HEAD_BYTES, check_format, recognised
@@ -324,7 +324,7 @@ class _Retractions(Import):
 
 def export_lines(store: Store, caller: Caller, name: str, format: str) -> Iterator[bytes]:
     """Every shared memory of the project, or of the hive, as a line, in order; forgotten ones and raw material not."""
-    from swarmlore.rules.merge import published
+    from swarmlore.domain.policy.merge import published
 
     for memory in store.in_order(store.visible(caller, (TIERS[format],))):
         if not memory.raw and memory.forgotten_at is None:

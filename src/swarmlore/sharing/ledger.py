@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from swarmlore.config import Settings
+from swarmlore.domain.records import Caller
 from swarmlore.errors import Conflict, NotAllowed, SwarmloreError
 from swarmlore.formats.folder import Folder
 from swarmlore.frozen import replace
-from swarmlore.records import Caller
 from swarmlore.sharing.admission import Admission
 from swarmlore.sharing.founding import FOLDER, Step
 from swarmlore.sharing.ledger_pass import Pass, Synced, too_much

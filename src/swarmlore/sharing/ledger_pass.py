@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from io import BytesIO
 
+from swarmlore.domain.policy.merge import Version, erasure, merge, settled
+from swarmlore.domain.records import Memory
 from swarmlore.errors import Conflict, NotAllowed
 from swarmlore.formats import jsonl
 from swarmlore.formats.folder import Folder, stamp_of
@@ -17,8 +19,6 @@ from swarmlore.formats.jsonl import BadLine, Line
 from swarmlore.formats.knowledge import from_object, to_line
 from swarmlore.freshness.checkout import unmerged
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import Memory
-from swarmlore.rules.merge import Version, erasure, merge, settled
 from swarmlore.sharing.admission import Admission, Refused
 from swarmlore.sharing.places import Place
 from swarmlore.sharing.set_aside import SetAside, keep_aside, rejected_ids, rejected_lines

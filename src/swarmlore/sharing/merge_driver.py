@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 
+from swarmlore.domain.policy.merge import Version, merge
 from swarmlore.errors import InvalidInput, NotFound
 from swarmlore.formats import jsonl
 from swarmlore.formats.jsonl import MARK, BadLine
 from swarmlore.formats.knowledge import from_object, to_line
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.rules.merge import Version, merge
 from swarmlore.sharing.set_aside import rejected_lines
 
 if TYPE_CHECKING:

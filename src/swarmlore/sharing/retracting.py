@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from swarmlore.domain.language.similarity import normalize
+from swarmlore.domain.policy.lifecycle import quarantined
+from swarmlore.domain.records import Caller, Memory
 from swarmlore.formats.retractions import Retraction
 from swarmlore.identity import may_change
-from swarmlore.records import Caller, Memory
-from swarmlore.rules.life import quarantined
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
-from swarmlore.text.similarity import normalize
 
 
 def retract(store: Store, operation: Operation, retraction: Retraction) -> list[tuple[str, str]]:

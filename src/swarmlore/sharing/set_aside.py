@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.policy.gate import scrub_text, scrub_value
+from swarmlore.domain.records import Rejection
 from swarmlore.formats.folder import SMALL_BYTES, Folder
 from swarmlore.formats.jsonl import HEAD_BYTES, MARK, BadLine, dump, parse_object
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.records import Rejection
-from swarmlore.rules.gate import scrub_text, scrub_value
 
 if TYPE_CHECKING:
     from typing import Any

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from swarmlore.domain.policy.merge import Version
+from swarmlore.domain.records import Memory
 from swarmlore.errors import InvalidInput
 from swarmlore.formats import jsonl
 from swarmlore.formats.jsonl import BadLine, Line
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.records import Memory
-from swarmlore.rules.merge import Version
 from swarmlore.sharing.elsewhere import ForeignImport
 from swarmlore.sharing.foreign_records import reader_of
 from swarmlore.sharing.importing import TIERS, Brought, Import, Importing, check_switches

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from swarmlore.codec import memory_to_dict
+from swarmlore.domain.json_codec import memory_to_dict
+from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import StoreError, StoreLost
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.records import Caller, Memory
 from swarmlore.store import queries
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
-from swarmlore.codec import memory_to_dict
+from swarmlore.domain.json_codec import memory_to_dict
+from swarmlore.domain.records import TIERS, Caller, Memory
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import TIERS, Caller, Memory
 from swarmlore.store.memories import Words
 from swarmlore.store.rows import to_row
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from swarmlore.records import Caller
+from swarmlore.domain.records import Caller
 
 Row = tuple[Any, ...]
 Params = Mapping[str, Any]

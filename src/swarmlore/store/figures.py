@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from swarmlore.domain.records import Caller
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Caller
 from swarmlore.store.rows import from_json
 from swarmlore.store.store import Store
 

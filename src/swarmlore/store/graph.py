@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from swarmlore.domain.records import Entity, Memory
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.records import Entity, Memory
 from swarmlore.store.base import StoreBase
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Graphs(StoreBase):
 
 def graph_rows(seq: int, partition: int, memory: Memory) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """What a memory adds to the graph, as rows: mentions and relations."""
-    from swarmlore.rules.mentions import mentions_of  # reading does not need it
+    from swarmlore.domain.policy.graph import mentions_of  # reading does not need it
 
     found = mentions_of(memory)
     place = {"partition": partition, "memory_seq": seq}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from swarmlore.codec import memory_from_dict, memory_to_dict
+from swarmlore.domain.json_codec import memory_from_dict, memory_to_dict
+from swarmlore.domain.records import AuditRow, Caller, Memory
 from swarmlore.errors import Conflict, NotAllowed, NotFound
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import AuditRow, Caller, Memory
 from swarmlore.store.base import Operation
 from swarmlore.store.gone import FILE_META, MAKING_META, drop_vectors
 from swarmlore.store.memories import Memories

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
+from swarmlore.domain.records import Caller, Job, WorkerSeen
 from swarmlore.errors import Conflict
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.records import Caller, Job, WorkerSeen
 from swarmlore.store.lives import Lives
 from swarmlore.store.rows import from_json
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from swarmlore.domain.records import Caller, Memory, Outcome, Receipt, Rejection, Session, Shown
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import Caller, Memory, Outcome, Receipt, Rejection, Session, Shown
 from swarmlore.store.base import Operation, place_of
 from swarmlore.store.rows import from_json, to_row
 from swarmlore.store.search import Search

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
+from swarmlore.domain.records import Caller, Memory
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.records import Caller, Memory
 from swarmlore.store.journal import Journal
 
 if TYPE_CHECKING:

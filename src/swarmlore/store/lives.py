@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from swarmlore.codec import memory_to_dict
+from swarmlore.domain.json_codec import memory_to_dict
+from swarmlore.domain.records import RAW_SOURCES, Caller, Memory
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.records import RAW_SOURCES, Caller, Memory
 from swarmlore.store.base import Operation
 from swarmlore.store.ledgers import Ledgers
 from swarmlore.store.memories import shingle_rows

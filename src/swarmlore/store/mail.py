@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 
+from swarmlore.domain.language.similarity import normalize
+from swarmlore.domain.records import Agent, Caller, Delivery, Message, Sent
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Agent, Caller, Delivery, Message, Sent
 from swarmlore.store.jobs import Jobs
 from swarmlore.store.rows import from_json
-from swarmlore.text.similarity import normalize
 
 if TYPE_CHECKING:
     from typing import Any

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from swarmlore.domain.records import Caller, Memory, Situation
 from swarmlore.errors import Ambiguous, Conflict, NotFound
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.records import Caller, Memory, Situation
 from swarmlore.store import rows
 from swarmlore.store.base import Operation
 from swarmlore.store.gone import drop_vectors
@@ -75,7 +75,7 @@ class Words:
 
     @classmethod
     def of(cls, memory: Memory) -> Words:
-        from swarmlore.text.words import index_text  # reading does not need it
+        from swarmlore.domain.language.tokenizer import index_text  # reading does not need it
 
         title = index_text(memory.title) if memory.title else ""
         about = (*memory.tags, *memory.entities)
@@ -250,7 +250,7 @@ class Memories(Graphs):
         return equal, [seq for _, seq in sorted(enough, reverse=True)[:NEIGHBOURS]]
 
     def _of_the_same_words(self, text: str, seqs: Sequence[int]) -> list[int]:
-        from swarmlore.text.similarity import content_words
+        from swarmlore.domain.language.similarity import content_words
 
         if not seqs:
             return []
@@ -386,14 +386,14 @@ class Memories(Graphs):
 
 def index_text(text: str) -> str:
     """The words of a text for the full-text index; imported on use, reading does not need it."""
-    from swarmlore.text.words import index_text as analyse
+    from swarmlore.domain.language.tokenizer import index_text as analyse
 
     return analyse(text)
 
 
 @lru_cache(maxsize=16)  # a text is compared with its neighbours, then stored
 def shingles(text: str) -> tuple[int, ...]:
-    from swarmlore.text.similarity import shingles as cut
+    from swarmlore.domain.language.similarity import shingles as cut
 
     return cut(text)
 
@@ -415,7 +415,7 @@ def _newest(situations: tuple[Situation, ...]) -> tuple[Situation, ...]:
 
 
 def _renews(before: Memory, after: Memory) -> bool:
-    from swarmlore.rules.life import renews  # reading does not need it
+    from swarmlore.domain.policy.lifecycle import renews  # reading does not need it
 
     return renews(before, after)
 

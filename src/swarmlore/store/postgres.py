@@ -21,6 +21,7 @@ import psycopg
 from psycopg import errors as pg
 
 from swarmlore import errors
+from swarmlore.domain.language.display import user_of, without_password
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.store.lock import Patience
 from swarmlore.store.pool import Pool
@@ -43,12 +44,11 @@ from swarmlore.store.postgres_words import (
     spelled,
     with_lists,
 )
-from swarmlore.text.url import user_of, without_password
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
-    from swarmlore.records import Caller
+    from swarmlore.domain.records import Caller
     from swarmlore.store.engine import Params, Row
 
     T = TypeVar("T")

@@ -7,7 +7,7 @@ import psycopg.conninfo
 from psycopg import errors as pg
 
 from swarmlore import errors
-from swarmlore.text.url import is_ambiguous
+from swarmlore.domain.language.display import is_ambiguous
 
 ROLE = "swarmlore_app"
 

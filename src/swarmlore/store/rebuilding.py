@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.records import LIVE_STATUSES, Memory
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.records import LIVE_STATUSES, Memory
 from swarmlore.store.graph import graph_rows
 from swarmlore.store.memories import Words, cue_row, entity_rows, key_rows, word_row
 from swarmlore.store.tokens import Tokens

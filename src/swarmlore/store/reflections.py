@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
+from swarmlore.domain.language.similarity import normalize
+from swarmlore.domain.records import Approval, Caller, Edit, Proposal, Reflection
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.records import Approval, Caller, Edit, Proposal, Reflection
 from swarmlore.store.mail import Mails
 from swarmlore.store.rows import from_json
-from swarmlore.text.similarity import normalize
 
 if TYPE_CHECKING:
     from typing import Any

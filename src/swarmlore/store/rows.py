@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import zlib
 
-from swarmlore.codec import plain
+from swarmlore.domain.json_codec import record_fields
+from swarmlore.domain.records import Citation, Confirmation, Memory, Outcomes, Situation
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Citation, Confirmation, Memory, Outcomes, Situation
 from swarmlore.store.files import damaged
 
 if TYPE_CHECKING:
@@ -97,9 +97,9 @@ def _more(memory: Memory) -> dict[str, Any]:
     """What has no column of its own; defaults are left out."""
     more = {name: value for name, usual in _USUAL if (value := getattr(memory, name)) != usual}
     for name in more.keys() & _RECORDS.keys():
-        more[name] = [plain(item) for item in more[name]]
+        more[name] = [record_fields(item) for item in more[name]]
     if "outcomes" in more:
-        more["outcomes"] = plain(memory.outcomes)
+        more["outcomes"] = record_fields(memory.outcomes)
     for name in more.keys() & {"source_ref", "extra"}:
         more[name] = dict(more[name])
     return more

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from swarmlore.domain.records import Caller, Link
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.records import Caller, Link
 from swarmlore.store.gone import gone, last_change, make_room
 from swarmlore.store.history import History
 from swarmlore.store.rows import place_word

@@ -24,7 +24,7 @@ from swarmlore.store.lock import FairLock
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.records import Caller
+    from swarmlore.domain.records import Caller
     from swarmlore.store.engine import Params, Row
 
 WAL_LIMIT_BYTES = 16 * 1024 * 1024

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from swarmlore.domain.records import Caller, Token
 from swarmlore.errors import Conflict
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Caller, Token
 from swarmlore.store.reflections import Proposals
 
 if TYPE_CHECKING:

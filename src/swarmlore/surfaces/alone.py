@@ -80,7 +80,7 @@ def digest_afterwards(places: Places) -> None:
 
 def _has_work(lore: Lore) -> bool:
     """Whether a job is due that needs no model. Asked before anything of the worker is loaded: mostly there is none."""
-    from swarmlore.records import JOB_KINDS
+    from swarmlore.domain.records import JOB_KINDS
     from swarmlore.store.jobs import Terms
 
     quick = Terms("", tuple(kind for kind in JOB_KINDS if kind != "embed"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swarmlore.records import Cited, Memory, Stale
-from swarmlore.rules.freshness import CHANGED, STALE, place, place_now
+from swarmlore.domain.policy.ranking import CHANGED, STALE, place, place_now
+from swarmlore.domain.records import Cited, Memory, Stale
 from swarmlore.surfaces.page import Page, clean, hang, many, say
 
 _DIFF = {"+": "green", "-": "red", "@": "cyan"}

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from swarmlore.domain.language.display import in_plain_words, place_name, project_name
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.page import Page, age, ago, amount, clean, hang, many, one_line, say, size, table, when
-from swarmlore.text.names import in_plain_words, place_name, project_name
 
 if TYPE_CHECKING:
     from typing import Any
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from swarmlore.belonging import Identity
     from swarmlore.config import Value
     from swarmlore.doctor import Check
+    from swarmlore.domain.records import AuditRow, Cited, Hit, Memory, Receipt, Remembered
     from swarmlore.recall import Hits
-    from swarmlore.records import AuditRow, Cited, Hit, Memory, Receipt, Remembered
 
 _STILL_HOLD = {
     "backups": "These backups still hold it; delete them if it must be gone:",
@@ -222,7 +222,7 @@ def _code(cited: Sequence[Cited], page: Page, indent: int) -> list[str]:
 def _told(memory: Memory) -> str:
     if memory.source != "note":
         return _lesson(memory)
-    from swarmlore.rules.lesson_lines import lesson_line
+    from swarmlore.domain.extraction.lesson_text import lesson_line
 
     return lesson_line(memory)
 

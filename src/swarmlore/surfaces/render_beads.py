@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from swarmlore.domain.extraction.learned_comments import Learned
 from swarmlore.formats.beads import label
 from swarmlore.surfaces.page import clean, one_line
-from swarmlore.text.learned import Learned
 
 NOTHING = "No knowledge entries yet."
 FOUND_CHARS = 200

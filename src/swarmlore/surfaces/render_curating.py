@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from swarmlore.domain.language.display import in_plain_words
+from swarmlore.domain.policy.ranking import place_now
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.identity import PERSON
-from swarmlore.rules.freshness import place_now
 from swarmlore.surfaces.page import Page, ago, clean, hang, many, one_line, say, when
-from swarmlore.text.names import in_plain_words
 
 if TYPE_CHECKING:
     from swarmlore.curating import Applied, Curated, Recommendation
-    from swarmlore.rules.curation import Evidence
+    from swarmlore.domain.policy.curation import Evidence
     from swarmlore.why import Why
 
 _ACTIONS = {

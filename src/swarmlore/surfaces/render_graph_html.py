@@ -13,8 +13,8 @@ import os
 from collections.abc import Iterator
 from html import escape
 
+from swarmlore.domain.records import Memory
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Memory
 from swarmlore.surfaces.page import clean
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from swarmlore.domain.records import Memory, Outcome
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Memory, Outcome
 from swarmlore.surfaces.page import Page, clean, many
 
 if TYPE_CHECKING:
-    from swarmlore.rules.patterns import Criterion
+    from swarmlore.domain.policy.outcomes import Criterion
 
 _COLOURS = {"helpful": "green", "neutral": "dim", "harmful": "red"}
 

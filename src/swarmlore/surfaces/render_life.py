@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from swarmlore.domain.language.display import place_name
+from swarmlore.domain.records import Memory, Remembered
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Memory, Remembered
 from swarmlore.surfaces.page import Page, ago, clean, hang, many, one_line
-from swarmlore.text.names import place_name
 
 if TYPE_CHECKING:
     from swarmlore.life import Begun, Change, Swept

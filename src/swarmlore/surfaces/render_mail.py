@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from swarmlore.domain.language.display import meant
+from swarmlore.domain.records import Agent, Delivery, Job, Message, Sent
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Agent, Delivery, Job, Message, Sent
 from swarmlore.surfaces.page import Page, ago, clean, hang, many, one_line, say, table, when
-from swarmlore.text.choices import meant
 
 if TYPE_CHECKING:
     from swarmlore.worker.supervising import Tally

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from swarmlore.domain.language.display import project_name
+from swarmlore.domain.records import Hit
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Hit
 from swarmlore.surfaces.page import Page, clean, hang, many, say, table
-from swarmlore.text.names import project_name
 
 if TYPE_CHECKING:
     from swarmlore.codebase import Codebase
@@ -60,8 +60,8 @@ def _memories(begin: Primed, comments: str, page: Page) -> list[str]:
 
 
 def _line(hit: Hit, page: Page) -> str:
-    from swarmlore.rules.freshness import CHANGED, is_stale
-    from swarmlore.rules.lesson_lines import lesson_line
+    from swarmlore.domain.extraction.lesson_text import lesson_line
+    from swarmlore.domain.policy.ranking import CHANGED, is_stale
 
     memory = hit.memory
     head = f"  {page.paint('bold', clean(memory.handle))}  "

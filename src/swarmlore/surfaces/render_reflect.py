@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from re import MULTILINE, split
 
+from swarmlore.domain.records import Proposal, Reflection
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.records import Proposal, Reflection
 from swarmlore.surfaces.page import Page, clean, hang, many, say, table
 
 if TYPE_CHECKING:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from swarmlore.domain.language.display import project_names
+from swarmlore.domain.policy.curation import WORDS
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.reporting.periods import MOST
-from swarmlore.rules.junk import WORDS
 from swarmlore.surfaces.page import Page, ago, clean, hang, many, one_line, say, table
-from swarmlore.text.names import project_names
 
 if TYPE_CHECKING:
+    from swarmlore.domain.policy.curation import Limit
     from swarmlore.reporting.figures import MemoryFigures, ProjectFigures, Report
-    from swarmlore.rules.junk import Limit
 
 LISTED = 5
 REASONS = 8

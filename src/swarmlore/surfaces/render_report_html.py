@@ -26,8 +26,8 @@ from swarmlore.surfaces.render_report import (
 from swarmlore.surfaces.report_style import STYLE
 
 if TYPE_CHECKING:
+    from swarmlore.domain.policy.curation import Limit
     from swarmlore.reporting.figures import MemoryFigures, ProjectFigures, Report
-    from swarmlore.rules.junk import Limit
 
 LISTED = 12
 MOST_ROWS = 1_000

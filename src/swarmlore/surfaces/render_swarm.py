@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from swarmlore.domain.records import Memory
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Memory
 from swarmlore.surfaces.page import Page, clean, many, one_line, say
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swarmlore.records import Token
+from swarmlore.domain.records import Token
 from swarmlore.surfaces.page import Page, ago, clean, one_line, when
 
 SHOWN = 40

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from swarmlore.domain.language.late_interaction import VOCABULARY, piece_frequencies
 from swarmlore.frozen import frozen
-from swarmlore.late import VOCABULARY, piece_frequencies
 
 SAMPLE = 5_000  # memories of a partition from which it is learnt, the newest
 TOLERATED = 0.01

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from swarmlore.late import VOCABULARY
+from swarmlore.domain.language.late_interaction import VOCABULARY
 from swarmlore.store.store import Store
 from swarmlore.vectors.local import MOST_SIMILAR
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from swarmlore.domain.language.display import choices_hint
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.text.choices import choices_hint
 
 if TYPE_CHECKING:
     from typing import Any

@@ -10,10 +10,10 @@ import inspect
 from collections.abc import Mapping
 from functools import cache
 
+from swarmlore.domain.language.display import choices_hint
+from swarmlore.domain.records import IMPORTANCES, JOB_KINDS, KINDS, MODES, PROFILES, TIERS
 from swarmlore.errors import InvalidInput, NotFound
 from swarmlore.frozen import TYPE_CHECKING, field, fields, frozen
-from swarmlore.records import IMPORTANCES, JOB_KINDS, KINDS, MODES, PROFILES, TIERS
-from swarmlore.text.choices import choices_hint
 from swarmlore.verbs.schema import check, schema_of
 
 if TYPE_CHECKING:
@@ -104,10 +104,14 @@ _SAID = (
     "citations",
 )
 _FACTS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "remember": ("swarmlore.records", "Draft", (*_SAID, "situation_via", "source", "source_ref", "key", "extra")),
-    "promote": ("swarmlore.records", "Draft", ("category", "tags", "scope", "kind", "title")),
+    "remember": (
+        "swarmlore.domain.records",
+        "Draft",
+        (*_SAID, "situation_via", "source", "source_ref", "key", "extra"),
+    ),
+    "promote": ("swarmlore.domain.records", "Draft", ("category", "tags", "scope", "kind", "title")),
     "recall": (
-        "swarmlore.records",
+        "swarmlore.domain.records",
         "Query",
         ("kinds", "categories", "tags", "entities", "tiers", "sources", "scopes", "phase", "episodes"),
     ),

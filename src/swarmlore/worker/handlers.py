@@ -14,8 +14,8 @@ from swarmlore.frozen import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from swarmlore.domain.records import Job
     from swarmlore.lore import Lore
-    from swarmlore.records import Job
 
     Handler: TypeAlias = Callable[[Lore, Job], None]
 

@@ -13,7 +13,7 @@ from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.parts import open_store
 
 if TYPE_CHECKING:
-    from swarmlore.records import Job
+    from swarmlore.domain.records import Job
     from swarmlore.store.store import Store
 
 RENEWALS = 3  # tries in the time of one lease

@@ -14,12 +14,12 @@ import time
 from collections.abc import Callable, Mapping
 
 from swarmlore.config import stamps
+from swarmlore.domain.policy.gate import scrub_text
+from swarmlore.domain.records import Job
 from swarmlore.errors import StoreError, StoreReadOnly, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.hooks.places import spool_dir
 from swarmlore.lore import Lore
-from swarmlore.records import Job
-from swarmlore.rules.gate import scrub_text
 from swarmlore.store.jobs import Terms
 from swarmlore.worker.limits import die_with_parent, limit_memory
 from swarmlore.worker.renewing import Renewing

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.config import WorkerSettings
-    from swarmlore.records import Job
+    from swarmlore.domain.records import Job
     from swarmlore.worker.handlers import Handler
 
 TICK_S = 0.1  # between two looks at a child that has a job

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.policy.merge import ordered
+from swarmlore.domain.records import CATEGORIES, KINDS, STATUSES, Memory, is_id
 from swarmlore.formats.elsewhere import residue, values
 from swarmlore.formats.jsonl import BadLine
 from swarmlore.formats.knowledge import derived_id
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.records import CATEGORIES, KINDS, STATUSES, Memory
-from swarmlore.rules.merge import ordered
-from swarmlore.text.ids import is_id
 
 if TYPE_CHECKING:
     from typing import Any

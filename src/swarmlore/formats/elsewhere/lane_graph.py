@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.records import Memory
 from swarmlore.formats.elsewhere import values
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Memory
 
 if TYPE_CHECKING:
     from typing import Any

@@ -14,7 +14,7 @@ from swarmlore.frozen import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
-    from swarmlore.records import Memory
+    from swarmlore.domain.records import Memory
 
     Fields: TypeAlias = dict[str, Any]
 

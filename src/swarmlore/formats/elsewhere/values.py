@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from swarmlore.codec import from_iso
+from swarmlore.domain.json_codec import from_iso
+from swarmlore.domain.records import is_id
 from swarmlore.formats import jsonl
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.text.ids import is_id
 
 if TYPE_CHECKING:
     from typing import Any

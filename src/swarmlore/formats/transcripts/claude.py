@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
+from swarmlore.domain.extraction.user_words import unwrap
 from swarmlore.formats.transcripts import turns
 from swarmlore.formats.transcripts.turns import CONTEXT, OTHER, READ, SHELL, SUMMARY, WRITE, Reader, Turn
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.text.wrapping import unwrap
 
 if TYPE_CHECKING:
     from typing import Any

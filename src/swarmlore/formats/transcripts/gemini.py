@@ -11,11 +11,11 @@ import os
 from collections.abc import Iterator, Mapping
 from zlib import crc32
 
+from swarmlore.domain.extraction.fixes import gemini_ending, without_wrapping
+from swarmlore.domain.extraction.user_words import unwrap
 from swarmlore.formats.transcripts import turns
 from swarmlore.formats.transcripts.turns import CONTEXT, OTHER, READ, SHELL, SUMMARY, WRITE, Reader, Turn
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.text.exit_codes import gemini_ending, without_wrapping
-from swarmlore.text.wrapping import unwrap
 
 if TYPE_CHECKING:
     from typing import Any

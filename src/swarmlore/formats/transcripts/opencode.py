@@ -11,12 +11,12 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
+from swarmlore.domain.extraction.user_words import unquoted, unwrap
 from swarmlore.formats.own_file import open_own
 from swarmlore.formats.transcripts import turns
 from swarmlore.formats.transcripts.opening import Tally, parse
 from swarmlore.formats.transcripts.turns import CONTEXT, OTHER, READ, SHELL, SUMMARY, WRITE, Reader, Turn
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.text.wrapping import unquoted, unwrap
 
 if TYPE_CHECKING:
     from typing import Any

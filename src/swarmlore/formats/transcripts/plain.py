@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
+from swarmlore.domain.policy.context_block import strip_blocks
+from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.formats.transcripts.turns import Turn
-from swarmlore.rules.block import strip_blocks
-from swarmlore.rules.gate import scrub_text
 
 MAX_CHARS = 1_000_000
 # Who speaks, where a text says so at the beginning of a line.

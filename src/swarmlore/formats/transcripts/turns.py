@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from swarmlore.domain.extraction.lesson_text import excerpt, path
+from swarmlore.domain.security.redaction import redact
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.rules.excerpts import excerpt, path
-from swarmlore.text.secrets import redact
 
 if TYPE_CHECKING:
     from typing import Any
@@ -101,7 +101,7 @@ def command(value: str) -> str:
 
 def output(value: str) -> str:
     """What a tool printed, without what hooks added to it."""
-    from swarmlore.text.wrapping import without_elements
+    from swarmlore.domain.extraction.user_words import without_elements
 
     return excerpt(without_elements(value), *_OUTPUT).strip()
 
@@ -164,7 +164,7 @@ def number_of(record: Any, name: str) -> int:
 
 def moment_of(record: dict[str, Any]) -> float:
     """When a record was written, in seconds; 0 where it does not say."""
-    from swarmlore.codec import from_iso
+    from swarmlore.domain.json_codec import from_iso
 
     try:
         return max(from_iso(text_of(record, "timestamp")), 0.0)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
+from swarmlore.domain.extraction.user_words import unwrap
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks import event as e
 from swarmlore.hooks.payload import inner, text, words_of
-from swarmlore.text.wrapping import unwrap
 
 if TYPE_CHECKING:
     from typing import Any

@@ -10,10 +10,10 @@ import json
 import os
 import re
 
+from swarmlore.domain.extraction.user_words import unwrap
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks import event as e
 from swarmlore.hooks.payload import inner, stamp, text, words_of
-from swarmlore.text.wrapping import unwrap
 
 if TYPE_CHECKING:
     from typing import Any
@@ -114,7 +114,7 @@ def _ended(payload: dict[str, Any]) -> tuple[str, bool]:
     bad = text(result, "resultType", "result_type") in ("failure", "error")
     if _TOOLS.get(text(payload, "toolName", "tool_name")) != e.SHELL:
         return printed, bad
-    from swarmlore.text.exit_codes import copilot_ending
+    from swarmlore.domain.extraction.fixes import copilot_ending
 
     body, code = copilot_ending(printed)
     return body, bad or bool(code)

@@ -6,11 +6,11 @@ calls `PreCompress` comes before every request; only one that a person asked for
 
 from __future__ import annotations
 
+from swarmlore.domain.extraction.user_words import unwrap
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks import event as e
 from swarmlore.hooks.clients import claude
 from swarmlore.hooks.payload import inner, stamp, text, words_of
-from swarmlore.text.wrapping import unwrap
 
 if TYPE_CHECKING:
     from typing import Any
@@ -70,7 +70,7 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
 
 def _ended(payload: dict[str, Any]) -> tuple[str, bool]:
     """What a tool printed, and whether it failed: by its error, or for a command by its exit code."""
-    from swarmlore.text.exit_codes import gemini_ending, without_wrapping
+    from swarmlore.domain.extraction.fixes import gemini_ending, without_wrapping
 
     response = inner(payload, "tool_response")
     printed = words_of(response.get("llmContent"))

@@ -10,10 +10,10 @@ import json
 import os
 import re
 
+from swarmlore.domain.extraction.user_words import unquoted, unwrap
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks import event as e
 from swarmlore.hooks.payload import inner, text, words_of
-from swarmlore.text.wrapping import unquoted, unwrap
 
 if TYPE_CHECKING:
     from typing import Any
@@ -135,7 +135,7 @@ def _extra(payload: dict[str, Any], tool_name: str, given: dict[str, Any]) -> di
 
 def _question(given: dict[str, Any]) -> dict[str, Any]:
     """What one of the older tools was asked for."""
-    from swarmlore.text.secrets import redact
+    from swarmlore.domain.security.redaction import redact
 
     limit, named = given.get("limit"), given.get("entities")
     entities = [name[:120] for name in named if isinstance(name, str)] if isinstance(named, list) else []

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from swarmlore.domain.json_codec import plain
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render_reflect
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 
 if TYPE_CHECKING:
     from swarmlore.lore import Lore

@@ -6,19 +6,19 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
+from swarmlore.domain.language.display import meant
 from swarmlore.errors import InvalidInput, StoreError, SwarmloreError, Unavailable
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.commands import COMMANDS, GROUPS, SAME, module_of
 from swarmlore.surfaces.cli.elsewhere import URL, is_asked, refusal
 from swarmlore.surfaces.page import Page, clean, fold, json_text
-from swarmlore.text.choices import meant
 
 if TYPE_CHECKING:
     from typing import Any, TextIO
 
+    from swarmlore.domain.records import Block
     from swarmlore.lore import Lore
-    from swarmlore.records import Block
     from swarmlore.remote.away import AwayLore
     from swarmlore.surfaces.cli.progress import Progress
 
@@ -149,7 +149,7 @@ class Desk:
 
     def give(self, block: Block) -> int:
         """A block goes to standard output as it is; why there is none, to standard error."""
-        from swarmlore.surfaces.cli.documents import plain
+        from swarmlore.domain.json_codec import plain
 
         document = {"block": block.text, "receipt": plain(block.receipt)}
         self.show(lambda: document, lambda _: clean(block.text), whole=True)
@@ -164,7 +164,7 @@ class Desk:
     def fail(self, error: SwarmloreError) -> None:
         """Say what happened and what to type."""
         if self.json:
-            from swarmlore.surfaces.cli.documents import failure
+            from swarmlore.domain.json_codec import failure
 
             _write(sys.stdout, json_text(failure(error)))
         else:

@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterator
 
 from swarmlore.doctor import Check
+from swarmlore.domain.json_codec import plain
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 
 if TYPE_CHECKING:
     from swarmlore.lore import Lore

@@ -7,9 +7,9 @@ import os
 import sys
 from collections.abc import Iterator
 
+from swarmlore.domain.json_codec import UNITS
 from swarmlore.surfaces import render_files
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import UNITS
 
 FORMATS = (
     *("knowledge", "shared", "notes", "instincts", "memory-md", "auto-memory"),

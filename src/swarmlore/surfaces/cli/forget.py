@@ -6,12 +6,12 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 
+from swarmlore.domain.json_codec import plain
+from swarmlore.domain.records import Memory
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Memory
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 
 if TYPE_CHECKING:
     from swarmlore.lore import Lore

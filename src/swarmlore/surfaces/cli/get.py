@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.json_codec import plain
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 
 EXAMPLES = ("swarmlore get 3f9a2c", "swarmlore get 3f9a2c --json")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.json_codec import change
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import change
 
 EXAMPLES = ("swarmlore history 3f9a2c",)
 

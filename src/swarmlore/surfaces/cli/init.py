@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.json_codec import plain
 from swarmlore.surfaces import render_files
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.trust import agree
 
 EXAMPLES = ("swarmlore init", "swarmlore init --dry-run")

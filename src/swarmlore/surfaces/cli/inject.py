@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.extraction.lesson_text import CATEGORIES
+from swarmlore.domain.json_codec import plain
 from swarmlore.errors import InvalidInput
-from swarmlore.rules.teaching import CATEGORIES
 from swarmlore.surfaces import render_life
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import items
 from swarmlore.surfaces.cli.reading import given_text
 

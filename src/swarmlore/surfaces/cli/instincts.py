@@ -6,12 +6,12 @@ import argparse
 import os
 from collections.abc import Callable
 
+from swarmlore.domain.json_codec import plain
+from swarmlore.domain.pages.instincts import CATEGORIES, ORIGINS, SCOPES
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.rules.instincts import CATEGORIES, ORIGINS, SCOPES
 from swarmlore.surfaces import render_instincts
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import items, number
 
 if TYPE_CHECKING:

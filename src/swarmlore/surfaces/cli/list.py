@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.json_codec import plain
+from swarmlore.domain.records import KINDS, LISTED_STATUSES, SOURCES, TIERS
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import KINDS, LISTED_STATUSES, SOURCES, TIERS
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import count, items, place
 
 if TYPE_CHECKING:

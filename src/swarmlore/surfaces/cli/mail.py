@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.json_codec import plain
+from swarmlore.domain.records import IMPORTANCES
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import IMPORTANCES
 from swarmlore.surfaces import render_mail
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import count, items
 from swarmlore.surfaces.cli.reading import given_text
 

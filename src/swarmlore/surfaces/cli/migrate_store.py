@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.language.display import without_password
 from swarmlore.errors import Conflict
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.text.url import without_password
 
 EXAMPLES = (
     "swarmlore migrate-store postgresql://ada@db.example/team",

@@ -10,9 +10,9 @@ from swarmlore.surfaces.cli.desk import Desk
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.domain.records import Entity, Relation
     from swarmlore.lore import Lore
     from swarmlore.notes.beside import NoteGraph
-    from swarmlore.records import Entity, Relation
 
 PARTED = "|"
 ENTITY, RELATION = "NAME|TYPE|DESCRIPTION", "SOURCE|TYPE|TARGET|STRENGTH"
@@ -73,15 +73,15 @@ def _parts(text: str, least: int, form: str) -> list[str]:
 
 
 def _entity(text: str) -> Entity:
-    from swarmlore.records import Entity
-    from swarmlore.text.concepts import type_of
+    from swarmlore.domain.language.concepts import type_of
+    from swarmlore.domain.records import Entity
 
     name, type, description = _parts(text, 1, ENTITY)
     return Entity(name, type or type_of(name), description)
 
 
 def _relation(text: str) -> Relation:
-    from swarmlore.records import Relation
+    from swarmlore.domain.records import Relation
 
     source, kind, target, strength = _parts(text, 3, RELATION)
     try:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.json_codec import plain
+from swarmlore.domain.policy.outcomes import FAILURE_MODES
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.rules.outcomes import FAILURE_MODES
 from swarmlore.surfaces import render_learning
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import items, number, place
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Sequence
 
+from swarmlore.domain.language.display import choices_hint, closest
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.cli.commands import COMMANDS, module_of
 from swarmlore.surfaces.page import Page, hang
-from swarmlore.text.choices import choices_hint, closest
 
 if TYPE_CHECKING:
     from typing import Any, NoReturn

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.json_codec import plain
+from swarmlore.domain.language.display import choices_hint
 from swarmlore.errors import InvalidInput
 from swarmlore.surfaces import render_life
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
-from swarmlore.text.choices import choices_hint
 
 EXAMPLES = ("swarmlore phase", 'swarmlore phase start "Phase 2: build the importer"', "swarmlore phase complete")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.json_codec import plain
 from swarmlore.errors import InvalidInput
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 
 EXAMPLES = (
     "swarmlore project",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.json_codec import plain
 from swarmlore.errors import InvalidInput, NotFound
 from swarmlore.surfaces import render_life
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 
 EXAMPLES = (
     'swarmlore quarantine 3f9a2c "holds for the old parser only"',

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.json_codec import plain
+from swarmlore.domain.records import KINDS, MODES, PROFILES, SOURCES, TIERS
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import KINDS, MODES, PROFILES, SOURCES, TIERS
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import chosen, count, items, share
 from swarmlore.surfaces.cli.reading import given_text
 

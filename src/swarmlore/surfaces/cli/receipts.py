@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from swarmlore.domain.json_codec import plain
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import count
 
 if TYPE_CHECKING:
-    from swarmlore.records import Receipt
+    from swarmlore.domain.records import Receipt
 
 EXAMPLES = ("swarmlore receipts", "swarmlore receipts --session 0190-abcd --limit 5")
 

@@ -6,18 +6,18 @@ import argparse
 import os
 from collections.abc import Sequence
 
+from swarmlore.domain.json_codec import plain
 from swarmlore.errors import InvalidInput, NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render_reflect
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.reading import given_text
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.domain.records import Proposal, Reflection
     from swarmlore.lore import Lore
-    from swarmlore.records import Proposal, Reflection
     from swarmlore.reflect.applying import Applied
     from swarmlore.reflect.reflections import Decided, Reflections
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.json_codec import plain
+from swarmlore.domain.records import KINDS, PROFILES, TIERS, Draft, Remembered
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import KINDS, PROFILES, TIERS, Draft, Remembered
 from swarmlore.surfaces import render, render_notes
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import duration, items, number
 from swarmlore.surfaces.cli.reading import MAX_LINES_BYTES, given_text
 

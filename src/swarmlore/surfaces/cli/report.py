@@ -6,9 +6,9 @@ from __future__ import annotations
 import argparse
 import os
 
+from swarmlore.domain.json_codec import plain
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import count, place
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 
+from swarmlore.domain.json_codec import plain
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import place
 from swarmlore.surfaces.cli.reading import given_text
 

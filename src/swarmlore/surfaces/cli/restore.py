@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.json_codec import plain
 from swarmlore.surfaces import render_life
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 
 EXAMPLES = ("swarmlore restore 3f9a2c",)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.json_codec import plain
 from swarmlore.lore import Lore
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 
 EXAMPLES = ("swarmlore restore-backup lore-20250102T030405Z.db",)
 

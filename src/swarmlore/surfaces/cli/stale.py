@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.json_codec import plain
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 
 EXAMPLES = ("swarmlore stale", "swarmlore stale --all", "swarmlore stale --follow")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 
+from swarmlore.domain.json_codec import plain
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render_clients
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.install import named
 from swarmlore.surfaces.cli.install import offered as offered
 

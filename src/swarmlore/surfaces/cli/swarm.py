@@ -14,18 +14,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
+from swarmlore.domain.json_codec import plain
+from swarmlore.domain.language.display import choices_hint
+from swarmlore.domain.policy.curation import MEET
 from swarmlore.errors import Ambiguous, Conflict, InvalidInput, NotFound, Rejected
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.rules.curation import MEET
 from swarmlore.surfaces import render_swarm
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.migrate import migrate
-from swarmlore.text.choices import choices_hint
 
 if TYPE_CHECKING:
+    from swarmlore.domain.records import Memory, Remembered
     from swarmlore.lore import Lore
-    from swarmlore.records import Memory, Remembered
     from swarmlore.surfaces.page import Page
 
 EXAMPLES = (

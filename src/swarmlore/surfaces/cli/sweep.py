@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.json_codec import plain
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render_life, render_mail
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 
 if TYPE_CHECKING:
     from swarmlore.lore import Lore

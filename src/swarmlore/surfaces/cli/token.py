@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 
 from swarmlore.access import ROLES
+from swarmlore.domain.json_codec import plain
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render_tokens
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 
 if TYPE_CHECKING:
     from swarmlore.lore import Lore

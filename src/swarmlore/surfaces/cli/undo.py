@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.domain.json_codec import plain
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 
 EXAMPLES = ("swarmlore undo", "swarmlore undo 0190b3c4-7d5e-7f60-8a1b-2c3d4e5f6071")
 

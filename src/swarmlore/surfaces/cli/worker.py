@@ -7,10 +7,10 @@ import os
 import sys
 
 from swarmlore import config
-from swarmlore.records import JOB_KINDS, Job
+from swarmlore.domain.json_codec import plain
+from swarmlore.domain.records import JOB_KINDS, Job
 from swarmlore.surfaces import render_mail
 from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.cli.parsing import chosen
 from swarmlore.surfaces.page import clean
 

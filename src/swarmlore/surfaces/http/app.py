@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any
 
-    from swarmlore.records import Token
+    from swarmlore.domain.records import Token
     from swarmlore.serving.hall import Hall
     from swarmlore.surfaces.http.asking import Receive, Scope, Send
     from swarmlore.surfaces.http.telling import Telling

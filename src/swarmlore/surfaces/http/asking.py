@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 
+from swarmlore.domain.json_codec import failure
 from swarmlore.errors import ConfigError, InvalidInput, StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.surfaces.cli.documents import failure
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping

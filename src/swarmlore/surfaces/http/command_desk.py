@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from concurrent.futures import TimeoutError as TookTooLong
 
+from swarmlore.domain.records import Caller, make
 from swarmlore.errors import InvalidInput, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Caller
 from swarmlore.remote.nearby import HANDED, asked, mark
 from swarmlore.surfaces.http.asking import told
 from swarmlore.surfaces.http.own_routes import document
-from swarmlore.typed import make
 from swarmlore.verbs.table import verb_named
 
 if TYPE_CHECKING:

@@ -7,16 +7,14 @@ import json
 from functools import partial
 from urllib.parse import parse_qs
 
+from swarmlore.domain.json_codec import change, plain
+from swarmlore.domain.records import ID_HINT, PROFILES, Citation, choose, is_id, make
 from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.lore import Lore
 from swarmlore.project import known_stacks
-from swarmlore.records import PROFILES, Citation
-from swarmlore.surfaces.cli.documents import change, plain
 from swarmlore.surfaces.http.app import Route, soon
 from swarmlore.surfaces.http.asking import Figures, Ready, ready
-from swarmlore.text.ids import ID_HINT, is_id
-from swarmlore.typed import choose, make
 from swarmlore.verbs.table import SEARCHES, verb_named, verbs
 
 if TYPE_CHECKING:

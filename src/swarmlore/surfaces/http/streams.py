@@ -14,15 +14,15 @@ from collections import Counter
 from contextlib import contextmanager, suppress
 from urllib.parse import parse_qs
 
+from swarmlore.domain.json_codec import plain
+from swarmlore.domain.language.display import choices_hint
 from swarmlore.errors import InvalidInput, SwarmloreError
 from swarmlore.formats.end_mark import end_line
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.sharing.streaming import SENT, check_sent
-from swarmlore.surfaces.cli.documents import plain
 from swarmlore.surfaces.http.app import Route, soon
 from swarmlore.surfaces.http.asking import FIXED, TooSlow, Turned, check_type, told
 from swarmlore.surfaces.http.splitting import Splitter
-from swarmlore.text.choices import choices_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

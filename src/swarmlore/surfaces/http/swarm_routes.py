@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from swarmlore.domain.records import STRATEGY_SOURCE
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import STRATEGY_SOURCE
 from swarmlore.surfaces.http.app import Route, soon
 from swarmlore.surfaces.http.own_routes import WAIT_S
 from swarmlore.surfaces.mcp.sets.agent_swarm_calls import SOURCES, TIERS, record, result_of
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from swarmlore.domain.records import Memory
     from swarmlore.lore import Lore
-    from swarmlore.records import Memory
     from swarmlore.serving.hall import Hall
     from swarmlore.surfaces.http.app import App, Request
 

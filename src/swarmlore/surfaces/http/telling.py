@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -16,21 +16,21 @@ from urllib.parse import parse_qs
 import mcp_types as types
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
+from swarmlore.domain.json_codec import code_of
+from swarmlore.domain.language.display import choices_hint
 from swarmlore.errors import InvalidInput, NotFound, StoreBusy, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.surfaces.cli.documents import code_of
 from swarmlore.surfaces.http.asking import FIXED, JSON, MOST_BYTES, OURS, Turned, check_type, parse, read_body
 from swarmlore.surfaces.mcp.answers import failed
 from swarmlore.surfaces.mcp.server import Session
 from swarmlore.surfaces.mcp.session import Context
 from swarmlore.surfaces.mcp.sets import NAMES
 from swarmlore.surfaces.mcp.tools import tool_named
-from swarmlore.text.choices import choices_hint
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.records import Token
+    from swarmlore.domain.records import Token
     from swarmlore.serving.hall import Hall
     from swarmlore.surfaces.http.app import Request
     from swarmlore.surfaces.http.asking import Receive

@@ -9,18 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.policy.context_block import HEADER, WHOLE_CHARS, neutralise, notice
+from swarmlore.domain.policy.ranking import is_stale
+from swarmlore.domain.records import Hit, Memory, Outcome, Remembered
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.records import Hit, Memory, Outcome, Remembered
-from swarmlore.rules.block import HEADER, WHOLE_CHARS, neutralise, notice
-from swarmlore.rules.freshness import is_stale
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.domain.records import Block, Proposal, Reflection
     from swarmlore.errors import SwarmloreError
     from swarmlore.prime import Primed
-    from swarmlore.records import Block, Proposal, Reflection
     from swarmlore.reflect.reflections import Decided
 
 _ROW_CHARS = 600  # of what a project's files tell about one thing

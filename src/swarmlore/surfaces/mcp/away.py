@@ -212,7 +212,7 @@ def _failed(said: Said, error: SwarmloreError) -> Said:
     """What went wrong, for the agent where it called a tool, else for its client."""
     if said["method"] != "tools/call":
         return {"id": said["id"], "error": {"code": -32000, "message": error.message}}
-    from swarmlore.surfaces.cli.documents import code_of
+    from swarmlore.domain.json_codec import code_of
 
     text = f"{error.message}\nhint: {error.hint}" if error.hint else error.message
     values = {"error": error.message, "hint": error.hint, "code": code_of(error)}

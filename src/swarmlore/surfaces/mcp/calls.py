@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 
+from swarmlore.domain.json_codec import code_of
+from swarmlore.domain.records import Hit
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Hit
-from swarmlore.surfaces.cli.documents import code_of
 from swarmlore.surfaces.mcp import answers
 from swarmlore.surfaces.mcp.answers import Answer
 from swarmlore.surfaces.mcp.schema import checked

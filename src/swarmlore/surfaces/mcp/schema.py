@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from swarmlore.domain.language.display import choices_hint
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.text.choices import choices_hint
 from swarmlore.verbs.schema import NO_TEXT
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from swarmlore.domain.language.display import choices_hint
+from swarmlore.domain.records import KINDS, TIERS
 from swarmlore.errors import NotFound
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import KINDS, TIERS
 from swarmlore.surfaces.mcp.schema import MAX_NAME, MAX_QUERY, MAX_TEXT, Tool, count, one_of, text, texts
-from swarmlore.text.choices import choices_hint
 
 if TYPE_CHECKING:
     from typing import Any

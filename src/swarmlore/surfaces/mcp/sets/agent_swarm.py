@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swarmlore.rules.teaching import CATEGORIES
+from swarmlore.domain.extraction.lesson_text import CATEGORIES
 from swarmlore.surfaces.mcp.schema import MAX_QUERY, MAX_TEXT, Tool, count, flag, one_of, text, texts
 
 SCOPES = ("agent", "swarm")

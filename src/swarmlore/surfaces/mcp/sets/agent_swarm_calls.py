@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from swarmlore.codec import iso
+from swarmlore.domain.extraction.lesson_text import ONLY_LEADS
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.policy.gate import scrub_text
+from swarmlore.domain.records import LESSON_SOURCES, Hit, Memory
 from swarmlore.errors import NotAllowed, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import LESSON_SOURCES, Hit, Memory
-from swarmlore.rules.gate import scrub_text
-from swarmlore.rules.teaching import ONLY_LEADS
 from swarmlore.surfaces.mcp.sets.saying import Talk, fetched, found, said, shown, tame
 
 if TYPE_CHECKING:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.language.display import project_name
+from swarmlore.domain.language.similarity import jaccard_bigram
+from swarmlore.domain.records import LIVE_STATUSES, Hit, Memory
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.phases import DAY
-from swarmlore.records import LIVE_STATUSES, Hit, Memory
 from swarmlore.surfaces.mcp.sets.knowledge import DIRECTIVES, MODES, MOST_FOUND, MOST_LISTED, RESULTS
 from swarmlore.surfaces.mcp.sets.saying import Talk, found, said, shown, tame
-from swarmlore.text.names import project_name
-from swarmlore.text.similarity import jaccard_bigram
 
 if TYPE_CHECKING:
     from typing import Any
@@ -90,8 +90,8 @@ def _recall(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
 
 def _ranked(lore: Lore, query: str, most: int, tiers: Sequence[str]) -> list[Hit]:
     """What answers the question, in the order of the profile's formula: by category, confidence and tags."""
-    from swarmlore.rules.ranking import knowledge_score
-    from swarmlore.text.words import query_words
+    from swarmlore.domain.language.tokenizer import query_words
+    from swarmlore.domain.policy.ranking import knowledge_score
 
     near = _candidates(lore, query, 3 * most, tiers)
     best = max((hit.score for hit in near), default=0.0)

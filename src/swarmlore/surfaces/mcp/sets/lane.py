@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from swarmlore.records import KINDS
-from swarmlore.rules.outcomes import FAILURE_MODES
+from swarmlore.domain.policy.outcomes import FAILURE_MODES
+from swarmlore.domain.records import KINDS
 from swarmlore.surfaces.mcp.schema import MAX_QUERY, MAX_TEXT, Tool, count, flag, number, one_of, text, texts
 
 SIGNALS = ("helpful", "harmful")

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+from swarmlore.domain.language.concepts import is_slug, resolve_entity
+from swarmlore.domain.policy.ranking import lane_score
+from swarmlore.domain.records import Hit
 from swarmlore.errors import NotAllowed
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Hit
-from swarmlore.rules.ranking import lane_score
 from swarmlore.surfaces.mcp.sets.lane import MOST_FOUND, MOST_LISTED
 from swarmlore.surfaces.mcp.sets.lane_shapes import USUAL, collection_of, is_in, item, record
 from swarmlore.surfaces.mcp.sets.saying import Talk, fetched, found, said, shown, words
-from swarmlore.text.entities import is_slug, resolve_entity
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.domain.records import Outcome, Remembered
     from swarmlore.lore import Lore
-    from swarmlore.records import Outcome, Remembered
     from swarmlore.surfaces.mcp.answers import Answer
     from swarmlore.surfaces.mcp.sets import Handler
 
@@ -71,7 +71,7 @@ def _hits(lore: Lore, query: str, most: int, entities: Sequence[str], *, by_word
 
 def _about(lore: Lore, entities: Sequence[str], most: int) -> list[Hit]:
     """What names one of the entities, by kind, age and feedback; without any, what is newest."""
-    from swarmlore.rules.birth import in_force
+    from swarmlore.domain.policy.gate import in_force
 
     now = lore.now()
     with lore.acting():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from swarmlore.codec import iso
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.policy.gate import scrub_text
+from swarmlore.domain.policy.ranking import age_days, proven_at, recency_decay
+from swarmlore.domain.records import Hit, Memory, Outcome
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Hit, Memory, Outcome
-from swarmlore.rules.gate import scrub_text
-from swarmlore.rules.ranking import age_days, proven_at, recency_decay
 from swarmlore.surfaces.mcp.sets.saying import tame
 
 if TYPE_CHECKING:

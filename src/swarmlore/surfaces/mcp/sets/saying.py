@@ -10,10 +10,10 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 
+from swarmlore.domain.policy.context_block import neutralise
+from swarmlore.domain.records import Hit, Memory
 from swarmlore.errors import InvalidInput, NotFound
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.records import Hit, Memory
-from swarmlore.rules.block import neutralise
 from swarmlore.surfaces.mcp.answers import Answer
 
 if TYPE_CHECKING:

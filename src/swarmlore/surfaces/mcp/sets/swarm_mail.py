@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swarmlore.records import IMPORTANCES
+from swarmlore.domain.records import IMPORTANCES
 from swarmlore.surfaces.mcp.schema import MAX_NAME, Tool, count, flag, one_of, text, texts
 
 MOST_SHOWN = 5

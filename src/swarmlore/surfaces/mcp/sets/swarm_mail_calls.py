@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from swarmlore.domain.records import Agent, Message
 from swarmlore.errors import NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.records import Agent, Message
 from swarmlore.surfaces.mcp.sets.saying import Talk, said, tame
 from swarmlore.surfaces.mcp.sets.swarm_mail import MOST_SHOWN
 
