@@ -30,7 +30,7 @@ from typing import Any
 import corpus
 from swarmlore import Lore
 from swarmlore.domain.records import Caller, Citation, Cited, Draft
-from swarmlore.freshness.tree import WHOLE, Look, Tree
+from swarmlore.workspace.cited_code import WHOLE, Look, Tree
 
 STATES = ("unchanged", "moved", "changed", "gone")
 IDENTITY = ("-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "core.autocrlf=false")

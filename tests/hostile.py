@@ -31,7 +31,7 @@ from swarmlore.formats.transcripts import Turn
 from swarmlore.formats.transcripts.plain import turns_of
 from swarmlore.installing.comments import blanked
 from swarmlore.rules.amounts import constants, spoken_amounts
-from swarmlore.rules.readme import read_readme
+from swarmlore.workspace.codebase import read_readme
 
 ARMOUR = "-----BEGIN " + "RSA PRIVATE KEY-----"
 

@@ -20,8 +20,8 @@ from swarmlore import Lore
 from swarmlore.domain.extraction.learned_comments import Learned
 from swarmlore.formats import beads
 from swarmlore.formats.beads import capture_learned, read_knowledge, session_text
-from swarmlore.formats.folder import Folder
 from swarmlore.sharing.recall_script import CONTENT, write_recall_script
+from swarmlore.workspace.files import Folder
 
 NOW = 1_800_000_000
 linked = pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
@@ -317,7 +317,7 @@ def test_of_one_key_the_latest_counts_and_the_newest_come_first(known: list[Lear
 def test_a_record_comes_back_as_it_went_in(entry: Learned) -> None:
     from io import BytesIO
 
-    from swarmlore.formats import jsonl
+    from swarmlore.workspace import jsonl
 
     line = jsonl.dump(beads.document(entry))
     assert beads._parsed(jsonl.lines(BytesIO(line)))[0] == [entry]

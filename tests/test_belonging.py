@@ -18,7 +18,7 @@ from homes import PROGRAM, prints
 from repositories import a_repository, git
 from swarmlore import Lore
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound
-from swarmlore.project import MARKER, find_project
+from swarmlore.workspace.project import MARKER, find_project
 
 FIRST = "Snapshot tests are recorded with make snap-record, never by hand"
 SECOND = "Every package of the web folder is installed with pnpm"

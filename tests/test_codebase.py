@@ -13,12 +13,22 @@ from conftest import NOW, PERSON, quick_env
 from counting import calls
 from projects import SHOP, TOOL, commit, make
 from swarmlore import Lore
-from swarmlore.codebase import Held, Language, list_files, survey
-from swarmlore.formats.git_index import Unreadable, paths_in
 from swarmlore.prime import look_at
-from swarmlore.rules.readme import Readme, read_readme
-from swarmlore.rules.source_files import is_doc, is_entry, is_generated, is_test, language_of
 from swarmlore.surfaces.mcp.calls import HANDLERS
+from swarmlore.workspace.codebase import (
+    Held,
+    Language,
+    Readme,
+    is_doc,
+    is_entry,
+    is_generated,
+    is_test,
+    language_of,
+    list_files,
+    read_readme,
+    survey,
+)
+from swarmlore.workspace.git import Unreadable, paths_in
 
 ROOT = Path(__file__).parents[1]
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from conftest import ALICE, LEAD, NOW, PERSON
 from noting import opened, put
-from swarmlore import Lore, git
 from swarmlore.consolidating import Consolidation, with_missing
 from swarmlore.domain.json_codec import from_iso
 from swarmlore.domain.pages.instincts import Instinct, merge_rules, merged
@@ -22,7 +21,9 @@ from swarmlore.domain.records import Caller
 from swarmlore.errors import Conflict, NotAllowed
 from swarmlore.formats.instincts import parse
 from swarmlore.formats.memory_md import MAX_LINES, line_count
+from swarmlore.lore import Lore
 from swarmlore.memory_files import slug_of
+from swarmlore.workspace import git
 
 SECRET = "AKIA" + "IOSFODNN7EXAMPLQ"
 NIGHTLY = "The staging database is reset every night at 03:00"

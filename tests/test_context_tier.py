@@ -19,10 +19,10 @@ from swarmlore.domain.pages.routing import SECTIONS
 from swarmlore.domain.pages.rule_conflicts import Known
 from swarmlore.domain.records import Caller
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected
-from swarmlore.formats.change import Change, diff_of
 from swarmlore.formats.memory_md import MAX_LINES, line_count
 from swarmlore.formats.notes import parse_note, problems
 from swarmlore.project_memory import ProjectMemory, section_of
+from swarmlore.workspace.files import Change, diff_of
 
 NIGHTLY = "The staging database is reset every night at 03:00"
 PNPM = "Always use pnpm instead of npm in this project"

@@ -17,8 +17,8 @@ from swarmlore.domain.records import KINDS, Memory
 from swarmlore.formats.elsewhere import agent_swarm, lane, mcp_memory, mem0, values
 from swarmlore.formats.elsewhere.lane_graph import EntityRows
 from swarmlore.formats.json_stream import Document
-from swarmlore.formats.jsonl import BadLine
 from swarmlore.frozen import replace
+from swarmlore.workspace.jsonl import BadLine
 
 TEXT = "OAuth login requires JWT tokens with a refresh buffer of five minutes"
 METADATA = {

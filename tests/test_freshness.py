@@ -21,10 +21,10 @@ from swarmlore import Lore
 from swarmlore.domain.policy.ranking import STATES, default_priors, is_stale, rank_down, stale_later
 from swarmlore.domain.records import PROFILES, Caller, Citation, Cited, Draft, Hit, Memory, Part
 from swarmlore.errors import InvalidInput
-from swarmlore.freshness.checkout import commits_of, file_at, head_commit
-from swarmlore.freshness.tree import MAX_FILE_BYTES, Budget, Look, Tree, Unreadable
 from swarmlore.frozen import replace
 from swarmlore.store.store import Store
+from swarmlore.workspace.cited_code import MAX_FILE_BYTES, Budget, Look, Tree, Unreadable
+from swarmlore.workspace.git import commits_of, file_at, head_commit
 
 CODE = "".join(f"def step_{n}(order):\n    return order.total * {n}\n\n\n" for n in range(30))
 LESSON = "Totals are multiplied by the step, never by the rate"

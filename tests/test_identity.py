@@ -6,7 +6,7 @@ import pytest
 
 from swarmlore.domain.records import Caller
 from swarmlore.errors import ConfigError
-from swarmlore.identity import find_caller
+from swarmlore.workspace.project import find_caller
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from swarmlore.domain.records import (
     Memory,
     Situation,
 )
-from swarmlore.formats.jsonl import BadLine, dump, lines, parse, parse_object
 from swarmlore.formats.knowledge import derived_id, from_object, to_line, to_object
+from swarmlore.workspace.jsonl import BadLine, dump, lines, parse, parse_object
 
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
 names = st.text("abcdefghij_", min_size=1, max_size=10)

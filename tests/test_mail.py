@@ -39,7 +39,7 @@ def a_job(key: str = "", caller: Caller = ALICE, kind: str = "extract") -> Job:
 def open_lore(open_store: Callable[[], Store], tmp_path: Path) -> Callable[[Caller], Lore]:
     """Lores of several callers over one and the same store, with a clock that stands still."""
     from swarmlore import config
-    from swarmlore.project import find_project
+    from swarmlore.workspace.project import find_project
 
     def of(caller: Caller) -> Lore:
         settings = config.load(str(tmp_path), "", quick_env())

@@ -12,7 +12,6 @@ from swarmlore.domain.json_codec import from_iso
 from swarmlore.domain.records import Entity, Relation
 from swarmlore.errors import Conflict, InvalidInput
 from swarmlore.formats import markdown, memory_md
-from swarmlore.formats.episode import Episode, episode_id, episode_path, write_episode
 from swarmlore.formats.frontmatter import MAX_CHARS, read_page, with_added, with_field, with_item
 from swarmlore.formats.metrics_yaml import Metrics, counted, parse_metrics
 from swarmlore.formats.notes import Note, confidence_of, missing_for_add, note_id, parse_note, problems, write_note
@@ -31,6 +30,7 @@ from swarmlore.formats.sidecar import (
 )
 from swarmlore.formats.yaml_edit import with_value, without_items
 from swarmlore.formats.yaml_text import MAX_BYTES, Unreadable, read
+from swarmlore.workspace.episodes import Episode, episode_id, episode_path, write_episode
 
 NOTE = """\
 ---

@@ -18,7 +18,7 @@ from conftest import DATA
 from swarmlore.formats.transcripts import Tally, Turn, find_transcript, read_transcript
 from swarmlore.formats.transcripts.opencode import Transcript
 from swarmlore.hooks.clients.opencode import transcript_of
-from swarmlore.store import foreign
+from swarmlore.workspace import foreign_sqlite
 
 EXPORT = DATA / "clients" / "transcripts" / "opencode" / "export.json"
 SESSION = "ses_e22167aa3ffeEOGAMKbI84I1AV"
@@ -147,8 +147,8 @@ def test_reading_a_session_takes_steps_in_proportion_to_its_messages(
         looks += 1
         return 0.0
 
-    monkeypatch.setattr(foreign, "time", SimpleNamespace(monotonic=clock))
-    monkeypatch.setattr(foreign, "STEPS", 1_000)
+    monkeypatch.setattr(foreign_sqlite, "time", SimpleNamespace(monotonic=clock))
+    monkeypatch.setattr(foreign_sqlite, "STEPS", 1_000)
     counted = []
     for messages in (750, 3000):
         read_messages(tmp_path / f"{messages}.db", messages)

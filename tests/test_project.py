@@ -14,8 +14,8 @@ import pytest
 
 from programs import need
 from repositories import a_repository, git
-from swarmlore import git as git_files
-from swarmlore.project import MARKER, find_project, is_mark, plain_name, stacks
+from swarmlore.workspace import git as git_files
+from swarmlore.workspace.project import MARKER, find_project, is_mark, plain_name, stacks
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX file system")
 LOT = "0123456789abcdef" * 2
@@ -271,7 +271,7 @@ def test_a_git_folder_that_cannot_be_read_is_known_by_its_place(open_folder: Pat
     outer = a_repository(open_folder / "outer", "https://git.example/outer")
     root = a_repository(outer / "x", "https://git.example/a")
     (root / ".git").chmod(0)
-    code = f"import sys; sys.path[:0] = {sys.path!r}\nfrom swarmlore.project import find_project\nprint(find_project({str(root)!r}).id)"
+    code = f"import sys; sys.path[:0] = {sys.path!r}\nfrom swarmlore.workspace.project import find_project\nprint(find_project({str(root)!r}).id)"
     who = ["setpriv", "--reuid=65534", "--clear-groups"] if os.geteuid() == 0 else []
     done = subprocess.run([*who, sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd="/")
     (root / ".git").chmod(0o755)

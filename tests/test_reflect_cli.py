@@ -21,9 +21,9 @@ from swarmlore.capture.answering import answer as answer_event
 from swarmlore.capture.digest import Digester
 from swarmlore.hooks import event as e
 from swarmlore.hooks.event import Event
-from swarmlore.project import find_project
 from swarmlore.worker.handlers import HANDLERS
 from swarmlore.worker.running import do_here
+from swarmlore.workspace.project import find_project
 from waiting import PATIENCE_S, Deadline
 
 DATA = Path(__file__).parent / "data" / "reflect"

@@ -16,10 +16,10 @@ from swarmlore.capture.answering import answer as answer_event
 from swarmlore.capture.digest import Digester
 from swarmlore.hooks.clients import client as client_module
 from swarmlore.hooks.making import make_event
-from swarmlore.project import find_project
 from swarmlore.reflect.scanning import hear_file, session_in
 from swarmlore.worker.handlers import HANDLERS
 from swarmlore.worker.running import do_here
+from swarmlore.workspace.project import find_project
 from test_opencode_transcripts import SESSION, Database, text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))

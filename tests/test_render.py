@@ -14,7 +14,6 @@ import pytest
 from conftest import NOW, a_memory
 from swarmlore import errors
 from swarmlore.backups import Backup
-from swarmlore.belonging import Identity
 from swarmlore.config import Value
 from swarmlore.doctor import Check
 from swarmlore.domain.policy.ranking import STATES
@@ -36,6 +35,7 @@ from swarmlore.frozen import replace
 from swarmlore.recall import Hits
 from swarmlore.surfaces import cited, render
 from swarmlore.surfaces.page import Page, ago, clean, fold, hang, json_text, say, size, when
+from swarmlore.workspace.project_names import Identity
 
 HOSTILE = "\x1b]0;title\x07\x1b[31mred\x9b2J\u202egnp.exe\r\x7f\ud800"
 

@@ -55,7 +55,7 @@ def opened(store: Store, clock: Clock, tmp_path: Path) -> Iterator[Opened]:
     """The same store, on each engine, for whoever asks."""
 
     def as_caller(caller: Caller) -> Lore:
-        from swarmlore.project import find_project
+        from swarmlore.workspace.project import find_project
 
         return Lore(str(tmp_path), store, caller, Settings(), find_project(str(tmp_path)), clock)
 

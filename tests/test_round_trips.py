@@ -30,7 +30,6 @@ from handwritten import (
 from swarmlore.domain.records import Entity, Relation
 from swarmlore.errors import Conflict, SwarmloreError
 from swarmlore.formats import instincts, memory_md
-from swarmlore.formats.episode import Episode, write_episode
 from swarmlore.formats.frontmatter import read_page, with_added, with_field, with_item
 from swarmlore.formats.markdown import outline
 from swarmlore.formats.metrics_yaml import Metrics, counted, parse_metrics
@@ -46,6 +45,7 @@ from swarmlore.formats.sidecar import (
 )
 from swarmlore.formats.yaml_edit import with_value, without_items
 from swarmlore.formats.yaml_text import plain, read
+from swarmlore.workspace.episodes import Episode, write_episode
 
 BODIES = st.sampled_from(["", "\n## Problem\n\nIt broke.\n", "words", "\n---\nnot a head\n---\n", "# A\r\n\r\nb\r\n"])
 

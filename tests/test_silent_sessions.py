@@ -219,7 +219,7 @@ def test_a_transcript_whose_owner_is_busy_is_read_later(world: World) -> None:
 
 
 def test_one_that_stays_busy_is_given_up_and_told(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("swarmlore.store.foreign.BUSY_MS", 1)
+    monkeypatch.setattr("swarmlore.workspace.foreign_sqlite.BUSY_MS", 1)
     world.kept.db.execute("PRAGMA journal_mode = DELETE").fetchall()
     world.prompt()
     holder = apsw.Connection(str(world.kept.path))

@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 
 from projects import SHOP, TOOL, make
-from swarmlore.codebase import Listing, list_files
-from swarmlore.formats.manifests import Named
-from swarmlore.formats.manifests import lines as by_line
-from swarmlore.formats.manifests import tables as by_table
-from swarmlore.formats.manifests.locks import held
-from swarmlore.rules.technologies import PACKAGES, image, package, plain_version
-from swarmlore.stack import Stack, read_stack
+from swarmlore.workspace import manifests as by_line
+from swarmlore.workspace import manifests as by_table
+from swarmlore.workspace.codebase import Listing, list_files
+from swarmlore.workspace.manifests import Named, held
+from swarmlore.workspace.stack import PACKAGES, Stack, image, package, plain_version, read_stack
 
 ROOT = Path(__file__).parents[1]
 

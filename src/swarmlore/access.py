@@ -11,7 +11,7 @@ import secrets
 from swarmlore.domain.records import Caller, Token
 from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.identity import PERSON
+from swarmlore.workspace.project import PERSON
 
 if TYPE_CHECKING:
     from collections.abc import Callable

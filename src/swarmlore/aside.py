@@ -15,11 +15,11 @@ from swarmlore.domain.records import LIVE_STATUSES, Caller, Draft, Link, Memory,
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected
 from swarmlore.formats.retractions import Retraction
 from swarmlore.frozen import frozen, replace
-from swarmlore.identity import may_change
 from swarmlore.remember import Terms, add_link, decided
 from swarmlore.sharing.retracting import meant
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
+from swarmlore.workspace.project import may_change
 
 _SAYS = {"NOOP": "the same", "REJECT": "the opposite"}
 

@@ -16,9 +16,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from swarmlore import memory_files
-from swarmlore.formats.own_file import open_own
 from swarmlore.formats.transcripts import claude, codex, copilot, gemini
 from swarmlore.frozen import frozen
+from swarmlore.workspace.files import open_own
 
 GEMINI = "GEMINI.md"
 MOST_FOLDERS = 2_000

@@ -12,7 +12,6 @@ from swarmlore.domain.records import Caller
 from swarmlore.domain.security.redaction import redact
 from swarmlore.entry_merge import Foreign, merge_entries
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, Rejected
-from swarmlore.formats.change import Change
 from swarmlore.formats.instincts import parse
 from swarmlore.formats.memory_md import MAX_LINES, line_count
 from swarmlore.frozen import TYPE_CHECKING, replace
@@ -20,6 +19,7 @@ from swarmlore.note_exchange import import_notes
 from swarmlore.note_places import read_text
 from swarmlore.project_memory import PATH, ProjectMemory, lines_of
 from swarmlore.sharing.importing import NOTES, Brought, check_switches
+from swarmlore.workspace.files import Change
 
 if TYPE_CHECKING:
     from swarmlore.config import Settings

@@ -12,21 +12,21 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from swarmlore import git, memory_files
+from swarmlore import memory_files
 from swarmlore.auto_memory import folder_of_slug, slugs
 from swarmlore.domain.policy.context_block import strip_blocks
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.entry_merge import Foreign, merge_entries
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, SwarmloreError
 from swarmlore.formats import memory_md
-from swarmlore.formats.change import Change
-from swarmlore.formats.folder import Folder
 from swarmlore.formats.instincts import FILE as INSTINCTS
 from swarmlore.formats.instincts import FOLDER, parse
 from swarmlore.formats.transcripts import claude
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.instincts import Instincts, Merged
 from swarmlore.project_memory import MAX_BYTES, PATH, ProjectMemory, lines_of
+from swarmlore.workspace import git
+from swarmlore.workspace.files import Change, Folder
 
 if TYPE_CHECKING:
     from swarmlore.domain.pages.instincts import Instinct

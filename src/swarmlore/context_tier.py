@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from swarmlore.domain.records import Caller
-from swarmlore.formats.change import Change
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.note_places import learnings_root
 from swarmlore.project_memory import Checked, Planned, ProjectMemory, Shown
+from swarmlore.workspace.files import Change
 
 if TYPE_CHECKING:
     from swarmlore.config import Settings

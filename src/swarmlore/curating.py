@@ -20,17 +20,17 @@ from swarmlore.errors import Conflict, InvalidInput, NotAllowed, NotFound, Swarm
 from swarmlore.formats import curated
 from swarmlore.formats.curated import Kept
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.identity import may_change
 from swarmlore.promoting import Promoting, Promotion
 from swarmlore.remember import add_link, joined_citations
 from swarmlore.store.base import Operation
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
+from swarmlore.workspace.project import may_change
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.freshness.tree import Look
+    from swarmlore.workspace.cited_code import Look
 
 LOOKED_AT = 20_000  # newest lessons
 MOST_OF_A_KIND = 10

@@ -346,7 +346,7 @@ def _known(home: str, project: str) -> Iterator[dict[str, _Seen]]:
 
     It is kept beside the store and not in it: an undo takes back what was learned from a file, not that it was seen.
     """
-    from swarmlore.formats.folder import Folder
+    from swarmlore.workspace.files import Folder
 
     with Folder(os.path.realpath(home)) as folder, folder.lock():
         every = _read(folder.read(KNOWN))

@@ -20,11 +20,11 @@ from swarmlore.domain.policy.context_block import strip_blocks
 from swarmlore.domain.policy.gate import refuse_unsafe, scrub_text
 from swarmlore.domain.records import Caller, choose
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, Rejected
-from swarmlore.formats.folder import Folder
 from swarmlore.formats.ingest_log import FILE, Logged, log_line, read_log
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.project import find_project
 from swarmlore.rules.auto_memory import Told, head_of, is_index, memory_id, told_by
+from swarmlore.workspace.files import Folder
+from swarmlore.workspace.project import find_project
 
 if TYPE_CHECKING:
     from swarmlore.embedding import Progress

@@ -26,12 +26,11 @@ from swarmlore.domain.pages.rule_conflicts import says_the_same, speaks_against
 from swarmlore.domain.policy.gate import pass_gate
 from swarmlore.domain.records import Caller, Draft, choose, is_id
 from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound, Rejected
-from swarmlore.formats.change import Change
-from swarmlore.formats.folder import Folder
 from swarmlore.formats.instinct_fields import all_fields, changed_fields
 from swarmlore.formats.instincts import FILE, FOLDER, Sheet, added, all_changed, changed, day, parse, removed
 from swarmlore.formats.yaml_text import MAX_BYTES, Unreadable
 from swarmlore.frozen import TYPE_CHECKING, fields, frozen, replace
+from swarmlore.workspace.files import Change, Folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from contextlib import suppress
 from swarmlore.domain.records import Draft, choose, make
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.identity import may_change
 from swarmlore.parts import Parts
+from swarmlore.workspace.project import may_change
 
 if TYPE_CHECKING:
     from typing import Any

@@ -30,18 +30,17 @@ from swarmlore.domain.records import (
 from swarmlore.errands import Errands
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.identity import may_change
 from swarmlore.living import Living
 from swarmlore.parts import make_home
 from swarmlore.receiving import Receiving
 from swarmlore.store.memories import Filter
 from swarmlore.studies import Studies
+from swarmlore.workspace.project import may_change
 
 if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.backups import Backup
-    from swarmlore.belonging import Identity
     from swarmlore.curating import Applied, Curated
     from swarmlore.doctor import Check
     from swarmlore.domain.policy.outcomes import Criterion
@@ -70,6 +69,7 @@ if TYPE_CHECKING:
     from swarmlore.store.copying import Copied
     from swarmlore.undoing import Undone
     from swarmlore.why import Why
+    from swarmlore.workspace.project_names import Identity
     from swarmlore.writing import Imported
 
 MOST_LISTED = 10_000_000
@@ -173,7 +173,7 @@ class Lore(Studies, Living, Errands, Receiving):
         """The citations of a memory, held against the working tree."""
         if not memory.citations:
             return ()
-        from swarmlore.freshness.tree import WHOLE
+        from swarmlore.workspace.cited_code import WHOLE
 
         with self._guard:
             return self._look(WHOLE).cited(memory)
@@ -182,7 +182,7 @@ class Lore(Studies, Living, Errands, Receiving):
         """Memories of this project whose cited code has changed or is gone, with a diff; with `moved` also those."""
         from swarmlore.domain.policy.ranking import STALE
         from swarmlore.freshness.stale import find_stale
-        from swarmlore.freshness.tree import WHOLE
+        from swarmlore.workspace.cited_code import WHOLE
 
         with self._guard:
             states = (*STALE, "moved") if moved else STALE
@@ -191,7 +191,7 @@ class Lore(Studies, Living, Errands, Receiving):
     def follow(self) -> tuple[Memory, ...]:
         """Record the new lines of cited code that has moved, in one operation."""
         from swarmlore.freshness.stale import find_stale, follow
-        from swarmlore.freshness.tree import WHOLE
+        from swarmlore.workspace.cited_code import WHOLE
 
         with self._changing():
             found = find_stale(self.store.citing(self.caller), self._look(WHOLE), ("moved",))
@@ -301,7 +301,7 @@ class Lore(Studies, Living, Errands, Receiving):
 
     def commits_holding(self, id: str) -> tuple[str, ...]:
         """The commits whose ledger names a memory; erasing does not reach git's history."""
-        from swarmlore.freshness.checkout import commits_naming
+        from swarmlore.workspace.git import commits_naming
 
         with self._guard:
             ledger = os.path.join(".swarm", "knowledge.jsonl")

@@ -16,11 +16,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from swarmlore import git
 from swarmlore.errors import NotAllowed
-from swarmlore.formats.own_file import open_own
 from swarmlore.formats.transcripts import claude, codex
 from swarmlore.frozen import frozen
+from swarmlore.workspace import git
+from swarmlore.workspace.files import open_own
 
 MOST_BYTES = 1_000_000
 MOST_FILES = 500  # of one folder

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from swarmlore.domain.language.display import slug, whole_words
 from swarmlore.domain.policy.gate import scrub_text
-from swarmlore.formats.change import Change
 from swarmlore.formats.memory_md import Bundle, Entry, Overflow, words_of
 from swarmlore.frozen import frozen
+from swarmlore.workspace.files import Change
 
 TITLE_CHARS = 100
 NAME_CHARS = 60

@@ -18,13 +18,13 @@ from swarmlore.domain.policy.gate import MAX_LESSON, scrub_text
 from swarmlore.domain.records import Caller, Draft, Memory
 from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.formats.context_md import SECTIONS, Bullet, read
-from swarmlore.formats.folder import Folder
 from swarmlore.formats.knowledge import derived_id
 from swarmlore.formats.plan import looked_back
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.identity import PERSON
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
+from swarmlore.workspace.files import Folder
+from swarmlore.workspace.project import PERSON
 
 if TYPE_CHECKING:
     from swarmlore.config import Settings

@@ -10,10 +10,10 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 
-from swarmlore import git
 from swarmlore.errors import NotAllowed
-from swarmlore.formats.own_file import open_own
 from swarmlore.frozen import frozen
+from swarmlore.workspace import git
+from swarmlore.workspace.files import open_own
 
 VARIABLES = ("LEARNINGS_HOME", "GLOBAL_LEARNINGS_PATH")
 PROJECT, GLOBAL = "project", "global"

@@ -13,23 +13,20 @@ from swarmlore import config
 from swarmlore.domain.records import uuid7
 from swarmlore.errors import InvalidInput, StoreError
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.identity import find_caller
-from swarmlore.project import find_project, stacks
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
+from swarmlore.workspace.project import find_caller, find_project, stacks
 
 if TYPE_CHECKING:
     from typing import Any, Self
 
     from swarmlore.access import Access
     from swarmlore.aside import Aside
-    from swarmlore.belonging import Belonging
     from swarmlore.config import Settings
     from swarmlore.curating import Curating
     from swarmlore.doctor import Doctor
     from swarmlore.domain.records import Caller
     from swarmlore.embedding import Embedding
-    from swarmlore.freshness.tree import Budget, Look, Tree
     from swarmlore.indexing import Indexing
     from swarmlore.inject import Injector
     from swarmlore.learning import Learning
@@ -38,12 +35,14 @@ if TYPE_CHECKING:
     from swarmlore.note_versions import Versions
     from swarmlore.patterns import Patterns
     from swarmlore.phases import Phases
-    from swarmlore.project import Project
     from swarmlore.promoting import Promoting
     from swarmlore.providers.base import Writer
     from swarmlore.recall import Recaller
     from swarmlore.sharing.exchange import Exchange
     from swarmlore.spending import Spending
+    from swarmlore.workspace.cited_code import Budget, Look, Tree
+    from swarmlore.workspace.project import Project
+    from swarmlore.workspace.project_names import Belonging
     from swarmlore.writing import Writing
 
 NOWHERE = os.path.join(os.devnull, "nowhere")  # no folder can be there
@@ -347,7 +346,7 @@ class Parts:
     @property
     def _curating(self) -> Curating:
         from swarmlore.curating import Curating
-        from swarmlore.freshness.tree import WHOLE
+        from swarmlore.workspace.cited_code import WHOLE
 
         return Curating(
             self.home,
@@ -385,7 +384,7 @@ class Parts:
 
     @cached_property
     def _tree(self) -> Tree:
-        from swarmlore.freshness.tree import Tree
+        from swarmlore.workspace.cited_code import Tree
 
         return Tree(self.project.root if self._has_tree else NOWHERE)
 
@@ -395,7 +394,7 @@ class Parts:
 
     def _look(self, budget: Budget | None = None) -> Look:
         """A look at the working tree, for the memories of its project."""
-        from swarmlore.freshness.tree import Look
+        from swarmlore.workspace.cited_code import Look
 
         names = cache(lambda: frozenset(self.store.names_of(self.caller.project)))
         own = self.caller.project
@@ -405,7 +404,7 @@ class Parts:
 
     @cached_property
     def _belonging(self) -> Belonging:
-        from swarmlore.belonging import Belonging
+        from swarmlore.workspace.project_names import Belonging
 
         return Belonging(self.store, self.project, self.now())
 

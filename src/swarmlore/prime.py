@@ -5,20 +5,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from swarmlore.codebase import Codebase, Listing, list_files, survey
 from swarmlore.domain.language.similarity import NEGATIONS, jaccard_bigram
 from swarmlore.domain.language.tokenizer import STOP_WORDS, split_words, stem_word
 from swarmlore.domain.policy.gate import in_force, scrub_text
 from swarmlore.domain.records import Caller, Hit, Memory, Query
-from swarmlore.formats.episode import CATEGORY as EPISODES
-from swarmlore.freshness.tree import Tree, Unreadable
 from swarmlore.frozen import TYPE_CHECKING, field, frozen, replace
 from swarmlore.recall import SAME, Recaller
-from swarmlore.rules.readme import Readme, Said, read_readme
-from swarmlore.rules.source_files import is_binary, is_readme
-from swarmlore.stack import Stack, read_stack
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
+from swarmlore.workspace.cited_code import Tree, Unreadable
+from swarmlore.workspace.codebase import (
+    Codebase,
+    Listing,
+    Readme,
+    Said,
+    is_binary,
+    is_readme,
+    list_files,
+    read_readme,
+    survey,
+)
+from swarmlore.workspace.episodes import CATEGORY as EPISODES
+from swarmlore.workspace.stack import Stack, read_stack
 
 if TYPE_CHECKING:
     from swarmlore.patterns import Patterns

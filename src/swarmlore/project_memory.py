@@ -17,10 +17,9 @@ from swarmlore.domain.policy.gate import pass_gate
 from swarmlore.domain.records import Caller, Draft
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed
 from swarmlore.formats import memory_md
-from swarmlore.formats.change import Change
-from swarmlore.formats.folder import Folder
 from swarmlore.formats.memory_md import FILE, FOLDER, MAX_LINES
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.workspace.files import Change, Folder
 
 if TYPE_CHECKING:
     from swarmlore.formats.memory_md import Entry

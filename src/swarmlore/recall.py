@@ -35,8 +35,8 @@ from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
-    from swarmlore.freshness.tree import Look
     from swarmlore.note_versions import Versions
+    from swarmlore.workspace.cited_code import Look
 
 REFLECTIONS = "session-reflections"  # the category by which episodes can be asked for
 MAX_LIMIT = 1000

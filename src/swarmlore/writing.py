@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from swarmlore.domain.policy.deduplication import Decision
     from swarmlore.embedding import Embedding, Progress
-    from swarmlore.freshness.tree import Tree
     from swarmlore.phases import Phase
+    from swarmlore.workspace.cited_code import Tree
 
 FROM_ELSEWHERE = ("import", "ledger", "migration")  # what such texts cite may have changed since they were written
 REPLACING = ("updated", "superseded")

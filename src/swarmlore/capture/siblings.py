@@ -10,7 +10,7 @@ from swarmlore.config import stamps
 from swarmlore.domain.records import Caller
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.hooks.event import actor
-from swarmlore.project import Project, find_project
+from swarmlore.workspace.project import Project, find_project
 
 if TYPE_CHECKING:
     from typing import Any

@@ -12,14 +12,13 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from swarmlore import git
 from swarmlore.domain.extraction.learned_comments import Learned, find_learned
 from swarmlore.domain.language.display import learned_key
 from swarmlore.domain.security.redaction import redact
 from swarmlore.errors import SwarmloreError
-from swarmlore.formats import jsonl
-from swarmlore.formats.folder import SMALL_BYTES, Folder
 from swarmlore.frozen import TYPE_CHECKING, fields, frozen, replace
+from swarmlore.workspace import git, jsonl
+from swarmlore.workspace.files import SMALL_BYTES, Folder
 
 if TYPE_CHECKING:
     from typing import Any

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from swarmlore.errors import SwarmloreError
-from swarmlore.formats.folder import Folder
 from swarmlore.frozen import frozen
+from swarmlore.workspace.files import Folder
 
 NAME = "community-reports.json"
 MOST_KEPT = 500  # the newest

@@ -11,8 +11,8 @@ import os
 from collections.abc import Sequence
 from hashlib import blake2b
 
-from swarmlore.formats.folder import Folder
 from swarmlore.frozen import TYPE_CHECKING, fields, frozen
+from swarmlore.workspace.files import Folder
 
 if TYPE_CHECKING:
     from typing import Any

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from swarmlore.formats.jsonl import dump
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.workspace.jsonl import dump
 
 if TYPE_CHECKING:
     from typing import Any

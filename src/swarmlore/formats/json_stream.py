@@ -6,8 +6,8 @@ import codecs
 import json
 from collections.abc import Iterator, Sequence
 
-from swarmlore.formats.jsonl import DECODER, LINE_BYTES, BadLine, check_value
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.workspace.jsonl import DECODER, LINE_BYTES, BadLine, check_value
 
 if TYPE_CHECKING:
     from typing import Any, BinaryIO

@@ -12,9 +12,9 @@ from hashlib import blake2b
 from swarmlore.domain.json_codec import from_iso, iso, record_fields
 from swarmlore.domain.policy.merge import MOST_TRUST, Version, ordered, settled
 from swarmlore.domain.records import CATEGORIES, KINDS, SOURCES, STATUSES, TIERS, Citation, Memory, Situation, is_id
-from swarmlore.formats.jsonl import BadLine, dump
 from swarmlore.formats.sightings import sighting_from, sighting_to
 from swarmlore.frozen import TYPE_CHECKING, fields
+from swarmlore.workspace.jsonl import BadLine, dump
 
 if TYPE_CHECKING:
     from typing import Any

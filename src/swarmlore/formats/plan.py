@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from swarmlore.domain.policy.lifecycle import said_in_short
 from swarmlore.errors import SwarmloreError
-from swarmlore.formats.folder import Folder
 from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.workspace.files import Folder
 
 if TYPE_CHECKING:
     from swarmlore.formats.context_md import Bullet

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from swarmlore.domain.json_codec import from_iso, iso
 from swarmlore.domain.language.similarity import normalize
-from swarmlore.formats.jsonl import BadLine
 from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.workspace.jsonl import BadLine
 
 if TYPE_CHECKING:
     from typing import Any

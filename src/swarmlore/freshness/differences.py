@@ -12,9 +12,9 @@ from swarmlore.domain.language.citations import Lines, find_span, is_mark
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.domain.policy.ranking import STALE, place
 from swarmlore.domain.records import Citation, Cited
-from swarmlore.freshness.checkout import commits_of, file_at
-from swarmlore.freshness.tree import MAX_FILE_BYTES, Tree, Unreadable
 from swarmlore.frozen import frozen, replace
+from swarmlore.workspace.cited_code import MAX_FILE_BYTES, Tree, Unreadable
+from swarmlore.workspace.git import commits_of, file_at
 
 UNKNOWN = "what it was is not known: git has no version of the file with these lines"
 SHOWN_LINES = 120

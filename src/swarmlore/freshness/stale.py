@@ -8,11 +8,11 @@ from swarmlore.domain.policy.ranking import STALE, place
 from swarmlore.domain.records import Citation, Cited, Memory, Stale
 from swarmlore.errors import InvalidInput
 from swarmlore.freshness.differences import with_difference
-from swarmlore.freshness.tree import Look, Tree
 from swarmlore.frozen import replace
-from swarmlore.identity import may_change
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
+from swarmlore.workspace.cited_code import Look, Tree
+from swarmlore.workspace.project import may_change
 
 Progress = Callable[[int, int], None]
 

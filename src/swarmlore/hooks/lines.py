@@ -74,7 +74,7 @@ class Line:
     def _greeting(self, payload: dict[str, Any]) -> str:
         """Nothing, or that the memory is switched off in a folder."""
         from swarmlore.config import load
-        from swarmlore.project import find_project
+        from swarmlore.workspace.project import find_project
 
         folder = payload.get("directory")
         root = find_project(folder).root if isinstance(folder, str) and "\0" not in folder else ""

@@ -114,7 +114,7 @@ def _project(cwd: str) -> dict[str, Any]:
     """The project of a folder, now: a worktree may be gone when somebody reads the event."""
     if not os.path.isdir(cwd):
         return {}
-    from swarmlore.project import Project, find_project
+    from swarmlore.workspace.project import Project, find_project
 
     found = find_project(cwd)
     if found.root != _path(found.root):

@@ -6,11 +6,11 @@ import os
 from collections.abc import Sequence
 
 from swarmlore.errors import ConfigError, Conflict
-from swarmlore.formats.folder import Folder
 from swarmlore.installing import ledger
 from swarmlore.installing.files import UNTOUCHED, look, unusable
 from swarmlore.installing.ledger import Kept
 from swarmlore.installing.planning import Change, Plan
+from swarmlore.workspace.files import Folder
 
 TEMPORARY = ".swarmlore-tmp"
 

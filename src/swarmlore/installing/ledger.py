@@ -65,7 +65,7 @@ def read(home: str) -> tuple[Kept, ...]:
 
 def write(home: str, kept: Iterable[Kept]) -> None:
     """Put the list in place, whole or not at all; without any entry the file goes."""
-    from swarmlore.formats.folder import Folder
+    from swarmlore.workspace.files import Folder
 
     entries = [{spec.name: getattr(entry, spec.name) for spec in fields(Kept)} for entry in kept]
     with Folder(os.path.realpath(home)) as folder:

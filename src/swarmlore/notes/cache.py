@@ -15,9 +15,8 @@ from contextlib import contextmanager
 from hashlib import sha256
 
 from swarmlore.errors import NotAllowed, StoreBusy
-from swarmlore.formats.folder import Folder
-from swarmlore.formats.own_file import open_own
 from swarmlore.frozen import TYPE_CHECKING, field, frozen, replace
+from swarmlore.workspace.files import Folder, open_own
 
 if TYPE_CHECKING:
     from typing import Any

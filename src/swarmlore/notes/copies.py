@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterable, Mapping
 
 from swarmlore.errors import SwarmloreError
-from swarmlore.formats.folder import Folder
 from swarmlore.formats.sidecar import sidecar_path
 from swarmlore.frozen import frozen
 from swarmlore.note_places import LEARNINGS, NotePlace
@@ -18,6 +17,7 @@ from swarmlore.note_versions import digest_of
 from swarmlore.notes.cache import Cache, Place, Seen
 from swarmlore.notes.files import read_files
 from swarmlore.notes.look import Change
+from swarmlore.workspace.files import Folder
 
 DIGEST_CHARS = 16  # of the note alone; what stands beside it has as many
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.errors import SwarmloreError
-from swarmlore.formats.folder import Folder
-from swarmlore.identity import client_of
+from swarmlore.workspace.files import Folder
+from swarmlore.workspace.project import client_of
 
 FILE = "metrics.jsonl"
 MOST_BYTES = 10_000_000

@@ -15,12 +15,12 @@ from swarmlore.domain.json_codec import iso
 from swarmlore.domain.language.display import shortened
 from swarmlore.domain.records import Approval, Edit, Proposal
 from swarmlore.errors import Conflict, NotAllowed, StoreError, SwarmloreError
-from swarmlore.formats.folder import Folder
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.reflect import committing, counting, editing
 from swarmlore.reflect.places import LEARNINGS, Places, text_in
 from swarmlore.reflect.proposing import UNFIT
 from swarmlore.store.base import Operation
+from swarmlore.workspace.files import Folder
 
 if TYPE_CHECKING:
     from typing import Any

@@ -10,12 +10,12 @@ from swarmlore.domain.language.display import shortened
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.domain.records import Edit, Proposal, Reflection
 from swarmlore.errors import StoreError
-from swarmlore.formats.episode import Episode, episode_path, write_episode
 from swarmlore.formats.notes import parse_note
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.note_places import LEARNINGS as LEARNED
 from swarmlore.reflect.places import LEARNINGS, Places
 from swarmlore.reflect.proposing import UNFIT
+from swarmlore.workspace.episodes import Episode, episode_path, write_episode
 
 if TYPE_CHECKING:
     from swarmlore.domain.extraction.session_lessons import Lesson

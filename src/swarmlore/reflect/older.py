@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 
 from swarmlore.domain.policy.gate import scrub_text
-from swarmlore.formats.own_file import open_own
 from swarmlore.formats.yaml_text import Unreadable, plain, read
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.reflect.scanning import home_of
+from swarmlore.workspace.files import open_own
 
 if TYPE_CHECKING:
     from typing import Any

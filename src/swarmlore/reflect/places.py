@@ -11,10 +11,10 @@ from contextlib import ExitStack, contextmanager
 
 from swarmlore.domain.records import Edit
 from swarmlore.errors import InvalidInput, NotAllowed
-from swarmlore.formats.folder import Folder
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.reflect import agents
 from swarmlore.reflect.scanning import home_of
+from swarmlore.workspace.files import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

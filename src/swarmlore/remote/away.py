@@ -8,11 +8,11 @@ from functools import cached_property
 from swarmlore.domain.language.citations import may_cite
 from swarmlore.errors import NotAllowed, Rejected
 from swarmlore.frozen import TYPE_CHECKING, fields, replace
-from swarmlore.project import find_project, stacks
 from swarmlore.recall import Hits
 from swarmlore.remote.line import PLAIN
 from swarmlore.remote.lore import RemoteLore
 from swarmlore.remote.named import URL, token_in
+from swarmlore.workspace.project import find_project, stacks
 from swarmlore.writing import Imported
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from swarmlore.domain.records import Caller, Cited, Draft, Hit, Memory, Remembered, Stale
     from swarmlore.embedding import Progress
-    from swarmlore.freshness.tree import Look, Tree
     from swarmlore.prime import Primed
+    from swarmlore.workspace.cited_code import Look, Tree
 
 
 MOST_CITING = 10_000_000
@@ -118,12 +118,12 @@ class AwayLore(RemoteLore):
 
     @cached_property
     def _tree(self) -> Tree:
-        from swarmlore.freshness.tree import Tree
+        from swarmlore.workspace.cited_code import Tree
 
         return Tree(self.project.root)
 
     def _look(self) -> Look:
-        from swarmlore.freshness.tree import WHOLE, Look
+        from swarmlore.workspace.cited_code import WHOLE, Look
 
         return Look(self._tree, lambda memory: memory.project == self.caller.project, WHOLE)
 

@@ -219,7 +219,7 @@ def _inside(path: str, root: str) -> str:
 
 
 def _stacks(event: Event) -> list[str]:
-    from swarmlore.project import stacks
+    from swarmlore.workspace.project import stacks
 
     root = str(event.project.get("root", ""))
     return list(stacks(root)) if root else []

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator
 
 from swarmlore.errors import Unavailable
-from swarmlore.formats.jsonl import BadLine, dump
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.remote.line import Line
 from swarmlore.remote.streams import WHOLE, send
@@ -14,7 +13,8 @@ from swarmlore.sharing.foreign_records import raw_records
 from swarmlore.sharing.importing import NOTES, write_lines
 from swarmlore.sharing.recognising import FOREIGN, check_format, recognised
 from swarmlore.sharing.streaming import SENT
-from swarmlore.sharing.whole_file import opened
+from swarmlore.workspace.files import opened
+from swarmlore.workspace.jsonl import BadLine, dump
 
 if TYPE_CHECKING:
     from typing import BinaryIO

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from swarmlore.config import Settings
 from swarmlore.domain.policy.curation import Limits
 from swarmlore.domain.records import Caller
-from swarmlore.freshness.tree import WHOLE, Budget, Look
 from swarmlore.frozen import fields
 from swarmlore.reporting.figures import Report
 from swarmlore.reporting.gathering import Gathering, Order
 from swarmlore.store.figures import Figures
 from swarmlore.store.store import Store
+from swarmlore.workspace.cited_code import WHOLE, Budget, Look
 
 
 class Reporting:

@@ -21,7 +21,7 @@ from swarmlore.research.constants import CONSTANT
 from swarmlore.research.question import Weights
 from swarmlore.research.records import SOURCES, Finding
 from swarmlore.rules.amounts import has_number
-from swarmlore.rules.source_files import is_test
+from swarmlore.workspace.codebase import is_test
 
 if TYPE_CHECKING:
     from swarmlore.providers.base import Writer

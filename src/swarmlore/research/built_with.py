@@ -6,7 +6,7 @@ import re
 
 from swarmlore.research.question import Question
 from swarmlore.research.records import Finding
-from swarmlore.stack import Stack, Technology
+from swarmlore.workspace.stack import Stack, Technology
 
 ASKED_FOR = 2.0  # the rank of what was asked for by its name
 _KINDS = {

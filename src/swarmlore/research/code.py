@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from swarmlore.domain.language.tokenizer import split_words, stem_word
-from swarmlore.freshness.tree import Tree
 from swarmlore.research.question import Question, Weights, stems
 from swarmlore.research.records import Finding
 from swarmlore.research.scan import Holding, text_of
-from swarmlore.rules.source_files import is_config, is_test, language_of
+from swarmlore.workspace.cited_code import Tree
+from swarmlore.workspace.codebase import is_config, is_test, language_of
 
 OPENED = 60  # files that are read once more, line by line
 WINDOW = 6  # lines that count as one place

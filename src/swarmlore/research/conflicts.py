@@ -15,8 +15,7 @@ from swarmlore.research.built_with import kinds_asked, named_in
 from swarmlore.research.question import Question, stems
 from swarmlore.research.records import Conflict, Finding
 from swarmlore.rules.asking import NEEDS, Asked
-from swarmlore.rules.technologies import NAMES, RIVALS
-from swarmlore.stack import Stack, Technology
+from swarmlore.workspace.stack import NAMES, RIVALS, Stack, Technology
 
 MOST = 8
 COMPARED = 30  # findings of which every two are held against each other

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from swarmlore.freshness.tree import Tree
 from swarmlore.frozen import frozen
 from swarmlore.research.question import Question, Weights, root
 from swarmlore.research.records import Conflict, Finding
 from swarmlore.research.scan import text_of
 from swarmlore.rules.amounts import Amount, Constant, about_the_same, constants, spoken_amounts, telling
 from swarmlore.rules.asking import Asked
-from swarmlore.rules.source_files import is_test
+from swarmlore.workspace.cited_code import Tree
+from swarmlore.workspace.codebase import is_test
 
 OPENED = 60
 PER_FILE = 400

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from swarmlore.freshness.tree import Tree
 from swarmlore.frozen import replace
 from swarmlore.research.question import Question, Weights
 from swarmlore.research.records import Finding
 from swarmlore.research.scan import Holding, text_of
 from swarmlore.rules.amounts import has_number
-from swarmlore.rules.pages import parts_of
-from swarmlore.rules.source_files import is_doc, is_readme
+from swarmlore.workspace.cited_code import Tree
+from swarmlore.workspace.codebase import is_doc, is_readme, parts_of
 
 MOST_PAGES = 60
 MOST_CHARS = 300_000

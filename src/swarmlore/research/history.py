@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from swarmlore.freshness.checkout import messages
 from swarmlore.research.question import Weights
 from swarmlore.research.records import Finding
+from swarmlore.workspace.git import messages
 
 LEAST = 0.4
 TEXT_CHARS = 300

@@ -9,12 +9,12 @@ from swarmlore.domain.policy.ranking import CHANGED, field_score, fuse, is_stale
 from swarmlore.domain.records import MODES, Memory
 from swarmlore.errors import SwarmloreError
 from swarmlore.formats.notes import parse_note
-from swarmlore.freshness.tree import Tree
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.note_places import SOLUTIONS
 from swarmlore.research.question import Weights
 from swarmlore.research.records import Finding
 from swarmlore.research.scan import text_of
+from swarmlore.workspace.cited_code import Tree
 
 if TYPE_CHECKING:
     from swarmlore.domain.records import Hit

@@ -6,11 +6,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
-from swarmlore.codebase import list_files
 from swarmlore.domain.language.tokenizer import split_words, stem_word
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.errors import InvalidInput, Unavailable
-from swarmlore.freshness.tree import Tree
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.meanwhile import Meanwhile
 from swarmlore.research.answer import choose, judged, related, synthesise, without_repeats
@@ -28,8 +26,9 @@ from swarmlore.research.setup import Project, search_setup
 from swarmlore.research.syntax import search_syntax
 from swarmlore.rules.amounts import has_number
 from swarmlore.rules.asking import Asked, read_asked
-from swarmlore.rules.source_files import language_of
-from swarmlore.stack import Stack, read_stack
+from swarmlore.workspace.cited_code import Tree
+from swarmlore.workspace.codebase import language_of, list_files
+from swarmlore.workspace.stack import Stack, read_stack
 
 if TYPE_CHECKING:
     from typing import Any

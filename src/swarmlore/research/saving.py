@@ -7,7 +7,7 @@ import os
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.language.display import slug
 from swarmlore.errors import InvalidInput
-from swarmlore.formats.folder import Folder
+from swarmlore.workspace.files import Folder
 
 FOLDER = "research"
 SLUG_CHARS = 60

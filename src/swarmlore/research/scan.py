@@ -9,11 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from swarmlore.codebase import Listing
-from swarmlore.freshness.tree import Tree, Unreadable
 from swarmlore.frozen import frozen
 from swarmlore.research.question import ALSO, Question
-from swarmlore.rules.source_files import is_binary, is_text
+from swarmlore.workspace.cited_code import Tree, Unreadable
+from swarmlore.workspace.codebase import Listing, is_binary, is_text
 
 MOST_BYTES = 400_000_000
 MOST_SECONDS = 20.0

@@ -7,17 +7,24 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from swarmlore.domain.language.tokenizer import split_words, stem_word
-from swarmlore.formats.manifests import MAX_BYTES
 from swarmlore.formats.manifests.tasks import READERS, Task, pipeline, system_packages
-from swarmlore.freshness.tree import Tree
 from swarmlore.frozen import frozen, replace
 from swarmlore.research.records import Finding
 from swarmlore.research.scan import text_of
 from swarmlore.rules.asking import NEEDS, STEPS, SYSTEM, Asked, task_group
-from swarmlore.rules.pages import Part, parts_of
-from swarmlore.rules.readme import is_command
-from swarmlore.rules.source_files import is_doc, is_env_example, is_readme, is_test, language_of
-from swarmlore.stack import Stack, Technology
+from swarmlore.workspace.cited_code import Tree
+from swarmlore.workspace.codebase import (
+    Part,
+    is_command,
+    is_doc,
+    is_env_example,
+    is_readme,
+    is_test,
+    language_of,
+    parts_of,
+)
+from swarmlore.workspace.manifests import MAX_BYTES
+from swarmlore.workspace.stack import Stack, Technology
 
 SOURCE = "setup"
 MOST_FILES = 40

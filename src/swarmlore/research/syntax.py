@@ -16,12 +16,12 @@ from functools import lru_cache
 
 from swarmlore.domain.language.tokenizer import split_words, stem_word
 from swarmlore.errors import Unavailable
-from swarmlore.freshness.tree import Tree
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.research.question import Question, Weights, read_question
 from swarmlore.research.records import Finding
 from swarmlore.research.scan import text_of
-from swarmlore.rules.source_files import extension, is_test
+from swarmlore.workspace.cited_code import Tree
+from swarmlore.workspace.codebase import extension, is_test
 
 if TYPE_CHECKING:
     from typing import Any

@@ -22,7 +22,7 @@ from swarmlore.domain.security.safety import INJECTION, OVERRIDE, inspect_safety
 from swarmlore.errors import ConfigError, Unavailable
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.research.records import Finding
-from swarmlore.rules.source_files import is_binary
+from swarmlore.workspace.codebase import is_binary
 
 if TYPE_CHECKING:
     from typing import Any

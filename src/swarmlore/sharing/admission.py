@@ -27,10 +27,10 @@ from swarmlore.domain.policy.merge import (
 from swarmlore.domain.records import Caller, Citation, Confirmation, Draft, Memory, Situation
 from swarmlore.errors import Conflict, InvalidInput, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.identity import PERSON, may_change
 from swarmlore.sharing.claims import as_own, is_settled, keeping, under_another_id
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
+from swarmlore.workspace.project import PERSON, may_change
 
 if TYPE_CHECKING:
     from typing import Any

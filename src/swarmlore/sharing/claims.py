@@ -10,7 +10,7 @@ from swarmlore.domain.policy.merge import STANDING, Version, with_file_standing
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.formats.knowledge import derived_id
 from swarmlore.frozen import replace
-from swarmlore.identity import PERSON
+from swarmlore.workspace.project import PERSON
 
 RISEN = ("established", "promoted")
 COUNTED = "retrieval_outcomes"

@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.domain.policy.merge import Version
 from swarmlore.domain.records import Caller, Link, Memory
-from swarmlore.formats.jsonl import Line
 from swarmlore.formats.knowledge import derived_id
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.identity import PERSON
 from swarmlore.remember import add_link
 from swarmlore.sharing.admission import Admission
 from swarmlore.sharing.foreign_records import Found, Records, open_records
 from swarmlore.sharing.importing import CHUNK, Import, Importing
 from swarmlore.store.base import Operation
 from swarmlore.store.ledgers import ImportState
+from swarmlore.workspace.jsonl import Line
+from swarmlore.workspace.project import PERSON
 
 if TYPE_CHECKING:
     from typing import Any, BinaryIO

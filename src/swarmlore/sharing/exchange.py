@@ -9,11 +9,11 @@ from swarmlore.config import Settings
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import ConfigError, NotAllowed, NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.project import Project
 from swarmlore.sharing import trusting
 from swarmlore.sharing.places import Place
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
+from swarmlore.workspace.project import Project
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -201,8 +201,8 @@ class Exchange:
         """What `doctor` says about the files."""
         from swarmlore.doctor import Check
         from swarmlore.formats.beads import problem as problem_of_beads
-        from swarmlore.formats.folder import Folder
         from swarmlore.sharing.set_aside import count_aside
+        from swarmlore.workspace.files import Folder
 
         if beads := problem_of_beads(self._root):
             yield Check("beads", "warn", beads, "mend it, or move it away; new lessons are remembered all the same")

@@ -14,12 +14,12 @@ from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.merge import as_claimed
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import InvalidInput
-from swarmlore.formats.jsonl import dump
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.sharing.importing import NOTES, export_lines, write_lines
 from swarmlore.sharing.recognising import DATABASES, FOREIGN
-from swarmlore.sharing.whole_file import check_other, whole
 from swarmlore.store.store import Store
+from swarmlore.workspace.files import check_other, whole
+from swarmlore.workspace.jsonl import dump
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 
 from swarmlore.domain.records import LINK_KINDS, Link, Memory
-from swarmlore.formats import jsonl
 from swarmlore.formats.elsewhere import agent_swarm, lane, mcp_memory, mem0, values
 from swarmlore.formats.json_stream import Document
-from swarmlore.formats.jsonl import BadLine
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.sharing.foreign_graph import EntityTables
 from swarmlore.store.tables import FIRST, Row, Tables
+from swarmlore.workspace import jsonl
+from swarmlore.workspace.jsonl import BadLine
 
 if TYPE_CHECKING:
     from typing import Any, BinaryIO

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from swarmlore.formats.folder import Folder, elsewhere, unusable
 from swarmlore.frozen import frozen
+from swarmlore.workspace.files import Folder, elsewhere, unusable
 
 FOLDER = ".swarm"
 ATTRIBUTES = (

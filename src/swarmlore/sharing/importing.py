@@ -10,20 +10,20 @@ from swarmlore.config import Settings
 from swarmlore.domain.policy.merge import Version, merge
 from swarmlore.domain.records import CATEGORIES, Caller, Memory, Rejection
 from swarmlore.errors import NotAllowed
-from swarmlore.formats import jsonl
 from swarmlore.formats.end_mark import is_end
-from swarmlore.formats.jsonl import BadLine, Line
 from swarmlore.formats.knowledge import derived_id, from_object, to_line
 from swarmlore.formats.retractions import is_retraction
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.sharing.admission import Admission, Refused, nothing
 from swarmlore.sharing.again import said_again
 from swarmlore.sharing.recognising import FOREIGN, HEAD_BYTES, check_format, recognised
-from swarmlore.sharing.whole_file import check_other, opened, whole
 from swarmlore.store.base import Operation
 from swarmlore.store.history import Past
 from swarmlore.store.ledgers import ImportState
 from swarmlore.store.store import Store
+from swarmlore.workspace import jsonl
+from swarmlore.workspace.files import check_other, opened, whole
+from swarmlore.workspace.jsonl import BadLine, Line
 
 if TYPE_CHECKING:
     from typing import Any, BinaryIO

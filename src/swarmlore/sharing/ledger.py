@@ -7,7 +7,6 @@ from collections.abc import Callable
 from swarmlore.config import Settings
 from swarmlore.domain.records import Caller
 from swarmlore.errors import Conflict, NotAllowed, SwarmloreError
-from swarmlore.formats.folder import Folder
 from swarmlore.frozen import replace
 from swarmlore.sharing.admission import Admission
 from swarmlore.sharing.founding import FOLDER, Step
@@ -16,6 +15,7 @@ from swarmlore.sharing.places import Place
 from swarmlore.store.base import Operation
 from swarmlore.store.ledgers import LedgerState
 from swarmlore.store.store import Store
+from swarmlore.workspace.files import Folder
 
 TRIES = 3  # an editor or git may write while a file is read
 AGENT = "ledger"  # in whose name lines come in: an undo of one's last act does not mean them

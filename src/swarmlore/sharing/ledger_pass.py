@@ -13,11 +13,7 @@ from io import BytesIO
 from swarmlore.domain.policy.merge import Version, erasure, merge, settled
 from swarmlore.domain.records import Memory
 from swarmlore.errors import Conflict, NotAllowed
-from swarmlore.formats import jsonl
-from swarmlore.formats.folder import Folder, stamp_of
-from swarmlore.formats.jsonl import BadLine, Line
 from swarmlore.formats.knowledge import from_object, to_line
-from swarmlore.freshness.checkout import unmerged
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.sharing.admission import Admission, Refused
 from swarmlore.sharing.places import Place
@@ -25,6 +21,10 @@ from swarmlore.sharing.set_aside import SetAside, keep_aside, rejected_ids, reje
 from swarmlore.store.base import Operation
 from swarmlore.store.ledgers import KnownLine, LedgerState
 from swarmlore.store.store import Store
+from swarmlore.workspace import jsonl
+from swarmlore.workspace.files import Folder, stamp_of
+from swarmlore.workspace.git import unmerged
+from swarmlore.workspace.jsonl import BadLine, Line
 
 if TYPE_CHECKING:
     from typing import BinaryIO

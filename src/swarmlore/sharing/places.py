@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from swarmlore.formats.folder import Folder
 from swarmlore.frozen import frozen
-from swarmlore.git import merge_under_way
 from swarmlore.store.store import Store
+from swarmlore.workspace.files import Folder
+from swarmlore.workspace.git import merge_under_way
 
 
 @frozen

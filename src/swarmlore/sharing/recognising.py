@@ -6,10 +6,10 @@ import os
 from contextlib import suppress
 
 from swarmlore.errors import InvalidInput
-from swarmlore.formats import jsonl
-from swarmlore.formats.jsonl import BadLine
 from swarmlore.formats.retractions import is_retraction
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.workspace import jsonl
+from swarmlore.workspace.jsonl import BadLine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

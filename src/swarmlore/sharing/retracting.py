@@ -6,9 +6,9 @@ from swarmlore.domain.language.similarity import normalize
 from swarmlore.domain.policy.lifecycle import quarantined
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.formats.retractions import Retraction
-from swarmlore.identity import may_change
 from swarmlore.store.base import Operation
 from swarmlore.store.store import Store
+from swarmlore.workspace.project import may_change
 
 
 def retract(store: Store, operation: Operation, retraction: Retraction) -> list[tuple[str, str]]:

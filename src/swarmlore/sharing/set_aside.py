@@ -8,9 +8,9 @@ from hashlib import blake2b
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.gate import scrub_text, scrub_value
 from swarmlore.domain.records import Rejection
-from swarmlore.formats.folder import SMALL_BYTES, Folder
-from swarmlore.formats.jsonl import HEAD_BYTES, MARK, BadLine, dump, parse_object
 from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.workspace.files import SMALL_BYTES, Folder
+from swarmlore.workspace.jsonl import HEAD_BYTES, MARK, BadLine, dump, parse_object
 
 if TYPE_CHECKING:
     from typing import Any

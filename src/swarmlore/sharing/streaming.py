@@ -11,8 +11,6 @@ from collections.abc import Iterable, Sequence
 from swarmlore.domain.policy.merge import Version
 from swarmlore.domain.records import Memory
 from swarmlore.errors import InvalidInput
-from swarmlore.formats import jsonl
-from swarmlore.formats.jsonl import BadLine, Line
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.sharing.elsewhere import ForeignImport
 from swarmlore.sharing.foreign_records import reader_of
@@ -20,6 +18,8 @@ from swarmlore.sharing.importing import TIERS, Brought, Import, Importing, check
 from swarmlore.sharing.recognising import kind_of_record
 from swarmlore.store.base import Operation
 from swarmlore.store.ledgers import ImportState
+from swarmlore.workspace import jsonl
+from swarmlore.workspace.jsonl import BadLine, Line
 
 if TYPE_CHECKING:
     from typing import Any

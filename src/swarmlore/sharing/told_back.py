@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from swarmlore.formats import jsonl
-from swarmlore.formats.folder import Folder
-from swarmlore.formats.jsonl import BadLine
 from swarmlore.formats.retractions import Retraction, retraction_from, retraction_line
+from swarmlore.workspace import jsonl
+from swarmlore.workspace.files import Folder
+from swarmlore.workspace.jsonl import BadLine
 
 FILE = "knowledge-retractions.jsonl"
 

@@ -80,7 +80,7 @@ def _read(home: str) -> dict[str, Any]:
 @contextmanager
 def _changing(home: str) -> Iterator[dict[str, Any]]:
     """What is noted, to be changed; written back at the end, while nobody else does the same."""
-    from swarmlore.formats.folder import Folder
+    from swarmlore.workspace.files import Folder
 
     with Folder(os.path.realpath(home)) as folder, folder.lock():
         told = _read(home)

@@ -21,7 +21,7 @@ import apsw
 from swarmlore.errors import InvalidInput, StoreBusy
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.store.files import address
-from swarmlore.store.foreign import BUSY_MS, STEPS, confine
+from swarmlore.workspace.foreign_sqlite import BUSY_MS, STEPS, confine
 
 if TYPE_CHECKING:
     from typing import Any

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.backups import Backup
-    from swarmlore.belonging import Identity
     from swarmlore.config import Value
     from swarmlore.doctor import Check
     from swarmlore.domain.records import AuditRow, Cited, Hit, Memory, Receipt, Remembered
     from swarmlore.recall import Hits
+    from swarmlore.workspace.project_names import Identity
 
 _STILL_HOLD = {
     "backups": "These backups still hold it; delete them if it must be gone:",

@@ -8,9 +8,9 @@ from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.page import Page, clean, hang, many, say
 
 if TYPE_CHECKING:
-    from swarmlore.formats.change import Change
     from swarmlore.ingesting import Ingested, Taken
     from swarmlore.project_memory import Checked, Line, NoteDraft, Planned, Shown
+    from swarmlore.workspace.files import Change
 
 NONE = 'There is no .agents/MEMORY.md yet. To begin one: swarmlore context add "TEXT" --section NAME'
 PERSON = "Nothing was written: a person adds it, with the same command at a terminal."

@@ -5,8 +5,8 @@ from __future__ import annotations
 from swarmlore.domain.language.display import in_plain_words
 from swarmlore.domain.policy.ranking import place_now
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.identity import PERSON
 from swarmlore.surfaces.page import Page, ago, clean, hang, many, one_line, say, when
+from swarmlore.workspace.project import PERSON
 
 if TYPE_CHECKING:
     from swarmlore.curating import Applied, Curated, Recommendation

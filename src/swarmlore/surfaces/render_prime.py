@@ -10,10 +10,9 @@ from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.page import Page, clean, hang, many, say, table
 
 if TYPE_CHECKING:
-    from swarmlore.codebase import Codebase
     from swarmlore.prime import Primed
-    from swarmlore.rules.readme import Said
-    from swarmlore.stack import Stack, Technology
+    from swarmlore.workspace.codebase import Codebase, Said
+    from swarmlore.workspace.stack import Stack, Technology
 
 _KINDS = (
     ("runtime", ("runtime",)),

@@ -9,9 +9,9 @@ from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.merge import ordered
 from swarmlore.domain.records import CATEGORIES, Memory, is_id
 from swarmlore.formats.elsewhere import residue, values
-from swarmlore.formats.jsonl import BadLine
 from swarmlore.formats.knowledge import derived_id
 from swarmlore.frozen import TYPE_CHECKING, replace
+from swarmlore.workspace.jsonl import BadLine
 
 if TYPE_CHECKING:
     from typing import Any

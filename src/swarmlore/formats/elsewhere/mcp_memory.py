@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from swarmlore.domain.records import Memory
 from swarmlore.formats.elsewhere import values
-from swarmlore.formats.jsonl import BadLine
 from swarmlore.formats.knowledge import derived_id
 from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.workspace.jsonl import BadLine
 
 if TYPE_CHECKING:
     from typing import Any

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from swarmlore.domain.json_codec import from_iso
 from swarmlore.domain.records import is_id
-from swarmlore.formats import jsonl
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.workspace import jsonl
 
 if TYPE_CHECKING:
     from typing import Any

@@ -6,9 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from swarmlore.formats.manifests import MOST, line_of
-from swarmlore.formats.manifests.tables import json_table, pairs
 from swarmlore.frozen import frozen
+from swarmlore.workspace.manifests import MOST, json_table, line_of, pairs
 
 MOST_TASKS = 400
 COMMAND_CHARS = 200

@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from swarmlore.domain.extraction.user_words import unquoted, unwrap
-from swarmlore.formats.own_file import open_own
 from swarmlore.formats.transcripts import turns
 from swarmlore.formats.transcripts.opening import Tally, parse
 from swarmlore.formats.transcripts.turns import CONTEXT, OTHER, READ, SHELL, SUMMARY, WRITE, Reader, Turn
 from swarmlore.frozen import TYPE_CHECKING, replace
+from swarmlore.workspace.files import open_own
 
 if TYPE_CHECKING:
     from typing import Any
@@ -58,7 +58,7 @@ def records_of(path: str, most_bytes: int, tally: Tally) -> Iterator[dict[str, A
 
 def _kept(path: str, session: str, most_bytes: int, tally: Tally) -> Iterator[dict[str, Any]]:
     from swarmlore.errors import StoreBusy, StoreError
-    from swarmlore.store.foreign import opencode_session
+    from swarmlore.workspace.foreign_sqlite import opencode_session
 
     file, tally.refused = open_own(path)
     if file is None:

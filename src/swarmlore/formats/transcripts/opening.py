@@ -6,9 +6,9 @@ import json
 import os
 from collections.abc import Iterator
 
-from swarmlore.formats.jsonl import lines
-from swarmlore.formats.own_file import MISSING, open_own
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.workspace.files import MISSING, open_own
+from swarmlore.workspace.jsonl import lines
 
 if TYPE_CHECKING:
     from typing import Any, BinaryIO

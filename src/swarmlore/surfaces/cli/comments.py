@@ -6,10 +6,10 @@ import argparse
 
 from swarmlore.errors import InvalidInput, SwarmloreError
 from swarmlore.formats import beads
-from swarmlore.project import find_project
 from swarmlore.surfaces import render_beads
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.reading import given_text
+from swarmlore.workspace.project import find_project
 
 USAGE = 'usage: swarmlore recall "keyword" [--type learned] [--all], or --recent 10, or --stats'
 # What only the store knows, each with its value when nothing was said.

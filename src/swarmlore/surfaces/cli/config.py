@@ -9,9 +9,9 @@ from swarmlore import config
 from swarmlore.config import Settings, Value
 from swarmlore.domain.json_codec import plain
 from swarmlore.errors import ConfigError
-from swarmlore.project import find_project
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
+from swarmlore.workspace.project import find_project
 
 EXAMPLES = (
     "swarmlore config",

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from swarmlore.domain.json_codec import plain
 from swarmlore.errors import InvalidInput
-from swarmlore.formats.change import Change
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces import render_context
 from swarmlore.surfaces.cli.desk import Desk
+from swarmlore.workspace.files import Change
 
 if TYPE_CHECKING:
     from typing import Any

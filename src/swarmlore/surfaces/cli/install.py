@@ -131,7 +131,7 @@ def named(names: Sequence[str]) -> tuple[Client, ...]:
 def place(desk: Desk, program: str = "") -> Where:
     """The files of the project where `--project` was said, else those of the person."""
     from swarmlore.installing.where import for_person, for_project
-    from swarmlore.project import find_project
+    from swarmlore.workspace.project import find_project
 
     if desk.args.project is not None:
         return for_project(find_project(desk.folder).root, os.environ)

@@ -8,8 +8,8 @@ from functools import partial
 from swarmlore.capture.far import answer_far, digest_far
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.project import known_stacks
 from swarmlore.surfaces.http.app import Route, soon
+from swarmlore.workspace.project import known_stacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

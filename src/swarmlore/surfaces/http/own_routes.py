@@ -12,10 +12,10 @@ from swarmlore.domain.records import ID_HINT, PROFILES, Citation, choose, is_id,
 from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.lore import Lore
-from swarmlore.project import known_stacks
 from swarmlore.surfaces.http.app import Route, soon
 from swarmlore.surfaces.http.asking import Figures, Ready, ready
 from swarmlore.verbs.table import SEARCHES, verb_named, verbs
+from swarmlore.workspace.project import known_stacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

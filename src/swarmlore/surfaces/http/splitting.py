@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swarmlore.formats.jsonl import LINE_BYTES
+from swarmlore.workspace.jsonl import LINE_BYTES
 
 BOM = b"\xef\xbb\xbf"
 

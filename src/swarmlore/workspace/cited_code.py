@@ -28,8 +28,8 @@ from swarmlore.domain.language.citations import (
 )
 from swarmlore.domain.records import MAX_CITATIONS, Citation, Cited, Memory
 from swarmlore.errors import InvalidInput
-from swarmlore.freshness.checkout import head_commit
 from swarmlore.frozen import frozen, replace
+from swarmlore.workspace.git import head_commit
 
 MAX_FILE_BYTES = 1_000_000
 MAX_TRIED = 32

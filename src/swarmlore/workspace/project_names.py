@@ -15,12 +15,13 @@ from hashlib import blake2b
 from swarmlore.domain.records import Caller
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, StoreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.git import MOST_CHARS
-from swarmlore.project import LOT, Project, find_project, plain_name, read_mark, stacks, storable
+from swarmlore.workspace.git import MOST_CHARS
+from swarmlore.workspace.project import LOT, Project, find_project, plain_name, read_mark, stacks, storable
 
 if TYPE_CHECKING:
     from swarmlore.store.base import Operation
     from swarmlore.store.store import Store
+
 
 CLAIMED = "#claimed"
 CAME_WITH = "#came-with:"

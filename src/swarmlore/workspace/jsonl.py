@@ -14,6 +14,7 @@ from swarmlore.frozen import TYPE_CHECKING, frozen
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
+
 LINE_BYTES = 1_000_000
 LONG_BYTES = 16_000_000  # of a line that holds many records
 HEAD_BYTES = 4_096  # of a line that is too long

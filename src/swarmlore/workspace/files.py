@@ -1,23 +1,110 @@
-"""A folder inside of a repository, touched with care: nothing in it can lead outside.
-
-Neither the folder nor a file in it may be a symbolic link, and only regular files are read. A file is replaced in one
-step (written beside, synced, renamed), and one lock serves the whole folder. Both hold for the folder that was opened,
-whatever its name points to a moment later.
-"""
+"""A change that somebody has yet to agree to: a file's text before and after, and the difference between them."""
 
 from __future__ import annotations
 
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from swarmlore.errors import NotAllowed, StoreBusy, SwarmloreError
-from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.errors import InvalidInput, NotAllowed, NotFound, StoreBusy, SwarmloreError
+from swarmlore.frozen import TYPE_CHECKING, frozen
 
 if TYPE_CHECKING:
     from typing import BinaryIO
+
+
+_NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # a pipe would keep us until somebody writes to it
+
+
+def opened(path: str) -> BinaryIO:
+    """A regular file for reading; the caller closes it."""
+    try:
+        file = open(path, "rb", buffering=1 << 20, opener=_at_once)  # noqa: SIM115 - the caller closes it
+    except FileNotFoundError:
+        raise NotFound(f"no file {path}", "check the path") from None
+    except IsADirectoryError:
+        raise InvalidInput(f"{path} is a folder", "name a file in it") from None
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "no name of a file"
+        raise InvalidInput(f"{path} cannot be read: {why}", "check the path and its permissions") from None
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise InvalidInput(f"{path} is not a regular file", "save it to a file first")
+    return file
+
+
+def check_other(path: str, own: str) -> None:
+    """Refuse the file of the store in use. Whoever opens and closes that once more takes away the locks of this
+    process, and whoever replaces it takes the memory with it."""
+    try:
+        same = os.path.samefile(path, own)
+    except (OSError, ValueError):
+        return  # one of them is no file
+    if same:
+        raise InvalidInput(f"{path} is the store in use", "name another file; swarmlore backup makes a copy")
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | _NO_WAITING)
+
+
+@contextmanager
+def whole(path: str, *, overwrite: bool = False, private: bool = False) -> Iterator[str]:
+    """Gives the name of an empty file; what is in it at the end is put in place of `path`, for its owner alone where it
+    is `private`."""
+    if os.path.lexists(path) and not (overwrite and os.path.isfile(path)):
+        if os.path.isdir(path):
+            raise InvalidInput(f"{path} is a folder", "name a file in it")
+        hint = "name another file, or overwrite it: --yes" if os.path.isfile(path) else "name a file"
+        raise InvalidInput(f"{path} is there already", hint)
+    part = f"{path}.part-{os.urandom(4).hex()}"
+    try:
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666))
+        yield part
+        _sync(part)
+        os.replace(part, path)
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}", "name another file") from error
+    finally:
+        if os.path.exists(part):
+            os.unlink(part)
+
+
+def _sync(path: str) -> None:
+    file = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+MISSING = "no such file or directory"
+
+
+def open_own(path: str) -> tuple[BinaryIO | None, str]:
+    """The file, or nothing and why."""
+    try:
+        fd = os.open(path, _FLAGS)
+    except FileNotFoundError:
+        return None, MISSING
+    except (OSError, ValueError) as error:  # ValueError: a name that no file system can hold
+        return None, ((error.strerror if isinstance(error, OSError) else "") or "no such name").lower()
+    if why := _refusal(os.fstat(fd)):
+        os.close(fd)
+        return None, why
+    return os.fdopen(fd, "rb", 1 << 16), ""
+
+
+def _refusal(found: os.stat_result) -> str:
+    if not stat.S_ISREG(found.st_mode):
+        return "not a regular file"
+    if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+        return "another user's file"
+    return ""
+
 
 try:
     import fcntl
@@ -269,3 +356,88 @@ def unusable(path: str, error: OSError) -> SwarmloreError:
     from swarmlore.errors import StoreError
 
     return StoreError(f"{path} cannot be used: {error.strerror}", "check its permissions and the free space")
+
+
+CONTEXT = 3  # lines around a change
+MOST_LINES = 1_000  # of a text that is compared line by line; of a longer one, only what is equal at both ends is told
+
+
+@frozen
+class Change:
+    """What a file of a folder would become. `before` is '' where there is no such file yet."""
+
+    root: str
+    path: str
+    before: str
+    after: str
+
+    @property
+    def changes(self) -> bool:
+        return self.before != self.after
+
+    @property
+    def diff(self) -> str:
+        """What is shown of it: the file may hold secrets that are nobody's to see here."""
+        from swarmlore.domain.security.redaction import redact
+
+        return diff_of(self.path, redact(self.before)[0], redact(self.after)[0])
+
+
+def diff_of(path: str, before: str, after: str) -> str:
+    """The difference as `git apply` reads it; '' where there is none."""
+    if before == after:
+        return ""
+    old, new = _lines(before), _lines(after)
+    head = [f"--- {'a/' + path if before else '/dev/null'}\n", f"+++ b/{path}\n"]
+    return "".join([*head, *_hunks(old, new)])
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their ends; only what git takes for an end is one."""
+    *whole, last = text.split("\n")
+    return [line + "\n" for line in whole] + ([last] if last else [])
+
+
+def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    for group in _groups(old, new):
+        first, last = group[0], group[-1]
+        yield f"@@ -{_span(first[1], last[2])} +{_span(first[3], last[4])} @@\n"
+        for kind, a, b, c, d in group:
+            if kind == "equal":
+                yield from (_line(" ", line) for line in old[a:b])
+                continue
+            yield from (_line("-", line) for line in old[a:b])
+            yield from (_line("+", line) for line in new[c:d])
+
+
+def _groups(old: Sequence[str], new: Sequence[str]) -> list[list[tuple[str, int, int, int, int]]]:
+    from difflib import SequenceMatcher
+
+    if max(len(old), len(new)) <= MOST_LINES:
+        matched = SequenceMatcher(None, old, new, autojunk=False)
+        return [list(group) for group in matched.get_grouped_opcodes(CONTEXT)]
+    top = _equal(zip(old, new, strict=False))
+    room = min(len(old), len(new)) - top
+    end = min(room, _equal(zip(reversed(old), reversed(new), strict=False)))
+    a, b, c, d = top, len(old) - end, top, len(new) - end
+    above, below = min(CONTEXT, top), min(CONTEXT, end)
+    return [[("equal", a - above, a, c - above, c), ("replace", a, b, c, d), ("equal", b, b + below, d, d + below)]]
+
+
+def _equal(pairs: Iterator[tuple[str, str]]) -> int:
+    count = 0
+    for one, other in pairs:
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _span(start: int, end: int) -> str:
+    """Where a hunk begins and how many lines it has, as the format counts them."""
+    count = end - start
+    return f"{start + 1 if count else start},{count}"
+
+
+def _line(mark: str, line: str) -> str:
+    return mark + line if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"

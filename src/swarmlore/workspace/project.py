@@ -1,21 +1,16 @@
-"""Which project a folder belongs to, found by reading files: no subprocess, no network.
-
-A project is its normalised `origin` address without user info, else its git common directory, else the folder itself.
-Worktrees and clones of one repository are one project, clones of a folder on this machine too.
-
-An address can change and a folder can move. So a marker beside git's own files (or in `.swarm/`, without git) keeps a
-name that was drawn by lot when something was first remembered there. It is no secret, but nobody can guess it: a
-repository that comes from elsewhere cannot name itself into the memory of another one.
-"""
+"""Who acts, on this machine: a person at a terminal, or an agent."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
-from swarmlore import git
 from swarmlore.domain.language.display import project_name
 from swarmlore.domain.language.git_remotes import is_local, is_windows, local_path, normalise_remote
+from swarmlore.domain.records import Caller, Memory
+from swarmlore.errors import ConfigError
 from swarmlore.frozen import frozen
+from swarmlore.workspace import git
 
 MARKER = "swarmlore-project"
 SWARM = ".swarm"
@@ -184,3 +179,40 @@ def stacks(root: str) -> tuple[str, ...]:
     """The technologies whose manifests lie in a project's root."""
     found = {stack for name, stack in _STACKS.items() if os.path.exists(os.path.join(root, name))}
     return tuple(sorted(found))
+
+
+PERSON = "person"
+# Variables that agent clients set for the commands they run.
+_CLIENTS = {
+    "CLAUDECODE": "claude",
+    "CODEX_SANDBOX": "codex",
+    "CODEX_THREAD_ID": "codex",
+    "OPENCODE": "opencode",
+    "GEMINI_CLI": "gemini",
+    "COPILOT_CLI": "copilot",
+    "COPILOT_AGENT_SESSION_ID": "copilot",
+}
+_ROLES = ("lead", "worker")
+
+
+def find_caller(env: Mapping[str, str], project: str, *, interactive: bool, client: str) -> Caller:
+    """A person only at an interactive terminal outside of any agent; else the named agent, the client or the door."""
+    role = env.get("SWARMLORE_ROLE") or "worker"
+    if role not in _ROLES:
+        raise ConfigError(f"SWARMLORE_ROLE is {role!r}", "one of: " + ", ".join(_ROLES))
+    agent = env.get("SWARMLORE_AGENT") or client_of(env)
+    if agent == PERSON:
+        raise ConfigError(f"SWARMLORE_AGENT is {agent!r}", "that name is kept for people: choose another")
+    if not agent and interactive:
+        return Caller(project, PERSON, "person", trust=3)
+    return Caller(project, agent or client, role, trust=2)
+
+
+def client_of(env: Mapping[str, str]) -> str:
+    """The agent client whose command this process is, or ''."""
+    return next((client for variable, client in _CLIENTS.items() if env.get(variable)), "")
+
+
+def may_change(caller: Caller, memory: Memory) -> bool:
+    """One's own in any tier; what others shared only as a lead or a person."""
+    return (memory.owner == caller.agent != "") or (caller.leads and memory.tier != "agent")
