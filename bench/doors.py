@@ -25,8 +25,8 @@ from typing import Any
 
 from hooks import warm
 from swarmlore import Lore
+from swarmlore.clients.hook.home import socket_path, spool_dir
 from swarmlore.domain.records import Draft
-from swarmlore.hooks.places import socket_path, spool_dir
 from timing import SCRIPT, environment
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "lessons.jsonl"

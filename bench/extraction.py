@@ -23,8 +23,8 @@ import labelled
 from swarmlore import Lore
 from swarmlore.capture.transcript import inside
 from swarmlore.catching import session_body
+from swarmlore.clients.transcripts import CLIENTS, read_transcript
 from swarmlore.domain.records import Caller, Memory
-from swarmlore.formats.transcripts import CLIENTS, read_transcript
 from waiting_jobs import do_jobs
 
 

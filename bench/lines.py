@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hooks import CUES, digested, fill, hung, warm
-from swarmlore.hooks.places import socket_path, spool_dir
+from swarmlore.clients.hook.home import socket_path, spool_dir
 from timing import BARE, SCRIPT, environment, ratios
 
 

@@ -16,7 +16,7 @@ import tempfile
 import textwrap
 import time
 
-from swarmlore.hooks.spool import waits
+from swarmlore.clients.hook.spool import waits
 
 WIDTH = 100
 SNAPSHOTS = "Snapshot tests are recorded with make snap-record, never by hand"

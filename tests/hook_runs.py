@@ -10,8 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from swarmlore.hooks import entry, spool
-from swarmlore.hooks.places import socket_path, spool_dir
+from swarmlore.clients.hook import main, spool
+from swarmlore.clients.hook.home import socket_path, spool_dir
 from swarmlore.remote import reporting
 from swarmlore.surfaces import alone
 from waiting import PATIENCE_S, wait_until
@@ -25,7 +25,7 @@ def payload(event: str, session: str = "s1", **facts: object) -> dict[str, objec
 # A hook with limits of time of its own: on a busy machine it shall say the same as on an idle one.
 PROGRAM = """
 import os, sys
-from swarmlore.hooks import entry
+from swarmlore.clients.hook import entry
 from swarmlore.surfaces import alone
 entry.CAPTURE_WAIT_S, entry.ANSWER_WAIT_S, entry.LIMIT_S = {capture_s}, {answer_s}, {limit_s}
 alone.WAIT_S, alone.DIGEST_S = {writer_s}, {digest_s}
@@ -36,9 +36,9 @@ from swarmlore.main import main
 sys.exit(main())
 """
 USUAL = {
-    "capture_s": entry.CAPTURE_WAIT_S,
-    "answer_s": entry.ANSWER_WAIT_S,
-    "limit_s": entry.LIMIT_S,
+    "capture_s": main.CAPTURE_WAIT_S,
+    "answer_s": main.ANSWER_WAIT_S,
+    "limit_s": main.LIMIT_S,
     "writer_s": alone.WAIT_S,
     "digest_s": alone.DIGEST_S,
     "server_s": reporting.ANSWER_S,

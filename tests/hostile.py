@@ -6,6 +6,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from swarmlore.clients.install.edit_json import blanked
+from swarmlore.clients.transcripts import Turn, turns_of
 from swarmlore.domain.extraction.corrections import find_corrections
 from swarmlore.domain.extraction.fixes import error_excerpt, error_line
 from swarmlore.domain.extraction.learned_comments import find_learned
@@ -27,9 +29,6 @@ from swarmlore.formats.context_md import read as read_context
 from swarmlore.formats.frontmatter import read_page, with_added
 from swarmlore.formats.notes import parse_note
 from swarmlore.formats.plan import current_phase
-from swarmlore.formats.transcripts import Turn
-from swarmlore.formats.transcripts.plain import turns_of
-from swarmlore.installing.comments import blanked
 from swarmlore.rules.amounts import constants, spoken_amounts
 from swarmlore.workspace.codebase import read_readme
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swarmlore.installing.skills import NAMES
+from swarmlore.clients.install.locations import NAMES
 
 HOW_MANY = len(NAMES)
 

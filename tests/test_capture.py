@@ -14,12 +14,12 @@ from swarmlore import Lore
 from swarmlore.capture.answering import answer
 from swarmlore.capture.digest import Digester
 from swarmlore.capture.siblings import Siblings
+from swarmlore.clients import client
+from swarmlore.clients.hook import event as e
+from swarmlore.clients.hook import spool
+from swarmlore.clients.hook.event_from_payload import make_event
+from swarmlore.clients.hook.home import spool_dir
 from swarmlore.domain.records import Memory, Receipt
-from swarmlore.hooks import event as e
-from swarmlore.hooks import spool
-from swarmlore.hooks.clients import client
-from swarmlore.hooks.making import make_event
-from swarmlore.hooks.places import spool_dir
 from waiting_jobs import do_jobs
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from swarmlore.clients.transcripts import Turn
 from swarmlore.domain.extraction.lesson_text import Found
 from swarmlore.domain.extraction.session_lessons import holding
 from swarmlore.domain.extraction.summaries import cut
 from swarmlore.domain.extraction.task_reports import Account, account_of, lessons_in, lessons_told
-from swarmlore.formats.transcripts import Turn
 
 # --- who said how it ended
 

@@ -13,8 +13,8 @@ from conftest import ALICE, NOW, quick_env
 from hook_runs import Hooks
 from swarmlore import Lore
 from swarmlore.catching import session_body
+from swarmlore.clients.transcripts import Turn
 from swarmlore.domain.records import Caller, Memory
-from swarmlore.formats.transcripts import Turn
 from waiting import wait_until
 from waiting_jobs import do_jobs
 

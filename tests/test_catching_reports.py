@@ -13,9 +13,9 @@ from command_line import Run
 from conftest import ALICE, NOW, quick_env
 from hook_runs import Hooks
 from swarmlore import Lore
+from swarmlore.clients.hook.event_from_payload import is_refused, outcome_of
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import InvalidInput
-from swarmlore.hooks.outcomes import is_refused, outcome_of
 from swarmlore.reported import MOST_TRANSCRIPT, readable
 from test_catching_rules import OAUTH
 from waiting import wait_until

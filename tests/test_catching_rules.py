@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counting import calls
+from swarmlore.clients.transcripts import Turn
 from swarmlore.domain.extraction.agent_findings import telling
 from swarmlore.domain.extraction.signals import is_trouble
 from swarmlore.domain.extraction.summaries import (
@@ -24,7 +25,6 @@ from swarmlore.domain.extraction.summaries import (
 from swarmlore.domain.extraction.task_reports import Account, account_of, confidence, lessons_in, lessons_told
 from swarmlore.domain.policy.context_block import estimate_tokens
 from swarmlore.domain.records import KINDS
-from swarmlore.formats.transcripts import Turn
 
 OAUTH = {
     "bead_id": "cell-abc123",

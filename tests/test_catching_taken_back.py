@@ -10,9 +10,9 @@ import pytest
 from conftest import ALICE, NOW, quick_env
 from swarmlore import Lore
 from swarmlore.catching import session_body
+from swarmlore.clients.transcripts import Turn
 from swarmlore.domain.extraction.summaries import without
 from swarmlore.domain.extraction.task_reports import Account, lessons_told
-from swarmlore.formats.transcripts.turns import Turn
 from swarmlore.frozen import replace
 from waiting_jobs import do_jobs, waiting
 

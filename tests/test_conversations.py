@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from swarmlore.clients.transcripts import turns_of
 from swarmlore.domain.extraction.session_lessons import Lesson, learned
-from swarmlore.formats.transcripts.plain import turns_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 

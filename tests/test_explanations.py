@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from hostile import SCANNERS
+from swarmlore.clients.transcripts import Turn
 from swarmlore.domain.extraction.agent_findings import telling
 from swarmlore.domain.extraction.signals import ENOUGH, denies, explanation_points, is_report, is_tentative
 from swarmlore.domain.extraction.task_reports import Account, lessons_in
-from swarmlore.formats.transcripts import Turn
 
 
 def tool(command: str, error: str = "") -> Turn:

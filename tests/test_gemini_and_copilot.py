@@ -17,12 +17,11 @@ from hook_runs import Hooks
 from repositories import a_repository
 from swarmlore import Lore
 from swarmlore.capture.digest import Digester
-from swarmlore.hooks import event as e
-from swarmlore.hooks import spool
-from swarmlore.hooks.clients import client, sender
-from swarmlore.hooks.making import make_event
-from swarmlore.hooks.payload import stamp
-from swarmlore.hooks.places import spool_dir
+from swarmlore.clients import client, sender
+from swarmlore.clients.hook import event as e
+from swarmlore.clients.hook import spool
+from swarmlore.clients.hook.event_from_payload import make_event, stamp
+from swarmlore.clients.hook.home import spool_dir
 from test_capture import Work
 from warm_process import warm
 

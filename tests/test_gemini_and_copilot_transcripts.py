@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from swarmlore.formats.transcripts import Turn, context_used, cut_at, find_transcript, read_transcript
+from swarmlore.clients.transcripts import Turn, context_used, cut_at, find_transcript, read_transcript
 
 AT = "2026-11-15T06:37:03.558Z"
 LATER = "2026-11-15T06:47:03.558Z"

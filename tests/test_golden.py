@@ -21,13 +21,13 @@ from command_line import Run
 from conftest import DATA, connect
 from goldens import Names, check, check_document, shape
 from swarmlore import errors
+from swarmlore.clients import CLIENTS, client, sender
+from swarmlore.clients.hook import event as e
+from swarmlore.clients.hook.event_from_payload import make_event
 from swarmlore.config import Settings
 from swarmlore.domain import records
 from swarmlore.domain.json_codec import code_of
 from swarmlore.frozen import fields
-from swarmlore.hooks import event as e
-from swarmlore.hooks.clients import CLIENTS, client, sender
-from swarmlore.hooks.making import make_event
 from swarmlore.lore import Lore
 from swarmlore.surfaces.cli.commands import COMMANDS
 from swarmlore.surfaces.cli.parsing import parser_of

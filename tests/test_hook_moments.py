@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from swarmlore.capture.state import advance, new_session
-from swarmlore.formats.transcripts.gemini import Transcript
-from swarmlore.hooks import event as e
-from swarmlore.hooks.clients import client
-from swarmlore.hooks.failing import exit_code, last_line
-from swarmlore.hooks.making import make_event
+from swarmlore.clients import client
+from swarmlore.clients.gemini.transcript import Transcript
+from swarmlore.clients.hook import event as e
+from swarmlore.clients.hook.client_log import exit_code, last_line
+from swarmlore.clients.hook.event_from_payload import make_event
 
 
 def make(name: str, event: str, **data: Any) -> e.Event:

@@ -24,13 +24,13 @@ from conftest import DATA
 from hook_runs import IN_TIME, USUAL, Hooks, connections, content, payload
 from swarmlore import Lore
 from swarmlore.capture.digest import Digester
+from swarmlore.clients import CLIENTS, client
+from swarmlore.clients.hook import event as e
+from swarmlore.clients.hook import socket as wire
+from swarmlore.clients.hook import spool
+from swarmlore.clients.hook.event_from_payload import BadPayload, make_event
+from swarmlore.clients.hook.home import socket_path, spool_dir
 from swarmlore.domain.extraction.lesson_text import excerpt
-from swarmlore.hooks import event as e
-from swarmlore.hooks import spool, wire
-from swarmlore.hooks.clients import CLIENTS, client
-from swarmlore.hooks.making import make_event
-from swarmlore.hooks.payload import BadPayload
-from swarmlore.hooks.places import socket_path, spool_dir
 from swarmlore.warm.election import elect
 from swarmlore.warm.server import MOST_THREADS
 from waiting import PATIENCE_S
@@ -468,7 +468,7 @@ def test_a_payload_error_names_no_content() -> None:
     with pytest.raises(BadPayload) as caught:
         from io import BytesIO
 
-        from swarmlore.hooks.payload import read
+        from swarmlore.clients.hook.event_from_payload import read
 
         read(BytesIO(f'{{"prompt": "{TOKEN}'.encode()))
     assert TOKEN not in str(caught.value)

@@ -20,8 +20,8 @@ from command_line import Run
 from hook_runs import IN_TIME, Hooks, payload
 from mcp_lines import Lines
 from serving import LESSON, Server
-from swarmlore.hooks import spool
-from swarmlore.hooks.places import outbox_dir, spool_dir
+from swarmlore.clients.hook import spool
+from swarmlore.clients.hook.home import outbox_dir, spool_dir
 from swarmlore.remote.reporting import send_waiting
 from waiting import PATIENCE_S, wait_until
 

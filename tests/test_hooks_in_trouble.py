@@ -21,12 +21,12 @@ from databases import LOGIN, server
 from hook_runs import IN_TIME, USUAL, Hooks, payload
 from swarmlore import Lore
 from swarmlore.capture.digest import Digester
+from swarmlore.clients import client
+from swarmlore.clients.hook import event as e
+from swarmlore.clients.hook import socket, spool
+from swarmlore.clients.hook.event_from_payload import make_event
+from swarmlore.clients.hook.home import socket_path, spool_dir
 from swarmlore.errors import StoreBusy
-from swarmlore.hooks import event as e
-from swarmlore.hooks import spool, wire
-from swarmlore.hooks.clients import client
-from swarmlore.hooks.making import make_event
-from swarmlore.hooks.places import socket_path, spool_dir
 from swarmlore.inject import TooLate
 from swarmlore.parts import _Guard
 from swarmlore.warm import memory as shared
@@ -411,12 +411,12 @@ def test_a_warm_process_without_room_for_files_listens_again(hooks: Hooks) -> No
     hooks.home.mkdir(mode=0o700)
     path = socket_path(str(hooks.home))
     with other_process(FEW_FILES, str(hooks.home)):
-        many = [sock for _ in range(20) if (sock := wire.connect(path, 1.0))]
+        many = [sock for _ in range(20) if (sock := socket.connect(path, 1.0))]
         assert many
-        assert wire.ask(path, {"op": "ping"}, 0.5) is None
+        assert socket.ask(path, {"op": "ping"}, 0.5) is None
         for sock in many:
             sock.close()
-        wait_until(lambda: wire.ask(path, {"op": "ping"}, 0.5), "it listens again")
+        wait_until(lambda: socket.ask(path, {"op": "ping"}, 0.5), "it listens again")
 
 
 def test_hooks_and_servers_meet_whatever_their_environment_says(

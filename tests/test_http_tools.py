@@ -17,8 +17,8 @@ from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
 from serving import LESSON, Server
-from swarmlore.hooks.places import socket_path
-from swarmlore.hooks.wire import ask
+from swarmlore.clients.hook.home import socket_path
+from swarmlore.clients.hook.socket import ask
 from waiting import wait_until
 
 

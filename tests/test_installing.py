@@ -24,18 +24,15 @@ from hypothesis import strategies as st
 
 from homes import linux
 from skill_files import HOW_MANY, skills_in
+from swarmlore.clients import NAMES, client_called, clients_here
+from swarmlore.clients.install import manifest
+from swarmlore.clients.install.commands import Call, Target, hook_call, hook_line, server_call
+from swarmlore.clients.install.edit_json import JsonSheet, undone
+from swarmlore.clients.install.edit_toml import TomlSheet, Unwritable, statements
+from swarmlore.clients.install.locations import Where, find_program, for_person, for_project
+from swarmlore.clients.install.plan import Plan, apply, difference, plan_install, plan_uninstall
+from swarmlore.clients.install.status import is_installed
 from swarmlore.errors import ConfigError, Conflict, InvalidInput, NotAllowed, SwarmloreError, Unavailable
-from swarmlore.installing import ledger
-from swarmlore.installing.applying import apply
-from swarmlore.installing.calls import Call, Target, hook_call, hook_line, server_call
-from swarmlore.installing.clients import NAMES, client_called, clients_here
-from swarmlore.installing.difference import difference
-from swarmlore.installing.json_text import JsonSheet
-from swarmlore.installing.planning import Plan, plan_install, plan_uninstall
-from swarmlore.installing.sheet import undone
-from swarmlore.installing.standing import is_installed
-from swarmlore.installing.toml_text import TomlSheet, Unwritable, statements
-from swarmlore.installing.where import Where, find_program, for_person, for_project
 
 NOW = 1_800_000_000.0
 SERVER = ("mcp_servers", "swarmlore")
@@ -58,15 +55,15 @@ class Machine:
 
     def plan(self, *names: str, where: Where | None = None, version: str = "1.0") -> Plan:
         clients = [client_called(name) for name in names or NAMES]
-        return plan_install(where or self.where(), clients, ledger.read(str(self.home)), version, NOW)
+        return plan_install(where or self.where(), clients, manifest.read(str(self.home)), version, NOW)
 
     def install(self, *names: str, where: Where | None = None) -> Plan:
         plan = self.plan(*names, where=where)
-        apply(plan, str(self.home), ledger.read(str(self.home)))
+        apply(plan, str(self.home), manifest.read(str(self.home)))
         return plan
 
     def uninstall(self, *names: str, where: Where | None = None) -> Plan:
-        kept = ledger.read(str(self.home))
+        kept = manifest.read(str(self.home))
         plan = plan_uninstall(where or self.where(), [client_called(name) for name in names or NAMES], kept)
         apply(plan, str(self.home), kept)
         return plan
@@ -314,7 +311,7 @@ def test_folders_and_files_that_were_made_go_and_others_stay(machine: Machine) -
 def test_without_the_list_of_what_was_written_our_entries_are_found_all_the_same(machine: Machine) -> None:
     machine.write(".claude/settings.json", '{"theme": "dark"}')
     machine.install()
-    (machine.home / ledger.FILE).unlink()
+    (machine.home / manifest.FILE).unlink()
     machine.uninstall()
     assert tree(machine.user)[".claude/settings.json"][1] == b'{"theme": "dark"}'
     assert {name for name, (_, content) in tree(machine.user).items() if content} == {".claude/settings.json"}
@@ -324,8 +321,8 @@ def test_the_list_holds_nothing_of_what_stood_in_the_files(machine: Machine) -> 
     machine.write(".claude.json", '{"mcpServers": {"x": {"env": {"KEY": "hidden-value"}}}}')
     machine.write(".codex/config.toml", 'key = "hidden-value"')
     machine.install()
-    assert "hidden-value" not in (machine.home / ledger.FILE).read_text()
-    assert stat.S_IMODE((machine.home / ledger.FILE).stat().st_mode) == 0o600
+    assert "hidden-value" not in (machine.home / manifest.FILE).read_text()
+    assert stat.S_IMODE((machine.home / manifest.FILE).stat().st_mode) == 0o600
 
 
 # What must not happen
@@ -427,15 +424,15 @@ def test_a_file_that_changes_before_the_yes_is_not_overwritten(machine: Machine)
     with pytest.raises(Conflict, match=r"\.claude\.json was changed meanwhile"):
         apply(plan, str(machine.home), ())
     assert tree(machine.user) == before
-    assert ledger.read(str(machine.home)) == ()
+    assert manifest.read(str(machine.home)) == ()
 
 
 LIMITED = """
 import resource, sys
-from swarmlore.installing.applying import apply
-from swarmlore.installing.clients import every_client
-from swarmlore.installing.planning import plan_install
-from swarmlore.installing.where import for_person
+from swarmlore.clients.install.applying import apply
+from swarmlore.clients.install.clients import every_client
+from swarmlore.clients.install.planning import plan_install
+from swarmlore.clients.install.where import for_person
 home, user = sys.argv[1:]
 plan = plan_install(for_person(home, {"HOME": user}, "/bin/swarmlore"), every_client(), (), "1", 0.0)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
@@ -461,7 +458,7 @@ def test_a_disk_that_is_full_half_way_leaves_everything_as_it_was(machine: Machi
 def test_after_a_crash_before_the_files_were_written_all_is_as_if_nothing_happened(machine: Machine) -> None:
     machine.write(".claude/settings.json", "{}")
     before = tree(machine.user)
-    ledger.write(str(machine.home), machine.plan().kept)
+    manifest.write(str(machine.home), machine.plan().kept)
     machine.install()
     machine.uninstall()
     assert tree(machine.user) == before
@@ -592,7 +589,7 @@ def test_a_skill_that_two_clients_read_stays_until_the_last_of_them_goes(machine
 def test_a_skill_of_another_client_does_not_make_one_installed(machine: Machine) -> None:
     machine.install("codex")
     where = machine.where()
-    assert not is_installed(client_called("gemini"), where, ledger.read(str(machine.home)))
+    assert not is_installed(client_called("gemini"), where, manifest.read(str(machine.home)))
     assert is_installed(client_called("codex"), where, ())
 
 
@@ -852,5 +849,5 @@ def test_the_wheel_holds_the_templates(tmp_path: Path) -> None:
     subprocess.run(words, cwd=root, capture_output=True, timeout=120, check=True)
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
-        kept = [f"swarmlore/installing/templates/{name}" for name in (*skills_in("."), "parts/belongs.md")]
+        kept = [f"swarmlore/clients/install/templates/{name}" for name in (*skills_in("."), "parts/belongs.md")]
         assert {name.replace("/./", "/") for name in kept} <= set(packed.namelist())

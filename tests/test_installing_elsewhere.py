@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from skill_files import skills_in
+from swarmlore.clients import NAMES, client_called
+from swarmlore.clients.install import manifest
+from swarmlore.clients.install.plan import Plan, apply, plan_install, plan_uninstall
+from swarmlore.clients.install.status import Activity, Standing, standing
 from swarmlore.errors import ConfigError
-from swarmlore.installing import ledger
-from swarmlore.installing.applying import apply
-from swarmlore.installing.clients import NAMES, client_called
-from swarmlore.installing.planning import Plan, plan_install, plan_uninstall
-from swarmlore.installing.standing import Activity, Standing, standing
 from test_installing import NOW, Machine, tree
 
 PLUGIN = ".config/opencode/plugins/swarmlore.js"
@@ -41,7 +40,7 @@ class Homes(Machine):
     def install_from(self, name: str, *clients: str) -> Plan:
         home = self.home_called(name)
         os.makedirs(home, exist_ok=True)
-        kept = ledger.read(home)
+        kept = manifest.read(home)
         chosen = [client_called(client) for client in clients or NAMES]
         plan = plan_install(self.where(home=home), chosen, kept, "1.0", NOW)
         apply(plan, home, kept)
@@ -50,7 +49,7 @@ class Homes(Machine):
     def uninstall_from(self, name: str, *clients: str) -> Plan:
         home = self.home_called(name)
         os.makedirs(home, exist_ok=True)
-        kept = ledger.read(home)
+        kept = manifest.read(home)
         plan = plan_uninstall(
             self.where(home=home, program=""), [client_called(client) for client in clients or NAMES], kept
         )
@@ -62,7 +61,7 @@ class Homes(Machine):
 
     def standing_of(self, client: str, name: str) -> Standing:
         home = self.home_called(name)
-        return standing(client_called(client), [self.where(home=home, program="")], ledger.read(home), Activity())
+        return standing(client_called(client), [self.where(home=home, program="")], manifest.read(home), Activity())
 
 
 @pytest.fixture
@@ -104,7 +103,7 @@ def test_a_plugin_alone_shows_that_it_is_installed(machine: Homes) -> None:
 
 
 def test_a_plugin_of_an_older_release_is_ours_and_out_of_date(machine: Homes) -> None:
-    from swarmlore.installing.sealed import sealed
+    from swarmlore.clients.install.commands import sealed
 
     machine.install_from("a", "opencode")
     path = machine.user / PLUGIN
@@ -259,11 +258,11 @@ def test_a_list_that_a_project_names_is_not_believed(machine: Homes) -> None:
     path.write_text(path.read_text().replace("--client claude", f"--client claude --home {evil}"))
     mine = machine.project / ".claude/settings.json"
     mine.write_text('{"mine": 1}')
-    kept = [entry for entry in ledger.read(str(machine.home)) if entry.path == str(mine)]
-    made_up = ledger.Kept("claude", where.root, str(mine), False, "", ledger.digest(mine.read_bytes()), ())
-    ledger.write(str(evil), [made_up])
+    kept = [entry for entry in manifest.read(str(machine.home)) if entry.path == str(mine)]
+    made_up = manifest.Kept("claude", where.root, str(mine), False, "", manifest.digest(mine.read_bytes()), ())
+    manifest.write(str(evil), [made_up])
     assert kept
-    ledger.write(str(machine.home), [])
+    manifest.write(str(machine.home), [])
     machine.uninstall("claude", where=where)
     assert mine.read_text() == '{"mine": 1}'
 
@@ -290,7 +289,7 @@ def test_a_broken_file_leaves_out_its_client_whole_and_no_other(machine: Homes) 
     assert [name for name, _ in plan.refused] == ["codex"]
     assert plan.clients == tuple(name for name in NAMES if name != "codex")
     assert files(machine.user / ".codex") == {"config.toml"}
-    assert {entry.client for entry in ledger.read(str(machine.home))} == set(plan.clients)
+    assert {entry.client for entry in manifest.read(str(machine.home))} == set(plan.clients)
     machine.uninstall()
     assert files(machine.user) == {".codex/config.toml"}
 

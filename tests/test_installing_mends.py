@@ -12,11 +12,11 @@ import pytest
 
 from command_line import Run
 from homes import linux
+from swarmlore.clients import client_called
+from swarmlore.clients.codex import install
+from swarmlore.clients.install import commands, manifest
+from swarmlore.clients.install.plan import apply, plan_install
 from swarmlore.errors import ConfigError
-from swarmlore.installing import calls, ledger
-from swarmlore.installing.applying import apply
-from swarmlore.installing.clients import client_called, codex
-from swarmlore.installing.planning import plan_install
 from test_install_cli import person as person
 from test_installing import Machine, commands_in, tree
 from test_installing import machine as machine
@@ -40,13 +40,13 @@ stopped = pytest.mark.parametrize("name", STOPPED)
 def earlier_release(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Installs as the release before did."""
     with monkeypatch.context() as then:
-        then.setattr(calls, "_STOPPED", {})
-        then.setattr(codex, "server", lambda *given: {**calls.server(*given), "required": True})
+        then.setattr(commands, "_STOPPED", {})
+        then.setattr(install, "server", lambda *given: {**commands.server(*given), "required": True})
         yield
 
 
 def mend(machine: Machine, *names: str) -> tuple[str, ...]:
-    kept = ledger.read(str(machine.home))
+    kept = manifest.read(str(machine.home))
     clients = [client_called(name) for name in names or STOPPED]
     plan = plan_install(machine.where(program=""), clients, kept, "2", 0.0, mend=True)
     apply(plan, str(machine.home), kept)
@@ -109,7 +109,7 @@ def test_where_nothing_is_installed_nothing_is_mended(machine: Machine) -> None:
     machine.write(".codex/config.toml", OTHERS)
     before = tree(machine.user)
     assert mend(machine) == ()
-    assert (tree(machine.user), ledger.read(str(machine.home))) == (before, ())
+    assert (tree(machine.user), manifest.read(str(machine.home))) == (before, ())
 
 
 def test_a_project_is_left_as_its_people_wrote_it(machine: Machine) -> None:

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarmlore.installing.comments import blanked
-from swarmlore.installing.json_text import JsonSheet
-from swarmlore.installing.sheet import undone
+from swarmlore.clients.install.edit_json import JsonSheet, blanked, undone
 
 ENTRY = {"type": "local", "command": ["/bin/swarmlore", "mcp"]}
 COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|(//[^\r\n]*|/\*[\s\S]*?\*/)')

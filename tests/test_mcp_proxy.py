@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from mcp_lines import HELLO, LESSON, Lines, environment
-from swarmlore.hooks.places import socket_path
+from swarmlore.clients.hook.home import socket_path
 from swarmlore.surfaces.mcp.proxy import Handover, Proxy, answered_id
 from swarmlore.warm.election import elect
 

@@ -24,11 +24,10 @@ from hook_runs import Hooks, connections
 from swarmlore import Lore
 from swarmlore.capture.answering import answer
 from swarmlore.capture.digest import Digester
-from swarmlore.hooks import event as e
-from swarmlore.hooks.clients import opencode
-from swarmlore.hooks.making import make_event
-from swarmlore.hooks.outcomes import outcome_of
-from swarmlore.hooks.places import socket_path, spool_dir
+from swarmlore.clients.hook import event as e
+from swarmlore.clients.hook.event_from_payload import make_event, outcome_of
+from swarmlore.clients.hook.home import socket_path, spool_dir
+from swarmlore.clients.opencode import payload
 from test_opencode_transcripts import Database
 from waiting import PATIENCE_S
 
@@ -41,7 +40,7 @@ LESSON = "Refunds are booked in db/ledger, never in the orders table"
 
 def make(name: str, data: dict[str, Any], at: float = 1000.0) -> e.Event:
     """An event in a folder that is not there: nothing of the machine is in it."""
-    return make_event(opencode, "opencode", name, {"directory": "/nowhere", **data}, at)
+    return make_event(payload, "opencode", name, {"directory": "/nowhere", **data}, at)
 
 
 def prompted(text: str, session: str = SESSION, **more: Any) -> dict[str, Any]:
@@ -187,7 +186,7 @@ TOOLS = ("bash", "read", "apply_patch", "task", "swarm_complete", "semantic-memo
 
 
 @given(
-    st.sampled_from([*opencode._MOMENTS, "nonsense"]),
+    st.sampled_from([*payload._MOMENTS, "nonsense"]),
     st.dictionaries(
         st.sampled_from(OUTER),
         VALUES | st.dictionaries(st.sampled_from(INNER), VALUES | st.sampled_from(TOOLS), max_size=6),

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from skill_files import skills_in
+from swarmlore.clients import client_called
+from swarmlore.clients.install import manifest
+from swarmlore.clients.install.edit_json import blanked
+from swarmlore.clients.install.status import YES, Activity, standing
 from swarmlore.errors import ConfigError
-from swarmlore.installing import ledger
-from swarmlore.installing.clients import client_called
-from swarmlore.installing.comments import blanked
-from swarmlore.installing.standing import YES, Activity, standing
 from test_installing import Machine, tree
 
 FOLDER = ".config/opencode"
@@ -212,7 +212,7 @@ def test_in_a_project_no_path_of_this_machine_is_named(machine: Machine) -> None
 
 def test_status_knows_how_it_stands(machine: Machine) -> None:
     machine.install("opencode")
-    kept = ledger.read(str(machine.home))
+    kept = manifest.read(str(machine.home))
     found = standing(client_called("opencode"), [machine.where()], kept, Activity())
     level = found.levels[0]
     assert (level.installed, level.program, level.home) == (YES, "/opt/bin/swarmlore", str(machine.home))

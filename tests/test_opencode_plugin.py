@@ -14,8 +14,8 @@ import pytest
 
 from hook_runs import Hooks
 from swarmlore import Lore
-from swarmlore.installing.clients.opencode import CLIENT
-from swarmlore.installing.where import for_person
+from swarmlore.clients.install.locations import for_person
+from swarmlore.clients.opencode.install import CLIENT
 from waiting import PATIENCE_S
 
 NODE = shutil.which("node")

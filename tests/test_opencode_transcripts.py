@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import DATA
-from swarmlore.formats.transcripts import Tally, Turn, find_transcript, read_transcript
-from swarmlore.formats.transcripts.opencode import Transcript
-from swarmlore.hooks.clients.opencode import transcript_of
+from swarmlore.clients.opencode.payload import transcript_of
+from swarmlore.clients.opencode.transcript import Transcript
+from swarmlore.clients.transcripts import Tally, Turn, find_transcript, read_transcript
 from swarmlore.workspace import foreign_sqlite
 
 EXPORT = DATA / "clients" / "transcripts" / "opencode" / "export.json"

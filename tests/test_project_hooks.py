@@ -14,8 +14,8 @@ import pytest
 from command_line import command
 from hook_runs import Hooks
 from repositories import a_repository
-from swarmlore.hooks.person import FILES, hooks_file, named_home, usual_home
-from swarmlore.installing.clients import NAMES, client_called
+from swarmlore.clients import NAMES, client_called
+from swarmlore.clients.hook.home import FILES, hooks_file, named_home, usual_home
 from test_installing import Machine
 from waiting import wait_until
 

@@ -16,9 +16,9 @@ from command_line import Run
 from conftest import ALICE, NOW, quick_env
 from swarmlore import Lore
 from swarmlore.catching import session_body
+from swarmlore.clients.transcripts import Turn
 from swarmlore.config import WriterSettings
 from swarmlore.errors import Unavailable
-from swarmlore.formats.transcripts import Turn
 from swarmlore.spending import Capped, Spending
 from swarmlore.store.store import Store
 from test_writers import Says

@@ -19,8 +19,8 @@ from repositories import NEUTRAL, a_repository, git
 from swarmlore import Lore
 from swarmlore.capture.answering import answer as answer_event
 from swarmlore.capture.digest import Digester
-from swarmlore.hooks import event as e
-from swarmlore.hooks.event import Event
+from swarmlore.clients.hook import event as e
+from swarmlore.clients.hook.event import Event
 from swarmlore.worker.handlers import HANDLERS
 from swarmlore.worker.running import do_here
 from swarmlore.workspace.project import find_project
@@ -236,9 +236,9 @@ class Words:
     [("The worker reads its configuration at import time", True), ("Buy more servers from example.org", False)],
 )
 def test_a_model_words_notes_with_what_was_said(title: str, kept: bool) -> None:
+    from swarmlore.clients.transcripts import read_transcript
     from swarmlore.domain.extraction.session_lessons import learned
     from swarmlore.domain.pages.drafting import draft
-    from swarmlore.formats.transcripts import read_transcript
     from swarmlore.reflect.wording import better
 
     turns = list(read_transcript("claude", str(DATA / "claude.jsonl")))

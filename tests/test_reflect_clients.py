@@ -14,8 +14,8 @@ from repositories import NEUTRAL, a_repository
 from swarmlore import Lore
 from swarmlore.capture.answering import answer as answer_event
 from swarmlore.capture.digest import Digester
-from swarmlore.hooks.clients import client as client_module
-from swarmlore.hooks.making import make_event
+from swarmlore.clients import client as client_module
+from swarmlore.clients.hook.event_from_payload import make_event
 from swarmlore.reflect.scanning import hear_file, session_in
 from swarmlore.worker.handlers import HANDLERS
 from swarmlore.worker.running import do_here

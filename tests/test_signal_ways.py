@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from swarmlore.clients.transcripts import turns_of
 from swarmlore.domain.extraction.session_lessons import learned, lesson_from
 from swarmlore.domain.extraction.signals import LEVELS, Signal, scan
 from swarmlore.domain.extraction.topics import category_of, points_of
 from swarmlore.domain.pages.routing import route
-from swarmlore.formats.transcripts.plain import turns_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 import signals as signals_bench

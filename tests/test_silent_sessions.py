@@ -12,12 +12,12 @@ import pytest
 from databases import server
 from swarmlore import Lore
 from swarmlore.capture.digest import Digester
+from swarmlore.clients import client
+from swarmlore.clients.hook import event as e
+from swarmlore.clients.hook import spool
+from swarmlore.clients.hook.event_from_payload import make_event
+from swarmlore.clients.hook.home import spool_dir
 from swarmlore.domain.records import Session
-from swarmlore.hooks import event as e
-from swarmlore.hooks import spool
-from swarmlore.hooks.clients import client
-from swarmlore.hooks.making import make_event
-from swarmlore.hooks.places import spool_dir
 from swarmlore.worker.handlers import HANDLERS
 from swarmlore.worker.running import do_here
 from test_opencode_transcripts import SESSION, Database, text

@@ -12,13 +12,13 @@ import pytest
 import yaml
 
 from skill_files import HOW_MANY, skills_in
+from swarmlore.clients import client_called
+from swarmlore.clients.install import locations, manifest
+from swarmlore.clients.install.locations import NAMES, PARTS, shared_skills
+from swarmlore.clients.install.status import Activity, standing
 from swarmlore.domain.records import KINDS
 from swarmlore.formats.notes import CATEGORIES, missing_for_add, parse_note, problems
 from swarmlore.formats.sidecar import ENTITY_TYPES, RELATION_TYPES, parse_sidecar
-from swarmlore.installing import ledger, skills
-from swarmlore.installing.clients import client_called
-from swarmlore.installing.skills import NAMES, PARTS, shared_skills
-from swarmlore.installing.standing import Activity, standing
 from swarmlore.surfaces.cli.parsing import parse, split_command
 from swarmlore.surfaces.mcp.tools import BY_NAME
 from test_installing import Machine, a_machine, tree
@@ -61,7 +61,7 @@ COMMANDS = [(name, line) for name in NAMES for line in lines_of(name)]
 
 
 def test_there_is_one_folder_for_each() -> None:
-    folder = Path(skills.__file__).parent / "templates"
+    folder = Path(locations.__file__).parent / "templates"
     assert sorted(path.name for path in (folder / "skills").iterdir()) == sorted(NAMES)
     assert {path.name for path in (folder / "parts").iterdir()} == set(PARTS.values())
     assert {"reflect", "research", "prime", "instincts", "recall", "swarm", "memory-catcher", "compound-docs"} == set(
@@ -203,7 +203,7 @@ def test_a_project_has_them_where_its_clients_look(machine: Machine) -> None:
 def test_who_had_one_skill_is_told_that_some_are_missing_and_gets_them(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(skills, "NAMES", ("recall",))
+    monkeypatch.setattr(locations, "NAMES", ("recall",))
     machine.install()
     monkeypatch.undo()
     assert len(machine.plan().changes) == 3 * (HOW_MANY - 1)
@@ -224,11 +224,11 @@ def test_a_changed_skill_stays_and_the_others_go(machine: Machine) -> None:
 def test_skills_of_an_older_release_are_named_in_one_line_and_renewed(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(skills, "ABOUT", "older")
-    monkeypatch.setattr(skills, "_template", lambda *names: f"{names[-2]} as it was\n")
+    monkeypatch.setattr(locations, "ABOUT", "older")
+    monkeypatch.setattr(locations, "_template", lambda *names: f"{names[-2]} as it was\n")
     machine.install("codex")
     monkeypatch.undo()
-    kept = ledger.read(str(machine.home))
+    kept = manifest.read(str(machine.home))
     (level,) = standing(client_called("codex"), [machine.where()], kept, Activity()).levels
     (said,) = (problem for problem in level.problems if "another release" in problem)
     assert said.endswith(f"and {HOW_MANY - 1} more are of another release: swarmlore install codex")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hook_runs import content
-from swarmlore.hooks import spool
-from swarmlore.hooks.places import spool_dir
+from swarmlore.clients.hook import spool
+from swarmlore.clients.hook.home import spool_dir
 from test_capture import Work, work
 
 __all__ = ["work"]

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from conftest import ALICE, BOB, LEAD, Open
 from swarmlore import Lore
+from swarmlore.clients.install.commands import Call, Target, server, server_call
 from swarmlore.domain.records import Caller
 from swarmlore.errors import SwarmloreError
-from swarmlore.installing.calls import Call, Target, server, server_call
 from swarmlore.surfaces.mcp.calls import answer_in
 from swarmlore.surfaces.mcp.session import Context, context_of, hello
 from swarmlore.surfaces.mcp.sets import DEFAULT, NAMES, PROFILES, handler_of, tools_in

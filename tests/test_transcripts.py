@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import DATA
+from swarmlore.clients.transcripts import CLIENTS, Tally, Turn, context_used, cut_at, find_transcript, read_transcript
 from swarmlore.domain.extraction.user_words import unwrap, without_elements
-from swarmlore.formats.transcripts import CLIENTS, Tally, Turn, context_used, cut_at, find_transcript, read_transcript
 
 AT = "2026-11-15T06:37:03.558Z"
 SECONDS = 1794724623.558
@@ -442,7 +442,7 @@ def test_a_large_transcript_takes_constant_memory(tmp_path: Path) -> None:
         for _ in range(600):  # 30 MB
             file.write(line)
     code = (
-        "import resource, sys; from swarmlore.formats.transcripts import read_transcript as read\n"
+        "import resource, sys; from swarmlore.clients.transcripts import read_transcript as read\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "turns = read('claude', sys.argv[1]); next(turns); before = peak()\n"
         "print(sum(1 for _ in turns), peak() - before)"

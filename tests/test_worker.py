@@ -21,11 +21,11 @@ from conftest import ALICE, quick_env
 from hook_runs import Hooks, payload
 from swarmlore import Lore
 from swarmlore.capture.digest import Digester
+from swarmlore.clients.hook import spool
+from swarmlore.clients.hook.home import spool_dir
 from swarmlore.domain.records import Job
 from swarmlore.errors import Conflict
 from swarmlore.frozen import replace
-from swarmlore.hooks import spool
-from swarmlore.hooks.places import spool_dir
 from swarmlore.store.jobs import Terms
 from swarmlore.worker.handlers import HANDLERS
 from waiting import PATIENCE_S, wait_until

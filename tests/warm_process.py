@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from swarmlore.hooks import wire
-from swarmlore.hooks.places import socket_path
+from swarmlore.clients.hook import socket
+from swarmlore.clients.hook.home import socket_path
 from waiting import PATIENCE_S, wait_until
 
 _PROGRAM = """
@@ -44,7 +44,7 @@ def start_warm(home: Path, folder: Path, **env: str) -> subprocess.Popen[bytes]:
 
     def answers() -> bool:
         assert process.poll() is None, "the warm process ended"
-        return wire.ask(socket_path(str(home)), {"op": "ping"}, 1.0) is not None
+        return socket.ask(socket_path(str(home)), {"op": "ping"}, 1.0) is not None
 
     wait_until(answers, "the warm process answers")
     return process

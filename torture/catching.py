@@ -23,10 +23,10 @@ from typing import Any
 
 from swarmlore import Lore
 from swarmlore.capture.digest import Digester
-from swarmlore.hooks import event as e
-from swarmlore.hooks import spool
-from swarmlore.hooks.event import Event
-from swarmlore.hooks.places import spool_dir
+from swarmlore.clients.hook import event as e
+from swarmlore.clients.hook import spool
+from swarmlore.clients.hook.event import Event
+from swarmlore.clients.hook.home import spool_dir
 
 ENV = {
     "SWARMLORE_EMBEDDER_KIND": "none",

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from swarmlore import Lore
-from swarmlore.hooks import spool
-from swarmlore.hooks.places import socket_path, spool_dir
+from swarmlore.clients.hook import spool
+from swarmlore.clients.hook.home import socket_path, spool_dir
 
 SCRIPT = str(Path(sys.executable).parent / "swarmlore")
 LANES = 4

@@ -16,7 +16,10 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from swarmlore import memory_files
-from swarmlore.formats.transcripts import claude, codex, copilot, gemini
+from swarmlore.clients.claude import transcript as claude
+from swarmlore.clients.codex import transcript as codex
+from swarmlore.clients.copilot import transcript as copilot
+from swarmlore.clients.gemini import transcript as gemini
 from swarmlore.frozen import frozen
 from swarmlore.workspace.files import open_own
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from zlib import crc32
 
+from swarmlore.clients.transcripts import Turn
 from swarmlore.domain.extraction import summaries
 from swarmlore.domain.extraction.session_lessons import MOST_LESSONS, corrects, distinct, entities_of
 from swarmlore.domain.extraction.summaries import MOST_CHARS, cut
@@ -19,7 +20,6 @@ from swarmlore.domain.extraction.task_reports import Account, account_of, confid
 from swarmlore.domain.language.similarity import normalize
 from swarmlore.domain.policy.outcomes import FAILURE_MODES
 from swarmlore.errors import InvalidInput, Rejected, StoreError, SwarmloreError
-from swarmlore.formats.transcripts.turns import Turn
 from swarmlore.frozen import TYPE_CHECKING, replace
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def turns_in(body: Mapping[str, Any]) -> list[Turn]:
     text = _text(body, "text") or _text(_mapping(body, "outcome"), "transcript")
     if not text:
         return []
-    from swarmlore.formats.transcripts.plain import turns_of
+    from swarmlore.clients.transcripts import turns_of
 
     return cut(turns_of(text), MOST_CHARS)
 

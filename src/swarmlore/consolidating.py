@@ -14,6 +14,7 @@ from itertools import islice
 
 from swarmlore import memory_files
 from swarmlore.auto_memory import folder_of_slug, slugs
+from swarmlore.clients.claude import transcript
 from swarmlore.domain.policy.context_block import strip_blocks
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.entry_merge import Foreign, merge_entries
@@ -21,7 +22,6 @@ from swarmlore.errors import Conflict, InvalidInput, NotAllowed, SwarmloreError
 from swarmlore.formats import memory_md
 from swarmlore.formats.instincts import FILE as INSTINCTS
 from swarmlore.formats.instincts import FOLDER, parse
-from swarmlore.formats.transcripts import claude
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.instincts import Instincts, Merged
 from swarmlore.project_memory import MAX_BYTES, PATH, ProjectMemory, lines_of
@@ -203,7 +203,7 @@ class Consolidating:
 
     def _notes(self, work: _Work, trees: Sequence[Tree]) -> None:
         """What Claude Code noted about the other folders, added to what it noted about the main one."""
-        root, below = claude.folder(self._home, self._env), f"projects/{memory_files.slug_of(self._main)}/memory"
+        root, below = transcript.folder(self._home, self._env), f"projects/{memory_files.slug_of(self._main)}/memory"
         texts: dict[str, tuple[str, str]] = {}
         sources = ((tree, path) for tree in trees for path in self._notes_of(tree))
         for tree, path in islice(sources, MOST_FILES):

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from swarmlore.clients.hook import socket, spool
+from swarmlore.clients.hook.home import socket_path, spool_dir
 from swarmlore.doctor import Check
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.hooks import spool, wire
-from swarmlore.hooks.places import socket_path, spool_dir
 
 if TYPE_CHECKING:
     from swarmlore.domain.records import Caller, Receipt
@@ -49,7 +49,7 @@ class Loop:
         yield Check("spool", state, f"events wait since {ago(now - oldest)}", hint)
 
     def _warm(self) -> Check:
-        if (told := wire.ask(socket_path(self._home), {"op": "ping"}, PING_S)) and told.get("ok"):
+        if (told := socket.ask(socket_path(self._home), {"op": "ping"}, PING_S)) and told.get("ok"):
             return Check("warm process", "ok", "answers")
         return Check("warm process", "ok", "none: hooks answer by themselves, by words only")
 

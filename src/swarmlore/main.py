@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from swarmlore.clients.hook.event import Event
+    from swarmlore.clients.hook.main import Places
     from swarmlore.errors import SwarmloreError
-    from swarmlore.hooks.entry import Places
-    from swarmlore.hooks.event import Event
     from swarmlore.surfaces.cli.desk import Desk
 
 INTERRUPTED = 130  # as a shell reports SIGINT
@@ -64,7 +64,7 @@ def _command(words: list[str]) -> int:
 
 def _hook(words: list[str]) -> int:
     """A client waits: nothing is imported that a hook does not need."""
-    from swarmlore.hooks.entry import run
+    from swarmlore.clients.hook.main import run
 
     return run(words, _answer_alone, _digest_afterwards)
 

@@ -16,8 +16,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from swarmlore.clients.claude import transcript as claude
+from swarmlore.clients.codex import transcript as codex
 from swarmlore.errors import NotAllowed
-from swarmlore.formats.transcripts import claude, codex
 from swarmlore.frozen import frozen
 from swarmlore.workspace import git
 from swarmlore.workspace.files import open_own

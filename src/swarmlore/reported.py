@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import math
 
+from swarmlore.clients.transcripts import Turn, names_speakers, turns_of
 from swarmlore.domain.extraction.agent_findings import telling
 from swarmlore.domain.extraction.summaries import MOST_CHARS, cut
 from swarmlore.domain.policy.gate import scrub_value
-from swarmlore.formats.transcripts.plain import names_speakers, turns_of
-from swarmlore.formats.transcripts.turns import Turn
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:

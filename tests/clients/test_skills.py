@@ -16,7 +16,7 @@ from clients.conftest import INSTALL, NewWorld
 from clients.model import Request, Step
 from clients.runners import CLIENTS, Client, Session
 from clients.world import PROGRAM, World, soon
-from swarmlore.installing.skills import NAMES, shared_skills
+from swarmlore.clients.install.locations import NAMES, shared_skills
 
 WRAPPER = '#!/bin/sh\nexport SWARMLORE_HOME={home}\nexec {program} "$@"\n'  # as a shell finds the program and its home
 LESSON = "Snapshots of the checkout page are recorded with make snap-record, never by hand"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 
 from swarmlore.capture.state import session_of
+from swarmlore.clients.hook import event as e
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.hooks import event as e
 from swarmlore.inject import TooLate
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.hooks.event import Event
+    from swarmlore.clients.hook.event import Event
     from swarmlore.lore import Lore
 
 TRIGGERS = {
@@ -71,7 +71,7 @@ def _cut_at(event: Event) -> float:
     told = event.extra.get("cut_at")
     if isinstance(told, (int, float)) and not isinstance(told, bool):
         return float(told)
-    from swarmlore.formats.transcripts import cut_at
+    from swarmlore.clients.transcripts import cut_at
 
     return cut_at(event.client, event.transcript)
 
@@ -189,7 +189,7 @@ def _headroom(event: Event) -> float | None:
         return _free(told["used"], told["fits"])
     if event.moment not in (e.PROMPT, e.TOOL_FAILED, e.BEFORE_TOOL, e.AFTER_TOOL) or not event.transcript:
         return None
-    from swarmlore.formats.transcripts import context_used
+    from swarmlore.clients.transcripts import context_used
 
     used = context_used(event.client, event.transcript)
     return _free(used[0], used[1]) if used and used[1] else None

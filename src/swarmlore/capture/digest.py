@@ -12,11 +12,11 @@ import time
 from swarmlore.capture import lessons, silent
 from swarmlore.capture.siblings import Siblings
 from swarmlore.capture.state import UNREAD, advance, new_session
+from swarmlore.clients.hook import spool
+from swarmlore.clients.hook.event import Event, from_plain
+from swarmlore.clients.hook.home import spool_dir
 from swarmlore.errors import StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.hooks import spool
-from swarmlore.hooks.event import Event, from_plain
-from swarmlore.hooks.places import spool_dir
 
 if TYPE_CHECKING:
     from swarmlore.domain.records import Session

@@ -11,13 +11,13 @@ import re
 
 from swarmlore.capture.answering import answer
 from swarmlore.capture.digest import take_in
+from swarmlore.clients.hook.event import Event, from_plain
+from swarmlore.clients.hook.home import spool_dir
+from swarmlore.clients.hook.spool import note_problem
 from swarmlore.domain.language.citations import clean_path
 from swarmlore.domain.policy.gate import scrub_value
 from swarmlore.errors import StoreError
 from swarmlore.frozen import TYPE_CHECKING, fields, replace
-from swarmlore.hooks.event import Event, from_plain
-from swarmlore.hooks.places import spool_dir
-from swarmlore.hooks.spool import note_problem
 from swarmlore.inject import TooLate
 
 if TYPE_CHECKING:

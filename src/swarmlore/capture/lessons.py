@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from zlib import crc32
 
 from swarmlore.capture.state import attempts_of, is_unsummed, session_of
+from swarmlore.clients.hook import event as e
 from swarmlore.domain.extraction.lesson_text import CONFIDENCE_VALUES, Found
 from swarmlore.domain.language.similarity import normalize
 from swarmlore.errors import Rejected
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.hooks import event as e
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.clients.hook.event import Event
+    from swarmlore.clients.transcripts import Turn
     from swarmlore.domain.extraction.fixes import Attempt
     from swarmlore.domain.records import Receipt, Session
-    from swarmlore.formats.transcripts import Turn
-    from swarmlore.hooks.event import Event
     from swarmlore.lore import Lore
 
     Changes = dict[str, Any]

@@ -6,17 +6,17 @@ import os
 import threading
 from collections.abc import Mapping
 
+from swarmlore.clients.hook.event import actor
 from swarmlore.config import stamps
 from swarmlore.domain.records import Caller
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.hooks.event import actor
 from swarmlore.workspace.project import Project, find_project
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.clients.hook.event import Event
     from swarmlore.domain.records import Session
-    from swarmlore.hooks.event import Event
     from swarmlore.lore import Lore
 
 MOST = 64

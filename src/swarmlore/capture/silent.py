@@ -10,9 +10,9 @@ import contextlib
 import os
 
 from swarmlore.capture.state import TRIED_AT, UNREAD
+from swarmlore.clients.hook import event as e
+from swarmlore.clients.hook.event import Event
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.hooks import event as e
-from swarmlore.hooks.event import Event
 
 if TYPE_CHECKING:
     from typing import Any

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from swarmlore.clients.hook import event as e
 from swarmlore.domain.records import Session
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.hooks import event as e
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.hooks.event import Event
+    from swarmlore.clients.hook.event import Event
 
 PROMPT_CHARS = 800
 SAID_CHARS = 1_500

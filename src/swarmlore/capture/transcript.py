@@ -6,17 +6,17 @@ import contextlib
 import time
 
 from swarmlore.capture.state import TRIED_AT, UNREAD
-from swarmlore.formats.transcripts import Tally, read_transcript
+from swarmlore.clients.hook import spool
+from swarmlore.clients.hook.home import spool_dir
+from swarmlore.clients.transcripts import Tally, read_transcript
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.hooks import spool
-from swarmlore.hooks.places import spool_dir
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.clients.hook.event import Event
+    from swarmlore.clients.transcripts import Turn
     from swarmlore.domain.records import Session
-    from swarmlore.formats.transcripts import Turn
-    from swarmlore.hooks.event import Event
     from swarmlore.lore import Lore
 
     Changes = dict[str, Any]

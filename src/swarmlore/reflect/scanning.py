@@ -6,15 +6,15 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
+from swarmlore.clients.transcripts import MAX_CHARS, turns_of
 from swarmlore.errors import InvalidInput, NotFound
-from swarmlore.formats.transcripts.plain import MAX_CHARS, turns_of
 from swarmlore.frozen import TYPE_CHECKING, frozen
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.clients.transcripts import Turn
     from swarmlore.domain.records import Reflection, Session
-    from swarmlore.formats.transcripts import Turn
     from swarmlore.lore import Lore
 
 LOOKED_AT = 200  # newest sessions of a project
@@ -59,7 +59,7 @@ def hear_text(text: str) -> Heard:
 
 def hear_file(path: str, text: str) -> Heard:
     """A transcript of whichever client can read it best, else a plain text."""
-    from swarmlore.formats.transcripts import CLIENTS, read_transcript
+    from swarmlore.clients.transcripts import CLIENTS, read_transcript
 
     full = os.path.realpath(path)
     best: tuple[str, Sequence[Turn]] = ("", ())
@@ -134,7 +134,7 @@ def _of_session(session: Session, env: Mapping[str, str]) -> Heard:
 
 
 def _path_of(session: Session, env: Mapping[str, str]) -> str:
-    from swarmlore.formats.transcripts import find_transcript
+    from swarmlore.clients.transcripts import find_transcript
 
     known = str(session.extra.get("transcript", ""))
     if known and os.path.exists(known.partition("#")[0]):
@@ -144,7 +144,7 @@ def _path_of(session: Session, env: Mapping[str, str]) -> str:
 
 def _elsewhere(named: str, env: Mapping[str, str]) -> Heard:
     """A session that no hook told us of, by its id, wherever a client keeps it."""
-    from swarmlore.formats.transcripts import CLIENTS, find_transcript, read_transcript
+    from swarmlore.clients.transcripts import CLIENTS, find_transcript, read_transcript
 
     for client in CLIENTS:
         if path := find_transcript(client, named, home_of(env), env):
@@ -153,7 +153,7 @@ def _elsewhere(named: str, env: Mapping[str, str]) -> Heard:
 
 
 def _read(session: Session, path: str) -> Heard:
-    from swarmlore.formats.transcripts import read_transcript
+    from swarmlore.clients.transcripts import read_transcript
 
     turns = tuple(read_transcript(session.client, path, MOST_BYTES))
     heard = _heard(turns, "transcript", session.id, session.client)

@@ -32,7 +32,7 @@ def _is_news(heard: Heard, before: Reflection) -> bool:
 
 def _heard(job: Job) -> Heard:
     """The whole session from its transcript, where that is still there; else the turns that were kept of it."""
-    from swarmlore.formats.transcripts import read_transcript
+    from swarmlore.clients.transcripts import read_transcript
 
     body = job.body
     session, client, path = (str(body.get(name) or "") for name in ("session", "client", "transcript"))

@@ -19,8 +19,8 @@ from swarmlore.reading import Heard
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.clients.transcripts import Turn
     from swarmlore.domain.pages.drafting import NoteDraft
-    from swarmlore.formats.transcripts import Turn
     from swarmlore.providers.base import Writer
 
 ASKED = (

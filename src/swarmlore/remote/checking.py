@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
+from swarmlore.clients.hook import spool
+from swarmlore.clients.hook.home import outbox_dir
 from swarmlore.doctor import Check
 from swarmlore.errors import NotAllowed, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.hooks import spool
-from swarmlore.hooks.places import outbox_dir
 from swarmlore.loop import ago, problems
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import json
 import os
 import time
 
+from swarmlore.clients.hook.home import socket_path
+from swarmlore.clients.hook.socket import answer_on, connect
 from swarmlore.errors import StoreBusy
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.hooks.places import socket_path
-from swarmlore.hooks.wire import answer_on, connect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

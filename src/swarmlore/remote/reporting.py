@@ -13,11 +13,11 @@ import threading
 import time
 from uuid import uuid4
 
+from swarmlore.clients.hook import event as e
+from swarmlore.clients.hook import spool
+from swarmlore.clients.hook.home import outbox_dir
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.hooks import event as e
-from swarmlore.hooks import spool
-from swarmlore.hooks.places import outbox_dir
 from swarmlore.remote.line import PLAIN, Line
 from swarmlore.remote.named import URL, token_in
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-    from swarmlore.hooks.event import Event
+    from swarmlore.clients.hook.event import Event
 
 ANSWER_S = 1.2
 DEAF = "deaf"  # a file: the server let somebody wait in vain, and when
@@ -175,7 +175,7 @@ def _figures(event: Event) -> dict[str, Any]:
     """How full the context is and when it was cut, where only the transcript tells."""
     if not event.transcript or event.moment not in _TAKES_CONTEXT:
         return {}
-    from swarmlore.formats.transcripts import context_used, cut_at
+    from swarmlore.clients.transcripts import context_used, cut_at
 
     told: dict[str, Any] = {}
     if "context" not in event.extra and (used := context_used(event.client, event.transcript)) and used[1]:
@@ -191,7 +191,7 @@ def _turns(event: Event, root: str) -> dict[str, Any]:
         return {}
     from swarmlore.capture.transcript import inside
     from swarmlore.catching import session_body
-    from swarmlore.formats.transcripts import read_transcript
+    from swarmlore.clients.transcripts import read_transcript
 
     turns = [inside(turn, root) for turn in read_transcript(event.client, event.transcript, TRANSCRIPT_BYTES)]
     return {"turns": session_body(turns)["turns"]} if turns else {}

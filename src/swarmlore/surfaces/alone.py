@@ -9,8 +9,8 @@ import time
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from swarmlore.hooks.entry import Places
-    from swarmlore.hooks.event import Event
+    from swarmlore.clients.hook.event import Event
+    from swarmlore.clients.hook.main import Places
     from swarmlore.lore import Lore
 
 LIMIT_S = 60.0  # for a process that digests and for which nobody waits
@@ -22,7 +22,7 @@ def answer(event: Event, places: Places) -> str:
     """The context for a moment of a session, or ''."""
     from swarmlore.capture.answering import STANDING
     from swarmlore.capture.answering import answer as answer_event
-    from swarmlore.hooks.event import actor, is_answered, may_begin
+    from swarmlore.clients.hook.event import actor, is_answered, may_begin
     from swarmlore.lore import Lore
 
     if not is_answered(event):
@@ -71,7 +71,7 @@ def digest_afterwards(places: Places) -> None:
 
             burst(places.home, LIMIT_S - (time.monotonic() - began), _end_after)
     except Exception as error:  # noqa: BLE001 - nobody waits; the doctor is told
-        from swarmlore.hooks.spool import note_problem
+        from swarmlore.clients.hook.spool import note_problem
 
         note_problem(places.spool, {"at": time.time(), "hook": "digest", "what": type(error).__name__})
     finally:

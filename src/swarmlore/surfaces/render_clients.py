@@ -10,9 +10,9 @@ from swarmlore.surfaces.page import Page, ago, clean, hang, many, size, table, w
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.clients.install.plan import Change, Plan
+    from swarmlore.clients.install.status import Given, Level, Standing
     from swarmlore.errors import SwarmloreError
-    from swarmlore.installing.planning import Change, Plan
-    from swarmlore.installing.standing import Given, Level, Standing
 
 SOME = 4  # changed lines of a file that a person reads before saying yes
 _SIGNS = {"+": "green", "-": "red"}
@@ -35,7 +35,7 @@ def _title(change: Change, page: Page) -> str:
 
 
 def _lines(change: Change, sign: str, page: Page, *, every_line: bool) -> list[str]:
-    from swarmlore.installing.difference import difference
+    from swarmlore.clients.install.plan import difference
 
     found = list(difference(change))
     if not every_line and (_what(change) != "changed" or sum(line[0] in _SIGNS for line in found) > SOME):
@@ -57,7 +57,7 @@ def carried_out(plan: Plan, to_do: Sequence[str], page: Page, *, done: bool) -> 
 
 def left_out(plan: Plan) -> Iterator[str]:
     """Each client whose files cannot be used, why, and the way on."""
-    from swarmlore.installing.clients import client_called
+    from swarmlore.clients import client_called
 
     for name, error in plan.refused:
         yield f"{client_called(name).title}: {error.message}; {_way_on(error)}"
@@ -65,14 +65,14 @@ def left_out(plan: Plan) -> Iterator[str]:
 
 def _way_on(error: SwarmloreError) -> str:
     """The hint; what it says about changes holds for this client's files alone."""
-    from swarmlore.installing.files import UNTOUCHED
+    from swarmlore.clients.install.entries import UNTOUCHED
 
     return error.hint.removesuffix(UNTOUCHED).rstrip("; ")
 
 
 def document(plan: Plan, to_do: Sequence[str], *, done: bool) -> dict[str, Any]:
     """The same for programs."""
-    from swarmlore.installing.difference import difference
+    from swarmlore.clients.install.plan import difference
 
     files = [
         {"client": change.client, "path": change.path, "change": _what(change), "diff": list(difference(change))}

@@ -8,9 +8,9 @@ import stat
 import time
 from contextlib import suppress
 
+from swarmlore.clients.hook.home import socket_path
+from swarmlore.clients.hook.spool import HAVE_LOCKS, locked
 from swarmlore.errors import StoreError
-from swarmlore.hooks.places import socket_path
-from swarmlore.hooks.spool import HAVE_LOCKS, locked
 
 LOCK = "warm.lock"
 BACKLOG = 128

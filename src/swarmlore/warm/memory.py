@@ -10,11 +10,11 @@ import time
 from swarmlore.capture.answering import answer
 from swarmlore.capture.digest import Digester
 from swarmlore.capture.siblings import Siblings
+from swarmlore.clients.hook import spool
+from swarmlore.clients.hook.event import AGENT_START, COMPACTED, from_plain, is_answered
+from swarmlore.clients.hook.home import spool_dir
 from swarmlore.errors import StoreBusy, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.hooks import spool
-from swarmlore.hooks.event import AGENT_START, COMPACTED, from_plain, is_answered
-from swarmlore.hooks.places import spool_dir
 from swarmlore.inject import TooLate
 from swarmlore.lore import Lore
 from swarmlore.meanwhile import Meanwhile
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from swarmlore.hooks.event import Event
+    from swarmlore.clients.hook.event import Event
 
 LAST_DRAIN_S = 1.0  # at the end; what is left waits for the next process
 DIGEST_S = 0.5

@@ -8,9 +8,9 @@ import socket
 import threading
 import time
 
+from swarmlore.clients.hook.socket import MOST_LINE, peer_is_us
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.hooks.wire import MOST_LINE, peer_is_us
 from swarmlore.warm.election import Elected
 
 if TYPE_CHECKING:

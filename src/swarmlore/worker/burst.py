@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from swarmlore import config
+from swarmlore.clients.hook.home import spool_dir
+from swarmlore.clients.hook.spool import locked
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.hooks.places import spool_dir
-from swarmlore.hooks.spool import locked
 from swarmlore.store.jobs import Terms
 from swarmlore.worker.handlers import HANDLERS
 from swarmlore.worker.running import Orders

@@ -13,12 +13,12 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 
+from swarmlore.clients.hook.home import spool_dir
 from swarmlore.config import stamps
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.domain.records import Job
 from swarmlore.errors import StoreError, StoreReadOnly, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.hooks.places import spool_dir
 from swarmlore.lore import Lore
 from swarmlore.store.jobs import Terms
 from swarmlore.worker.limits import die_with_parent, limit_memory

@@ -242,8 +242,8 @@ def _take_in(lore: Lore) -> str:
 
     Returns what is to be said where that failed: the events go on waiting, and the command goes on without them.
     """
-    from swarmlore.hooks.places import socket_path, spool_dir
-    from swarmlore.hooks.spool import waits
+    from swarmlore.clients.hook.home import socket_path, spool_dir
+    from swarmlore.clients.hook.spool import waits
 
     try:
         if os.path.lexists(socket_path(lore.home)):
@@ -263,8 +263,8 @@ def _take_in(lore: Lore) -> str:
 
 def _send_off(home: str) -> None:
     """Send what hooks left for the server, so that a command sees it; one look at a folder where there is nothing."""
-    from swarmlore.hooks.places import outbox_dir
-    from swarmlore.hooks.spool import waits
+    from swarmlore.clients.hook.home import outbox_dir
+    from swarmlore.clients.hook.spool import waits
 
     if waits(outbox_dir(home)):
         from swarmlore.remote.reporting import send_waiting

@@ -34,14 +34,14 @@ def run(desk: Desk) -> int:
 def _mend(desk: Desk) -> tuple[Check, ...]:
     """Mend what an earlier release wrote into the files of clients, as `install` does."""
     import swarmlore
-    from swarmlore.installing import ledger
-    from swarmlore.installing.clients import every_client
-    from swarmlore.installing.planning import plan_install
-    from swarmlore.installing.where import for_person
+    from swarmlore.clients import every_client
+    from swarmlore.clients.install import manifest
+    from swarmlore.clients.install.locations import for_person
+    from swarmlore.clients.install.plan import plan_install
     from swarmlore.surfaces.cli.install import apply_plan, home_of
 
     home = home_of(desk)
-    kept = ledger.read(home)
+    kept = manifest.read(home)
     clients, now = every_client(), round(time.time(), 3)
     plan = plan_install(for_person(home, os.environ, ""), clients, kept, swarmlore.__version__, now, mend=True)
     if plan.changes:

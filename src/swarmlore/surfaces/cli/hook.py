@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk) -> int:
-    from swarmlore.hooks.entry import run as serve
+    from swarmlore.clients.hook.main import run as serve
     from swarmlore.surfaces.alone import answer, digest_afterwards
 
     given = {"--home": desk.home, "--socket": desk.args.socket, "--spool": desk.args.spool}

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from swarmlore.installing.planning import Plan
-    from swarmlore.installing.where import Client, Where
+    from swarmlore.clients.install.locations import Client, Where
+    from swarmlore.clients.install.plan import Plan
 
 EXAMPLES = ("swarmlore install", "swarmlore install claude codex --dry-run", "swarmlore install claude --project")
 PROJECT: dict[str, Any] = {
@@ -34,7 +34,7 @@ PROJECT: dict[str, Any] = {
 
 def offered() -> tuple[str, ...]:
     """The words that a shell completes."""
-    from swarmlore.installing.clients import NAMES
+    from swarmlore.clients import NAMES
 
     return NAMES
 
@@ -50,11 +50,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: Desk) -> int:
     import swarmlore
-    from swarmlore.installing import ledger
-    from swarmlore.installing.clients import NAMES, clients_here
-    from swarmlore.installing.planning import plan_install
-    from swarmlore.installing.standing import two_memories
-    from swarmlore.installing.where import find_program
+    from swarmlore.clients import NAMES, clients_here
+    from swarmlore.clients.install import manifest
+    from swarmlore.clients.install.locations import find_program
+    from swarmlore.clients.install.plan import plan_install
+    from swarmlore.clients.install.status import two_memories
 
     clients = chosen(desk)
     where = place(desk, find_program(sys.argv[0], sys.executable, os.environ.get("PATH")))
@@ -65,7 +65,7 @@ def run(desk: Desk) -> int:
             others = ", ".join(NAMES[1:])
             raise NotFound("no client was found on this machine", f"name it: swarmlore install {NAMES[0]}, or {others}")
         desk.note("found here: " + ", ".join(client.title for client in clients))
-    kept = ledger.read(home_of(desk))
+    kept = manifest.read(home_of(desk))
     plan = plan_install(where, clients, kept, swarmlore.__version__, round(time.time(), 3))
     twice = [text for client in clients for text in two_memories(client, where)]
     plan = replace(plan, notes=(*plan.notes, *twice))
@@ -94,7 +94,7 @@ def carry_out(desk: Desk, plan: Plan, kept: Sequence[Any], question: str, to_do:
 
 
 def apply_plan(plan: Plan, home: str, kept: Sequence[Any]) -> None:
-    from swarmlore.installing.applying import apply
+    from swarmlore.clients.install.plan import apply
     from swarmlore.parts import make_home
 
     was_there = os.path.lexists(home)
@@ -109,7 +109,7 @@ def apply_plan(plan: Plan, home: str, kept: Sequence[Any]) -> None:
 
 def chosen(desk: Desk) -> tuple[Client, ...]:
     """The clients that were named; `--project claude` names one too, because a project is hardly called so."""
-    from swarmlore.installing.clients import NAMES
+    from swarmlore.clients import NAMES
 
     names = list(desk.args.clients)
     if desk.args.project in NAMES:
@@ -120,7 +120,7 @@ def chosen(desk: Desk) -> tuple[Client, ...]:
 
 def named(names: Sequence[str]) -> tuple[Client, ...]:
     """The clients of these names, in our order."""
-    from swarmlore.installing.clients import NAMES, client_called
+    from swarmlore.clients import NAMES, client_called
 
     for name in names:
         if name not in NAMES:
@@ -130,7 +130,7 @@ def named(names: Sequence[str]) -> tuple[Client, ...]:
 
 def place(desk: Desk, program: str = "") -> Where:
     """The files of the project where `--project` was said, else those of the person."""
-    from swarmlore.installing.where import for_person, for_project
+    from swarmlore.clients.install.locations import for_person, for_project
     from swarmlore.workspace.project import find_project
 
     if desk.args.project is not None:

@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk) -> int:
-    from swarmlore.hooks.person import usual_home
+    from swarmlore.clients.hook.home import usual_home
 
     home = os.path.abspath(desk.home) if desk.home else usual_home(desk.args.client, os.environ)
     tools = chosen("--tools", desk.args.tools, NAMES)
@@ -35,7 +35,7 @@ def run(desk: Desk) -> int:
         from swarmlore.surfaces.mcp.away import run_away
 
         return run_away(os.environ, home, () if tools == (DEFAULT,) else tools)
-    from swarmlore.hooks.places import socket_path
+    from swarmlore.clients.hook.home import socket_path
     from swarmlore.surfaces.mcp.proxy import Proxy
     from swarmlore.surfaces.mcp.session import Context, hello, passed_on
 

@@ -13,7 +13,7 @@ from swarmlore.surfaces.cli.install import named
 from swarmlore.surfaces.cli.install import offered as offered
 
 if TYPE_CHECKING:
-    from swarmlore.installing.standing import Standing
+    from swarmlore.clients.install.status import Standing
     from swarmlore.lore import Lore
 
 EXAMPLES = ("swarmlore status", "swarmlore status claude --json")
@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk) -> int:
-    from swarmlore.installing.clients import every_client
+    from swarmlore.clients import every_client
 
     names = [client.name for client in named(desk.args.clients) or every_client()]
     if desk.asks_server:
@@ -54,17 +54,17 @@ def _of_server(desk: Desk, names: list[str]) -> int:
 
 def clients_of(lore: Lore) -> list[Standing]:
     """How every client stands that we know of, for a person and in this project."""
-    from swarmlore.installing import ledger
-    from swarmlore.installing.clients import every_client
-    from swarmlore.installing.standing import activity_of, standing
-    from swarmlore.installing.where import for_person, for_project, user_folder
+    from swarmlore.clients import every_client
+    from swarmlore.clients.install import manifest
+    from swarmlore.clients.install.locations import for_person, for_project, user_folder
+    from swarmlore.clients.install.status import activity_of, standing
 
     seen, sessions, receipts = lore.clients(), lore.sessions(LOOKED_AT), lore.receipts(limit=LOOKED_AT)
     home, root = lore.home, lore.project.root
     places = [for_person(home, os.environ, "")]
     if os.path.realpath(root) != os.path.realpath(user_folder(os.environ)):
         places.append(for_project(root, os.environ))
-    kept = ledger.read(home)
+    kept = manifest.read(home)
     return [
         standing(client, places, kept, activity_of(client.name, seen.get(client.name), sessions, receipts))
         for client in every_client()

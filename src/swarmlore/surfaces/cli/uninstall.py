@@ -20,13 +20,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk) -> int:
-    from swarmlore.installing import ledger
-    from swarmlore.installing.clients import every_client
-    from swarmlore.installing.planning import plan_uninstall
-    from swarmlore.installing.standing import is_installed
+    from swarmlore.clients import every_client
+    from swarmlore.clients.install import manifest
+    from swarmlore.clients.install.plan import plan_uninstall
+    from swarmlore.clients.install.status import is_installed
 
     clients, where = chosen(desk), place(desk)
-    kept = ledger.read(home_of(desk))
+    kept = manifest.read(home_of(desk))
     if not clients:
         clients = tuple(client for client in every_client() if is_installed(client, where, kept))
     return carry_out(desk, plan_uninstall(where, clients, kept), kept, "Take this out?", ())

@@ -9,9 +9,9 @@ import sys
 import threading
 import time
 
+from swarmlore.clients.hook.home import socket_path
+from swarmlore.clients.hook.socket import ask
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.hooks.places import socket_path
-from swarmlore.hooks.wire import ask
 from swarmlore.serving.desks import open_desks
 from swarmlore.surfaces.cli.worker import WITH_PARENT
 from swarmlore.surfaces.http.command_desk import CommandDesk

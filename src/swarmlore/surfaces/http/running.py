@@ -9,9 +9,9 @@ import signal
 import socket
 import ssl
 
+from swarmlore.clients.hook.spool import HAVE_LOCKS, locked
 from swarmlore.errors import Conflict, InvalidInput, StoreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.hooks.spool import HAVE_LOCKS, locked
 from swarmlore.surfaces.http import hook_routes, own_routes, streams, swarm_routes
 from swarmlore.surfaces.http.app import App
 from swarmlore.surfaces.http.door import LOOPBACK, Door

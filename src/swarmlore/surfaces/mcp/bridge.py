@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import CancelledError
 
+from swarmlore.clients.hook.socket import MOST_LINE
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.hooks.wire import MOST_LINE
 from swarmlore.surfaces.mcp.server import serve_session
 from swarmlore.surfaces.mcp.session import context_of
 

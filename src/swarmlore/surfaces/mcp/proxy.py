@@ -11,8 +11,8 @@ import os
 import select
 import time
 
+from swarmlore.clients.hook.socket import connect
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.hooks.wire import connect
 
 if TYPE_CHECKING:
     from typing import Any
