@@ -27,10 +27,10 @@ import numpy as np
 
 import corpus
 from swarmlore.config import RecallSettings
-from swarmlore.providers.registry import open_embedder
+from swarmlore.models.providers import open_embedder
 from swarmlore.store.store import Store
-from swarmlore.vectors.building import build, find
-from swarmlore.vectors.local import VectorIndex
+from swarmlore.store.vectors.file_builder import build, find
+from swarmlore.store.vectors.local import VectorIndex
 
 PROVIDER, SIZE = "bench", 384
 PARTITIONS = (1, 2)  # a project's swarm, which all ask for, and notes of others, a tenth

@@ -30,9 +30,9 @@ import speed
 from databases import server
 from swarmlore import Lore
 from swarmlore.domain.records import Caller, Draft
-from swarmlore.store.copying import copy
+from swarmlore.store.copy import copy
 from swarmlore.store.store import Store
-from swarmlore.vectors.remote import RemoteVectors
+from swarmlore.store.vectors.in_database import RemoteVectors
 
 LARGE = Caller("git.example/large", "bench", "worker", 2)
 SMALL = Caller("git.example/small", "bench", "worker", 2)

@@ -20,7 +20,7 @@ from hypothesis.internal.conjecture import providers
 from programs import unaccepted
 from swarmlore import Lore
 from swarmlore.domain.records import Caller, Memory, uuid7
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 
 # Fixtures of stores to break, of commands, of files, of servers.

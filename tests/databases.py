@@ -19,9 +19,8 @@ from typing import Any
 
 import psycopg
 
-from swarmlore.store.postgres import SCHEMA
-from swarmlore.store.postgres_errors import ROLE
-from swarmlore.store.server import set_up
+from swarmlore.store.postgres import ROLE, SCHEMA
+from swarmlore.store.postgres_setup import set_up
 from waiting import PATIENCE_S, wait_until
 
 LOGIN = "tester"

@@ -16,9 +16,10 @@ import apsw
 import pytest
 
 from conftest import ALICE, BOB, OTHER, an_operation, quick_env
-from swarmlore import Lore, backups
 from swarmlore.domain.records import Caller
 from swarmlore.errors import Conflict, InvalidInput, NotFound, StoreCorrupt, StoreError, StoreFull, StoreTooNew
+from swarmlore.lore import Lore
+from swarmlore.store import backup
 
 LESSON = "The release build runs with make release in the tools folder"
 LATER = "The nightly build runs with make nightly in the tools folder"
@@ -136,7 +137,7 @@ def test_a_name_that_is_taken_meanwhile_is_not_overwritten_either(tmp_path: Path
     (tmp_path / "part").write_text("new")
     (tmp_path / "taken.db").write_text("something else")
     with pytest.raises(InvalidInput, match="is there already"):
-        backups._publish(str(tmp_path / "part"), str(tmp_path / "taken.db"))
+        backup._publish(str(tmp_path / "part"), str(tmp_path / "taken.db"))
     assert (tmp_path / "taken.db").read_text() == "something else"
 
 
@@ -157,7 +158,7 @@ def test_backups_of_one_second_have_names_of_their_own(home: Path) -> None:
     with open_lore(home) as lore:
         paths = [lore.backup().path for _ in range(3)]
     assert len(set(paths)) == 3
-    assert set(backups.list_backups(str(home))) == set(paths)
+    assert set(backup.list_backups(str(home))) == set(paths)
 
 
 def test_a_backup_is_private_and_alone(home: Path, tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ from databases import Server, server
 from swarmlore.domain.language.display import without_password
 from swarmlore.domain.records import Caller
 from swarmlore.frozen import replace
-from swarmlore.store import copying
-from swarmlore.store.copying import copy, pages
+from swarmlore.store import copy as copying
+from swarmlore.store.copy import copy, pages
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
-from swarmlore.vectors.remote import RemoteVectors
+from swarmlore.store.vectors.in_database import RemoteVectors
 from test_postgres import BOB, OTHER, fill, put
 
 

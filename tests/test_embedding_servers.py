@@ -12,9 +12,9 @@ import pytest
 
 import servers
 from swarmlore import Lore
-from swarmlore.embedding import BATCH
 from swarmlore.errors import ConfigError, Unavailable
-from swarmlore.providers.openai import OpenAIEmbedder
+from swarmlore.models.embedding import BATCH
+from swarmlore.models.openai import OpenAIEmbedder
 from waiting import wait_until
 
 

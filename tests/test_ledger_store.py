@@ -18,7 +18,7 @@ from swarmlore.sharing.importing import Importing, export_lines
 from swarmlore.sharing.ledger import Ledger
 from swarmlore.sharing.places import Place
 from swarmlore.sharing.retracting import meant
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.ledgers import ImportState, KnownLine, LedgerState
 from swarmlore.store.store import Store
 

@@ -400,7 +400,7 @@ def test_a_sweep_that_takes_more_than_a_fifth_is_refused_and_told(
 def test_what_leaves_is_in_no_index_however_many_leave(
     opening: OPENING, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from swarmlore.store import lives
+    from swarmlore.store import phases
 
     lore = opening(LEAD)
     filled(lore, clock, 12, 4)
@@ -408,7 +408,7 @@ def test_what_leaves_is_in_no_index_however_many_leave(
     few = [int(lore.store.ask("count_live")[0][0]), keys_of(lore)]
     for memory in lore.list(limit=20):
         set_fields(lore, memory, max_phases=0)
-    monkeypatch.setattr(lives, "MANY", 3)
+    monkeypatch.setattr(phases, "MANY", 3)
     done = next_phase(lore, clock)
     assert (done.count("archived"), few) == (8, [8, 8])
     assert [int(lore.store.ask("count_live")[0][0]), keys_of(lore)] == [0, 0]

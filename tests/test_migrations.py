@@ -18,7 +18,8 @@ import pytest
 from conftest import ALICE, quick_env
 from swarmlore import Lore
 from swarmlore.errors import StoreError, StoreFull, StoreReadOnly, StoreTooNew
-from swarmlore.store import migrate, queries
+from swarmlore.store import database as migrate
+from swarmlore.store import database as queries
 from swarmlore.store.sqlite import SqliteEngine
 from swarmlore.store.store import Store
 from waiting import wait_until

@@ -74,7 +74,7 @@ def test_openings_at_once_load_one_model(tmp_path: Path) -> None:
 
 FORKED = """
 import os
-from swarmlore.providers import minilm
+from swarmlore.models import minilm
 minilm.MiniLM({}).embed(["x"])
 with minilm._loading:  # as if another thread were loading
     pid = os.fork()

@@ -20,8 +20,8 @@ from swarmlore.domain.records import Caller, Link, Memory, Outcomes, Receipt, Re
 from swarmlore.errors import Conflict, StoreError, StoreLost
 from swarmlore.frozen import replace
 from swarmlore.remember import add_link
-from swarmlore.store import queries
-from swarmlore.store.base import Operation
+from swarmlore.store import database
+from swarmlore.store.database import Operation
 from swarmlore.store.memories import Filter
 from swarmlore.store.postgres import PostgresEngine
 from swarmlore.store.store import Store
@@ -112,14 +112,14 @@ def tables(db: Server) -> list[str]:
 
 
 def test_both_engines_answer_to_the_same_names():
-    names = {engine: set(queries.load(engine)) - ENGINE_ONLY[engine] for engine in ("sqlite", "postgres")}
+    names = {engine: set(database.load(engine)) - ENGINE_ONLY[engine] for engine in ("sqlite", "postgres")}
     assert names["sqlite"] == names["postgres"]
 
 
 def test_no_statement_stands_under_the_name_of_another():
-    for path in sorted(Path(queries.SQL_DIR).glob("*.sql")):
+    for path in sorted(Path(database.SQL_DIR).glob("*.sql")):
         text = path.read_text(encoding="utf-8")
-        assert len(queries.parse(text)) == text.count("-- name: "), path.name
+        assert len(database.parse(text)) == text.count("-- name: "), path.name
 
 
 def test_the_program_works_as_a_role_that_owns_nothing_and_is_bound(db: Server, store: Store):

@@ -19,7 +19,7 @@ from swarmlore.catching import session_body
 from swarmlore.clients.transcripts import Turn
 from swarmlore.config import WriterSettings
 from swarmlore.errors import Unavailable
-from swarmlore.spending import Capped, Spending
+from swarmlore.models.llm import Capped, Spending
 from swarmlore.store.store import Store
 from test_writers import Says
 from waiting_jobs import do_jobs

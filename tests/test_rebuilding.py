@@ -18,10 +18,10 @@ from conftest import ALICE, NOW, Open, a_memory, an_operation, quick_env
 from swarmlore import Lore
 from swarmlore.domain.records import Citation, Memory, Situation
 from swarmlore.frozen import replace
-from swarmlore.store import rebuilding
+from swarmlore.store import reindex
 from swarmlore.store.history import SCRUB_META
 from swarmlore.store.memories import Filter
-from swarmlore.store.rebuilding import REINDEX_META
+from swarmlore.store.reindex import REINDEX_META
 from swarmlore.store.store import Store
 
 Rebuilder = Callable[..., subprocess.Popen[str]]
@@ -113,7 +113,7 @@ def varied(store: Store, count: int = 24) -> list[Memory]:
 
 
 def test_a_rebuild_changes_nothing_that_was_right(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rebuilding, "PIECE", 7)
+    monkeypatch.setattr(reindex, "PIECE", 7)
     varied(store)
     before = derived(store)
     assert all(before.values())
@@ -125,9 +125,9 @@ def test_a_rebuild_changes_nothing_that_was_right(store: Store, monkeypatch: pyt
 def test_a_rebuild_mends_what_is_missing_too_much_or_of_another_time(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rebuilding, "PIECE", 7)
-    monkeypatch.setattr(rebuilding, "KEYS", 50)
-    monkeypatch.setattr(rebuilding, "LOOKED_AT", 3)
+    monkeypatch.setattr(reindex, "PIECE", 7)
+    monkeypatch.setattr(reindex, "KEYS", 50)
+    monkeypatch.setattr(reindex, "LOOKED_AT", 3)
     varied(store)
     before = derived(store)
     place = store.visible(ALICE)[0]
@@ -177,8 +177,8 @@ def test_a_damaged_index_is_told_and_healed(tmp_path: Path) -> None:
 def test_after_each_step_another_process_may_write(
     open_store: Callable[[], Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rebuilding, "PIECE", 5)
-    monkeypatch.setattr(rebuilding, "KEYS", 60)
+    monkeypatch.setattr(reindex, "PIECE", 5)
+    monkeypatch.setattr(reindex, "KEYS", 60)
     one, other = open_store(), open_store()
     varied(one)
     one.act_for(ALICE)
@@ -196,8 +196,8 @@ def test_after_each_step_another_process_may_write(
 def test_what_others_change_between_two_steps_is_right_at_the_end(
     open_store: Callable[[], Store], monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    monkeypatch.setattr(rebuilding, "PIECE", 4)
-    monkeypatch.setattr(rebuilding, "KEYS", 100)
+    monkeypatch.setattr(reindex, "PIECE", 4)
+    monkeypatch.setattr(reindex, "KEYS", 100)
     rng = random.Random(seed)
     one, other = open_store(), open_store()
     varied(one)
@@ -218,14 +218,14 @@ def test_what_others_change_between_two_steps_is_right_at_the_end(
 def test_what_others_change_while_a_piece_is_worked_out_is_right_at_the_end(
     open_store: Callable[[], Store], monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    monkeypatch.setattr(rebuilding, "PIECE", 6)
+    monkeypatch.setattr(reindex, "PIECE", 6)
     rng = random.Random(seed)
     one, other = open_store(), open_store()
     varied(one)
     changes = 0
-    work_out = rebuilding._item
+    work_out = reindex._item
 
-    def while_others_write(*facts: Any) -> rebuilding.Item:
+    def while_others_write(*facts: Any) -> reindex.Item:
         nonlocal changes
         item = work_out(*facts)
         if not one.engine.inside and rng.random() < 0.5:
@@ -235,7 +235,7 @@ def test_what_others_change_while_a_piece_is_worked_out_is_right_at_the_end(
 
     one.act_for(ALICE)
     with monkeypatch.context() as patched:
-        patched.setattr(rebuilding, "_item", while_others_write)
+        patched.setattr(reindex, "_item", while_others_write)
         one.reindex_words()
     assert changes > 5
     assert derived(one) == fresh(one)
@@ -302,7 +302,7 @@ def test_a_writer_beside_a_rebuild_waits_for_one_piece_only(store: Store, rebuil
     assert process.returncode == 0
     assert writes > 5
     done = [int(line.split()[0]) for line in process.stdout]
-    assert max(after - before for before, after in pairwise(done)) <= rebuilding.PIECE
+    assert max(after - before for before, after in pairwise(done)) <= reindex.PIECE
     assert derived(store) == fresh(store)
 
 
@@ -338,7 +338,7 @@ def test_other_threads_use_the_same_memory_meanwhile(open_as: Open) -> None:
         uses += 1
     work.join()
     assert uses > 3
-    assert max(after - before for (before, _), (after, _) in pairwise(steps)) <= rebuilding.PIECE
+    assert max(after - before for (before, _), (after, _) in pairwise(steps)) <= reindex.PIECE
     assert steps[0][0] < steps[-1][0] == steps[-1][1]
 
 

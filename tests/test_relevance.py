@@ -36,7 +36,7 @@ from swarmlore.domain.policy.ranking import (
     words_score,
     words_weight,
 )
-from swarmlore.rules.generic_requests import GENERIC_REQUESTS
+from swarmlore.models.embedding import GENERIC_REQUESTS
 
 SHARES = st.floats(0, 1)
 SCORES = st.lists(st.floats(0, 2), min_size=1, max_size=40)

@@ -13,7 +13,6 @@ import pytest
 
 from conftest import NOW, a_memory
 from swarmlore import errors
-from swarmlore.backups import Backup
 from swarmlore.config import Value
 from swarmlore.doctor import Check
 from swarmlore.domain.policy.ranking import STATES
@@ -33,6 +32,7 @@ from swarmlore.domain.records import (
 )
 from swarmlore.frozen import replace
 from swarmlore.recall import Hits
+from swarmlore.store.backup import Backup
 from swarmlore.surfaces import cited, render
 from swarmlore.surfaces.page import Page, ago, clean, fold, hang, json_text, say, size, when
 from swarmlore.workspace.project_names import Identity

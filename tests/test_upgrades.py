@@ -39,7 +39,7 @@ def old_home(request: pytest.FixtureRequest, engine_name: str, world: Path, monk
 def old_database(world: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A database with what the older release left in it, migrated by an administrator as on any upgrade."""
     from databases import server
-    from swarmlore.store.server import set_up
+    from swarmlore.store.postgres_setup import set_up
 
     server().admin("CREATE DATABASE upgraded")
     admin = server().admin_url.replace("/postgres?", "/upgraded?")

@@ -18,16 +18,15 @@ import pytest
 from conftest import ALICE, BOB, NOW, an_operation
 from swarmlore.config import RecallSettings
 from swarmlore.domain.records import Situation
-from swarmlore.embedding import Embedding
 from swarmlore.errors import StoreCorrupt
 from swarmlore.frozen import replace
+from swarmlore.models.embedding import Embedding
 from swarmlore.store.store import Store
-from swarmlore.vectors import approximate
-from swarmlore.vectors.building import build, find
-from swarmlore.vectors.due import is_due, known
-from swarmlore.vectors.kept import is_there, load
-from swarmlore.vectors.local import VectorIndex
-from swarmlore.vectors.place import path_of, remove, unfinished
+from swarmlore.store.vectors import approximate
+from swarmlore.store.vectors.file_builder import build, find
+from swarmlore.store.vectors.file_state import is_due, known, path_of, remove, unfinished
+from swarmlore.store.vectors.local import VectorIndex
+from swarmlore.store.vectors.mapped_file import is_there, load
 from test_vectors import DIMENSION, give, put, unit
 from waiting import wait_until
 
@@ -236,7 +235,7 @@ def test_an_erased_text_leaves_no_file_behind_and_none_that_was_being_made(
         erase()
         return approximate.shortened(*asked)
 
-    monkeypatch.setattr("swarmlore.vectors.building.shortened", shortened)
+    monkeypatch.setattr("swarmlore.store.vectors.file_builder.shortened", shortened)
     assert build(store, str(tmp_path)) == 0
     assert known(store).token == ""
     assert not [name for name in os.listdir(tmp_path) if name.startswith("vectors.idx")]
@@ -328,7 +327,7 @@ def test_a_new_file_is_due_when_there_are_many_and_again_when_many_came(
     assert is_due(store, home, OWN)
     build(store, home)
     assert not is_due(store, home, OWN)
-    monkeypatch.setattr("swarmlore.vectors.due.TAIL", 30)
+    monkeypatch.setattr("swarmlore.store.vectors.file_state.TAIL", 30)
     with store.engine.writing():
         for number in range(31):
             put(store, f"Lesson number {number} after the file", unit(1000 + number))
@@ -344,7 +343,7 @@ def test_without_the_library_nothing_is_made_and_a_coarse_pass_has_to_do(
 ) -> None:
     build(store, str(tmp_path))
     for module in ("approximate", "due"):
-        monkeypatch.setattr(f"swarmlore.vectors.{module}.library", lambda: None, raising=False)
+        monkeypatch.setattr(f"swarmlore.store.vectors.{module}.library", lambda: None, raising=False)
     index = opened(store, tmp_path)
     assert index.kept is not None and index.kept.near is None
     assert same_answers(plain(store), index, store, rows_like_texts(5, 9)) >= 0.95
@@ -355,7 +354,7 @@ def test_without_the_library_nothing_is_made_and_a_coarse_pass_has_to_do(
 KILLED = """
 import sys, time
 from swarmlore.store.store import Store
-from swarmlore.vectors import building
+from swarmlore.store.vectors import building
 store = Store.open(sys.argv[1], 0.0)
 if sys.argv[2] == "codes":
     building.shortened = lambda *asked: time.sleep(60)
@@ -388,7 +387,7 @@ def test_a_builder_that_is_killed_leaves_the_store_and_the_former_file_as_they_w
 
 
 def test_a_restored_store_does_not_use_the_file_of_another_state(store: Store, seqs: list[int], tmp_path: Path) -> None:
-    from swarmlore.backups import back_up, restore
+    from swarmlore.store.backup import back_up, restore
 
     home = str(tmp_path)
     build(store, home)

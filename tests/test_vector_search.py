@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from conftest import ALICE, BOB, a_memory, an_operation, engine_env
-from swarmlore import Lore, embedding
 from swarmlore.doctor import Check
 from swarmlore.domain.records import Hit
-from swarmlore.vectors.local import VectorIndex
-from swarmlore.vectors.remote import RemoteVectors
+from swarmlore.lore import Lore
+from swarmlore.models import embedding
+from swarmlore.store.vectors.in_database import RemoteVectors
+from swarmlore.store.vectors.local import VectorIndex
 from waiting_jobs import do_jobs
 
 THINGS = "cache queue parser socket router ledger mirror broker cursor schema".split()

@@ -11,8 +11,8 @@ from conftest import ALICE, BOB, a_memory, an_operation
 from swarmlore.domain.records import Situation
 from swarmlore.frozen import replace
 from swarmlore.store.store import Store
-from swarmlore.vectors.local import VectorIndex
-from swarmlore.vectors.remote import RemoteVectors
+from swarmlore.store.vectors.in_database import RemoteVectors
+from swarmlore.store.vectors.local import VectorIndex
 
 DIMENSION = 64
 

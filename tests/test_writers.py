@@ -12,10 +12,9 @@ import pytest
 
 import servers
 from swarmlore.errors import ConfigError, Unavailable
-from swarmlore.providers.anthropic import AnthropicWriter
-from swarmlore.providers.base import Writer, ask_json
-from swarmlore.providers.openai import OpenAIWriter
-from swarmlore.providers.registry import WRITERS, open_writer
+from swarmlore.models.anthropic import AnthropicWriter
+from swarmlore.models.openai import OpenAIWriter
+from swarmlore.models.providers import WRITERS, Writer, ask_json, open_writer
 
 SOURCE = Path(__file__).parents[1] / "src"
 KINDS: dict[str, Any] = {"openai": OpenAIWriter, "anthropic": AnthropicWriter}
@@ -217,7 +216,7 @@ def test_an_option_that_cannot_be_used_is_a_setting_to_correct(kind: str, option
 def test_a_writer_needs_the_standard_library_only(kind: str) -> None:
     code = f"""
 import sys; sys.path.insert(0, {str(SOURCE)!r})
-from swarmlore.providers.registry import open_writer
+from swarmlore.models.registry import open_writer
 print(open_writer({kind!r}, {{"model": "m"}}).name, "numpy" in sys.modules)
 """
     run = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, timeout=60, check=True)

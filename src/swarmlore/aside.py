@@ -17,7 +17,7 @@ from swarmlore.formats.retractions import Retraction
 from swarmlore.frozen import frozen, replace
 from swarmlore.remember import Terms, add_link, decided
 from swarmlore.sharing.retracting import meant
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 from swarmlore.workspace.project import may_change
 

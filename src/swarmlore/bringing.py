@@ -23,9 +23,9 @@ from swarmlore.workspace.files import Change
 
 if TYPE_CHECKING:
     from swarmlore.config import Settings
-    from swarmlore.embedding import Progress
     from swarmlore.ingesting import Ingested
     from swarmlore.instincts import Instincts
+    from swarmlore.models.embedding import Progress
 
 
 def kind_of(path: str, format: str) -> str:

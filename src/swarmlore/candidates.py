@@ -13,15 +13,15 @@ from swarmlore.domain.language.tokenizer import code_share, index_text, query_te
 from swarmlore.domain.policy import ranking
 from swarmlore.domain.policy.ranking import Evidence
 from swarmlore.domain.records import RAW_SOURCES, Hit, Memory, Part, Query, Situation
-from swarmlore.embedding import Embedding, QueryVector
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.meanwhile import InTurn, Meanwhile
+from swarmlore.models.embedding import Embedding, QueryVector
 from swarmlore.store.search import CandidateRow
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
-    from swarmlore.embedding import Vectors
     from swarmlore.graph.around import Around
+    from swarmlore.models.embedding import Vectors
 
 LEAST = 50  # candidates of each engine, however few hits are asked for
 BEHIND = "many texts wait for their vector and are found by words only: swarmlore reindex"

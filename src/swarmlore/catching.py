@@ -147,7 +147,7 @@ def _caught(lore: Lore, turns: Sequence[Turn], account: Account, trust: int) -> 
     by_rules = lessons_in(turns, account, trust)
     if lore.settings.writer.kind == "none" or not (turns or account.evaluation):
         return by_rules
-    from swarmlore.reading import find_lessons
+    from swarmlore.models.llm import find_lessons
 
     try:
         added = find_lessons(lore.capped_writer(), turns, account)
@@ -165,7 +165,7 @@ def _summary(lore: Lore, job: Job, turns: Sequence[Turn]) -> str:
     by_rules = summaries.without(summaries.summary_of(turns, found), gone)
     if lore.settings.writer.kind == "none" or not by_rules or gone:  # a model could say it again in other words
         return by_rules
-    from swarmlore.reading import sum_up
+    from swarmlore.models.llm import sum_up
 
     try:
         told = sum_up(lore.capped_writer(), turns)

@@ -14,9 +14,9 @@ from swarmlore.workspace.files import Change
 if TYPE_CHECKING:
     from swarmlore.config import Settings
     from swarmlore.consolidating import Consolidating, Consolidation
-    from swarmlore.embedding import Progress
     from swarmlore.ingesting import Ingested, Ingesting
     from swarmlore.instincts import Instincts
+    from swarmlore.models.embedding import Progress
 
 
 class Context:

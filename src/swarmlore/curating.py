@@ -22,7 +22,7 @@ from swarmlore.formats.curated import Kept
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.promoting import Promoting, Promotion
 from swarmlore.remember import add_link, joined_citations
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 from swarmlore.workspace.project import may_change
@@ -167,7 +167,7 @@ class Curating:
         """What a language model adds, if there is one; it sees what is recommended already only as taken."""
         if self._settings.writer.kind == "none":
             return [], ""
-        from swarmlore.advice import capped_writer, recommend
+        from swarmlore.models.llm import capped_writer, recommend
 
         taken = {memory.id for finding in known for memory in finding.memories}
         free = [memory for memory in lessons if memory.id not in taken]

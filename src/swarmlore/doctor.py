@@ -7,15 +7,14 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 
-from swarmlore.advice import capped_writer
-from swarmlore.backups import list_backups
 from swarmlore.config import Settings
 from swarmlore.domain.records import Caller
-from swarmlore.embedding import Embedding
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.spending import HINT, Spending
-from swarmlore.store.rebuilding import REINDEX_META
+from swarmlore.models.embedding import Embedding
+from swarmlore.models.llm import HINT, Spending, capped_writer
+from swarmlore.store.backup import list_backups
+from swarmlore.store.reindex import REINDEX_META
 from swarmlore.store.store import FILE, Store
 
 if TYPE_CHECKING:
@@ -160,7 +159,7 @@ class Doctor:
         if index.is_exact(mine):
             yield Check("vector search", "ok", "exact")
             return
-        from swarmlore.vectors.measuring import TOP, measure
+        from swarmlore.store.vectors.approximate import TOP, measure
 
         found = measure(index, mine, MEASURE_S)
         if found is not None:

@@ -21,7 +21,7 @@ from swarmlore.domain.records import Caller, Draft, Memory
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.memory_files import Watched
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 from swarmlore.writing import Writing
 

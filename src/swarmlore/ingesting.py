@@ -27,7 +27,7 @@ from swarmlore.workspace.files import Folder
 from swarmlore.workspace.project import find_project
 
 if TYPE_CHECKING:
-    from swarmlore.embedding import Progress
+    from swarmlore.models.embedding import Progress
 
 LEARNINGS = "documents/learnings"
 COPIES = "documents/memories"

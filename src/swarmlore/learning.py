@@ -21,7 +21,7 @@ from swarmlore.domain.policy.outcomes import (
 from swarmlore.domain.records import Caller, Memory, Outcome, Session, choose, make
 from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.frozen import TYPE_CHECKING, fields, frozen, replace
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.history import RATED
 from swarmlore.store.store import Store
 

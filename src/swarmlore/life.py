@@ -32,7 +32,7 @@ from swarmlore.errors import Conflict, NotAllowed
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.phases import Phase, Phases
 from swarmlore.promoting import Promoting, Promotion
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:

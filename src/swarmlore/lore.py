@@ -40,7 +40,6 @@ from swarmlore.workspace.project import may_change
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.backups import Backup
     from swarmlore.curating import Applied, Curated
     from swarmlore.doctor import Check
     from swarmlore.domain.policy.outcomes import Criterion
@@ -56,17 +55,18 @@ if TYPE_CHECKING:
         Remembered,
         Stale,
     )
-    from swarmlore.embedding import Progress
     from swarmlore.indexing import IndexedFile
     from swarmlore.migrating import Migrated
+    from swarmlore.models.embedding import Progress
     from swarmlore.patterns import Pattern
     from swarmlore.recall import Hits
     from swarmlore.reporting.figures import Report
     from swarmlore.sharing.exchange import Agreed, Founded
     from swarmlore.sharing.importing import Brought
     from swarmlore.sharing.ledger_pass import Synced
-    from swarmlore.store.base import Operation
-    from swarmlore.store.copying import Copied
+    from swarmlore.store.backup import Backup
+    from swarmlore.store.copy import Copied
+    from swarmlore.store.database import Operation
     from swarmlore.undoing import Undone
     from swarmlore.why import Why
     from swarmlore.workspace.project_names import Identity
@@ -294,7 +294,7 @@ class Lore(Studies, Living, Errands, Receiving):
 
     def backups_holding(self, id: str) -> tuple[str, ...]:
         """The backup files that still hold a memory; erasing does not reach them."""
-        from swarmlore.backups import holding
+        from swarmlore.store.backup import holding
 
         with self._guard:
             return tuple(holding(self.home, id))
@@ -592,14 +592,14 @@ class Lore(Studies, Living, Errands, Receiving):
 
     def migrate_store(self, target: str, progress: Progress | None = None) -> Copied:
         """Copy all that the caller may see into another store (postgresql://… or a folder), and compare both."""
-        from swarmlore.moving import move
+        from swarmlore.store.copy import move
 
         with self._guard:
             return move(self.store, self.caller, target, self.now(), progress)
 
     def backup(self, path: str = "") -> Backup:
         """Write a checked copy of the store while it is in use."""
-        from swarmlore.backups import back_up
+        from swarmlore.store.backup import back_up
 
         with self._guard:
             return back_up(self.store, self.home, path)
@@ -607,7 +607,7 @@ class Lore(Studies, Living, Errands, Receiving):
     @staticmethod
     def restore_backup(path: str, home: str | None = None) -> tuple[Backup, str]:
         """Put a backup in place of a home's store; returns it and where the former store was kept."""
-        from swarmlore.backups import inspect, restore
+        from swarmlore.store.backup import inspect, restore
 
         folder = home or config.home_dir(os.environ)
         if config.uses_server(folder, os.environ):
@@ -661,7 +661,7 @@ class Lore(Studies, Living, Errands, Receiving):
         """Erase memories with what they superseded: former wordings are the same text in another row."""
         from swarmlore.formats.community_reports import drop as drop_reports
         from swarmlore.formats.curated import drop as drop_recommendations
-        from swarmlore.vectors.place import remove as remove_vectors
+        from swarmlore.store.vectors.file_state import remove as remove_vectors
 
         with self.store.operation(self._operation("erase")) as operation:
             self.store.owe_scrub(operation)

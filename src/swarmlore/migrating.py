@@ -21,7 +21,7 @@ from swarmlore.formats.context_md import SECTIONS, Bullet, read
 from swarmlore.formats.knowledge import derived_id
 from swarmlore.formats.plan import looked_back
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 from swarmlore.workspace.files import Folder
 from swarmlore.workspace.project import PERSON

@@ -22,7 +22,7 @@ from swarmlore.sharing.importing import Brought
 from swarmlore.workspace.files import Folder
 
 if TYPE_CHECKING:
-    from swarmlore.embedding import Progress
+    from swarmlore.models.embedding import Progress
 
 LEARNINGS, EPISODES = "documents/learnings", "documents/episodes"
 ENDING, SIDECAR = ".md", ".entities.yaml"

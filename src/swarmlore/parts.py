@@ -13,7 +13,7 @@ from swarmlore import config
 from swarmlore.domain.records import uuid7
 from swarmlore.errors import InvalidInput, StoreError
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 from swarmlore.workspace.project import find_caller, find_project, stacks
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from swarmlore.curating import Curating
     from swarmlore.doctor import Doctor
     from swarmlore.domain.records import Caller
-    from swarmlore.embedding import Embedding
     from swarmlore.indexing import Indexing
     from swarmlore.inject import Injector
     from swarmlore.learning import Learning
     from swarmlore.life import Life
     from swarmlore.mail import Mail
+    from swarmlore.models.embedding import Embedding
+    from swarmlore.models.llm import Spending
+    from swarmlore.models.providers import Writer
     from swarmlore.note_versions import Versions
     from swarmlore.patterns import Patterns
     from swarmlore.phases import Phases
     from swarmlore.promoting import Promoting
-    from swarmlore.providers.base import Writer
     from swarmlore.recall import Recaller
     from swarmlore.sharing.exchange import Exchange
-    from swarmlore.spending import Spending
     from swarmlore.workspace.cited_code import Budget, Look, Tree
     from swarmlore.workspace.project import Project
     from swarmlore.workspace.project_names import Belonging
@@ -268,7 +268,7 @@ class Parts:
 
     @cached_property
     def embedding(self) -> Embedding:
-        from swarmlore.embedding import Embedding
+        from swarmlore.models.embedding import Embedding
 
         return Embedding(self.store, self.settings.embedder, self.settings.recall, self.home)
 
@@ -410,13 +410,13 @@ class Parts:
 
     @property
     def spending(self) -> Spending:
-        from swarmlore.spending import Spending
+        from swarmlore.models.llm import Spending
 
         return Spending(self.store, self.settings.writer, self.now)
 
     def capped_writer(self) -> Writer | None:
         """The configured language model, within what it may cost a day; None where there is none."""
-        from swarmlore.advice import capped_writer
+        from swarmlore.models.llm import capped_writer
 
         return capped_writer(self.store, self.settings.writer, self.now())
 

@@ -30,7 +30,7 @@ from swarmlore.domain.policy.outcomes import (
 from swarmlore.domain.records import Caller, Draft, Hit, Memory, Outcome, Outcomes, Part
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.history import RATED
 from swarmlore.store.store import Store
 

@@ -11,8 +11,8 @@ from swarmlore.domain.records import Caller
 from swarmlore.errors import Conflict, InvalidInput
 from swarmlore.formats.plan import MOST_NAME, number_in, planned_phase
 from swarmlore.frozen import frozen, replace
-from swarmlore.store.base import Operation
-from swarmlore.store.lives import PhaseRow
+from swarmlore.store.database import Operation
+from swarmlore.store.phases import PhaseRow
 from swarmlore.store.store import Store
 
 ANNOUNCED, PLAN, DAY = "announced", "plan", "day"

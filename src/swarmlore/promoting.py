@@ -27,7 +27,7 @@ from swarmlore.domain.records import Caller, Draft, Link, Memory, Outcomes, Reme
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.remember import Terms, add_link, carry_out, decided
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:

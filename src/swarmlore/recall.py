@@ -28,9 +28,9 @@ from swarmlore.domain.policy.ranking import (
     with_citations,
 )
 from swarmlore.domain.records import KINDS, MODES, PROFILES, SOURCES, TIERS, Caller, Hit, Memory, Part, Query, choose
-from swarmlore.embedding import Embedding
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING, replace
+from swarmlore.models.embedding import Embedding
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from swarmlore.domain.policy.gate import Passed, confirm, in_force
 from swarmlore.domain.records import MAX_CITATIONS, Citation, Link, Memory, Remembered, Situation
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.store.base import Operation, place_of
+from swarmlore.store.database import Operation, place_of
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from swarmlore.domain.policy.ranking import default_priors, is_stale, standing
 from swarmlore.domain.records import AuditRow, Caller, Cited, Memory, Outcomes, Part
 from swarmlore.frozen import TYPE_CHECKING, fields, frozen
 from swarmlore.rules.endings import endings
-from swarmlore.store.journal import Showings
+from swarmlore.store.sessions import Showings
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected, Store
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.meanwhile import Meanwhile
 from swarmlore.remember import Stored, Terms, as_neighbour, neighbours_of, settle, store_new
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.search import embedded_text
 from swarmlore.store.store import Store
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.domain.policy.deduplication import Decision
-    from swarmlore.embedding import Embedding, Progress
+    from swarmlore.models.embedding import Embedding, Progress
     from swarmlore.phases import Phase
     from swarmlore.workspace.cited_code import Tree
 
@@ -341,7 +341,7 @@ class Writing:
         alike = [as_neighbour(memory, other, jaccard_bigram(memory.text, other.text)) for other in near]
         if not alike:
             return terms
-        from swarmlore.advice import advise, capped_writer
+        from swarmlore.models.llm import advise, capped_writer
 
         writer = partial(capped_writer, self._store, self._settings.writer, memory.created_at)
         advice: Decision | None = advise(writer, memory.text, memory.trust, alike)

@@ -22,9 +22,9 @@ from swarmlore.errors import Rejected, Unavailable
 from swarmlore.formats.sidecar import ENTITY_TYPES, RELATION_TYPES, STRENGTH
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.graph.reports import SENTENCE_CHARS, SENTENCES
+from swarmlore.models.llm import Heard
+from swarmlore.models.providers import Writer, ask_json
 from swarmlore.notes.rows import Graph
-from swarmlore.providers.base import Writer, ask_json
-from swarmlore.reading import Heard
 
 if TYPE_CHECKING:
     from typing import Any

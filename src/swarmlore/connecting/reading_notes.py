@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from swarmlore.domain.records import Job, Memory
     from swarmlore.graph.reports import Community
     from swarmlore.lore import Lore
-    from swarmlore.providers.base import Writer
+    from swarmlore.models.providers import Writer
 
     T = TypeVar("T")
 

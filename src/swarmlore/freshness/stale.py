@@ -9,7 +9,7 @@ from swarmlore.domain.records import Citation, Cited, Memory, Stale
 from swarmlore.errors import InvalidInput
 from swarmlore.freshness.differences import with_difference
 from swarmlore.frozen import replace
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 from swarmlore.workspace.cited_code import Look, Tree
 from swarmlore.workspace.project import may_change

@@ -12,15 +12,15 @@ from collections.abc import Callable, Mapping
 from swarmlore import note_places
 from swarmlore.config import Settings
 from swarmlore.domain.records import Caller
-from swarmlore.embedding import Progress
 from swarmlore.formats.notes import Note
+from swarmlore.models.embedding import Progress
 from swarmlore.note_places import PROJECT, NotePlace
 from swarmlore.note_versions import other_checkouts
 from swarmlore.notes import rows as note_rows
 from swarmlore.notes.cache import LOCK_S, Cache, Place
 from swarmlore.notes.look import VERB, Change, Glance, IndexedNotes, Look, problems_of
 from swarmlore.notes.rows import Spot
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 from swarmlore.writing import Writing
 

@@ -14,18 +14,18 @@ from functools import cached_property, partial
 
 from swarmlore import note_places
 from swarmlore.domain.records import Memory
-from swarmlore.embedding import Progress
 from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.formats.notes import Note
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.indexing import Step
+from swarmlore.models.embedding import Progress
 from swarmlore.note_places import PROJECT, NotePlace
 from swarmlore.note_versions import VERSION, digest_of_both, version_in, version_of
 from swarmlore.notes import rows as note_rows
 from swarmlore.notes.cache import OUTDATED, Place, Seen
 from swarmlore.notes.files import graph_of, read_files, should_be_in, understood
 from swarmlore.notes.rows import Graph, Spot
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 
 if TYPE_CHECKING:
     from swarmlore.notes.index import NoteIndex

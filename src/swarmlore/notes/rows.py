@@ -20,7 +20,7 @@ from swarmlore.formats.notes import Note
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.note_places import EPISODES
 from swarmlore.note_versions import VERSION, version_of
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.writing import Writing
 
 if TYPE_CHECKING:

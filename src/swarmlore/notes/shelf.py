@@ -14,9 +14,9 @@ from swarmlore.doctor import Check
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.graph import origin_of
 from swarmlore.domain.records import Entity, Memory, Relation
-from swarmlore.embedding import Progress
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, StoreError
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.models.embedding import Progress
 from swarmlore.note_places import EPISODES, GLOBAL, LEARNINGS, PROJECT, NotePlace, there_is
 from swarmlore.note_versions import Versions
 from swarmlore.notes import beside, making

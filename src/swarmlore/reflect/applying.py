@@ -19,7 +19,7 @@ from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.reflect import committing, counting, editing
 from swarmlore.reflect.places import LEARNINGS, Places, text_in
 from swarmlore.reflect.proposing import UNFIT
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.workspace.files import Folder
 
 if TYPE_CHECKING:

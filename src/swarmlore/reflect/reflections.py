@@ -21,7 +21,7 @@ from swarmlore.reflect.places import Places
 from swarmlore.reflect.proposing import Proposing, conflict_of, diff_of
 from swarmlore.reflect.scanning import Heard, hear_file, hear_session, hear_text, looks_at
 from swarmlore.rules.approval import APPROVE, HOW, MODIFY, REJECT, no_answer, read_answer
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 
 if TYPE_CHECKING:
     from typing import Any

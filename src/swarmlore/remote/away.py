@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.domain.records import Caller, Cited, Draft, Hit, Memory, Remembered, Stale
-    from swarmlore.embedding import Progress
+    from swarmlore.models.embedding import Progress
     from swarmlore.prime import Primed
     from swarmlore.workspace.cited_code import Look, Tree
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from swarmlore.domain.records import Memory
-    from swarmlore.embedding import Progress
+    from swarmlore.models.embedding import Progress
     from swarmlore.sharing.importing import Brought
 
 PAGE = 1_000  # memories of one list; a server gives no more at once

@@ -19,7 +19,7 @@ from swarmlore.workspace.jsonl import BadLine, dump
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from swarmlore.embedding import Progress
+    from swarmlore.models.embedding import Progress
     from swarmlore.sharing.importing import Brought
 
 PART_BYTES = 65_536

@@ -19,7 +19,7 @@ from swarmlore.remote.problems import error_of
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.embedding import Progress
+    from swarmlore.models.embedding import Progress
     from swarmlore.sharing.importing import Brought
 
 GIVEN = ("knowledge", "shared", "lane", "mcp-memory", "mem0")

@@ -12,7 +12,7 @@ from swarmlore.domain.policy.contradiction import compare
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from swarmlore.store.figures import Figures
+    from swarmlore.store.report_queries import Figures
 
 LEAST_SHARED = 2  # keys: one alone is mostly a word that two lessons have in common
 MOST_HELD = 800_000  # pairs that are counted at once; beyond that those that share least are let go

@@ -16,8 +16,8 @@ from swarmlore.reporting.duplicates import find_twins
 from swarmlore.reporting.figures import Cut, MemoryFigures, Period, ProjectFigures, Report, Silence
 from swarmlore.reporting.periods import DAY_S, Tally, span_of
 from swarmlore.reporting.sums import Sums
-from swarmlore.store.figures import Figures
 from swarmlore.store.history import RATED
+from swarmlore.store.report_queries import Figures
 
 if TYPE_CHECKING:
     from typing import Any

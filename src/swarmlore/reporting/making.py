@@ -10,7 +10,7 @@ from swarmlore.domain.records import Caller
 from swarmlore.frozen import fields
 from swarmlore.reporting.figures import Report
 from swarmlore.reporting.gathering import Gathering, Order
-from swarmlore.store.figures import Figures
+from swarmlore.store.report_queries import Figures
 from swarmlore.store.store import Store
 from swarmlore.workspace.cited_code import WHOLE, Budget, Look
 

@@ -15,7 +15,7 @@ from swarmlore.domain.policy.contradiction import differences
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.providers.base import ask_json
+from swarmlore.models.providers import ask_json
 from swarmlore.research.code import COMMENTS
 from swarmlore.research.constants import CONSTANT
 from swarmlore.research.question import Weights
@@ -24,7 +24,7 @@ from swarmlore.rules.amounts import has_number
 from swarmlore.workspace.codebase import is_test
 
 if TYPE_CHECKING:
-    from swarmlore.providers.base import Writer
+    from swarmlore.models.providers import Writer
 
 MOST = 4
 PER_SOURCE = 2

@@ -33,7 +33,7 @@ from swarmlore.workspace.stack import Stack, read_stack
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.providers.base import Writer
+    from swarmlore.models.providers import Writer
     from swarmlore.research.learnings import Ask
     from swarmlore.research.web import Web
 

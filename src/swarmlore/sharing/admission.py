@@ -28,7 +28,7 @@ from swarmlore.domain.records import Caller, Citation, Confirmation, Draft, Memo
 from swarmlore.errors import Conflict, InvalidInput, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.sharing.claims import as_own, is_settled, keeping, under_another_id
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 from swarmlore.workspace.project import PERSON, may_change
 

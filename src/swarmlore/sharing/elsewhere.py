@@ -18,7 +18,7 @@ from swarmlore.remember import add_link
 from swarmlore.sharing.admission import Admission
 from swarmlore.sharing.foreign_records import Found, Records, open_records
 from swarmlore.sharing.importing import CHUNK, Import, Importing
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.ledgers import ImportState
 from swarmlore.workspace.jsonl import Line
 from swarmlore.workspace.project import PERSON

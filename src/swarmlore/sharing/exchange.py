@@ -11,7 +11,7 @@ from swarmlore.errors import ConfigError, NotAllowed, NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.sharing import trusting
 from swarmlore.sharing.places import Place
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 from swarmlore.workspace.project import Project
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.doctor import Check
-    from swarmlore.embedding import Progress
     from swarmlore.formats.retractions import Retraction
+    from swarmlore.models.embedding import Progress
     from swarmlore.sharing.exporting import Export
     from swarmlore.sharing.founding import Step
     from swarmlore.sharing.importing import Brought

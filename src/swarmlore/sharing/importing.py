@@ -17,7 +17,7 @@ from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.sharing.admission import Admission, Refused, nothing
 from swarmlore.sharing.again import said_again
 from swarmlore.sharing.recognising import FOREIGN, HEAD_BYTES, check_format, recognised
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.history import Past
 from swarmlore.store.ledgers import ImportState
 from swarmlore.store.store import Store
@@ -28,7 +28,7 @@ from swarmlore.workspace.jsonl import BadLine, Line
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
-    from swarmlore.embedding import Progress
+    from swarmlore.models.embedding import Progress
 
 NOTES = ("notes", "instincts", "memory-md", "auto-memory")  # taken in elsewhere
 TIERS = {"knowledge": "swarm", "shared": "hive", "legacy-hive": "hive", "retractions": "swarm"}

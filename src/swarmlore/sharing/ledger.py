@@ -12,7 +12,7 @@ from swarmlore.sharing.admission import Admission
 from swarmlore.sharing.founding import FOLDER, Step
 from swarmlore.sharing.ledger_pass import Pass, Synced, too_much
 from swarmlore.sharing.places import Place
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.ledgers import LedgerState
 from swarmlore.store.store import Store
 from swarmlore.workspace.files import Folder

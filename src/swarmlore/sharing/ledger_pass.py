@@ -18,7 +18,7 @@ from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.sharing.admission import Admission, Refused
 from swarmlore.sharing.places import Place
 from swarmlore.sharing.set_aside import SetAside, keep_aside, rejected_ids, rejected_lines
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.ledgers import KnownLine, LedgerState
 from swarmlore.store.store import Store
 from swarmlore.workspace import jsonl

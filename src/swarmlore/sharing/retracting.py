@@ -6,7 +6,7 @@ from swarmlore.domain.language.similarity import normalize
 from swarmlore.domain.policy.lifecycle import quarantined
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.formats.retractions import Retraction
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 from swarmlore.workspace.project import may_change
 

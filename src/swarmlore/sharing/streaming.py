@@ -16,7 +16,7 @@ from swarmlore.sharing.elsewhere import ForeignImport
 from swarmlore.sharing.foreign_records import reader_of
 from swarmlore.sharing.importing import TIERS, Brought, Import, Importing, check_switches
 from swarmlore.sharing.recognising import kind_of_record
-from swarmlore.store.base import Operation
+from swarmlore.store.database import Operation
 from swarmlore.store.ledgers import ImportState
 from swarmlore.workspace import jsonl
 from swarmlore.workspace.jsonl import BadLine, Line

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from swarmlore.domain.records import Entity, Memory
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.store.base import StoreBase
+from swarmlore.store.database import StoreBase
 
 if TYPE_CHECKING:
     from typing import Any

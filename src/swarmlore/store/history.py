@@ -8,10 +8,8 @@ from swarmlore.domain.json_codec import memory_from_dict, memory_to_dict
 from swarmlore.domain.records import AuditRow, Caller, Memory
 from swarmlore.errors import Conflict, NotAllowed, NotFound
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.store.base import Operation
-from swarmlore.store.gone import FILE_META, MAKING_META, drop_vectors
-from swarmlore.store.memories import Memories
-from swarmlore.store.rows import from_json
+from swarmlore.store.database import Operation
+from swarmlore.store.memories import FILE_META, MAKING_META, Memories, drop_vectors, from_json
 
 if TYPE_CHECKING:
     from typing import Any

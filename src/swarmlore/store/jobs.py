@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from swarmlore.domain.records import Caller, Job, WorkerSeen
 from swarmlore.errors import Conflict
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.store.lives import Lives
-from swarmlore.store.rows import from_json
+from swarmlore.store.memories import from_json
+from swarmlore.store.phases import Lives
 
 if TYPE_CHECKING:
     from typing import Any, TypeAlias, TypeVar

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.store.journal import Journal
+from swarmlore.store.sessions import Journal
 
 if TYPE_CHECKING:
     from typing import Any

@@ -9,7 +9,7 @@ from swarmlore.domain.language.similarity import normalize
 from swarmlore.domain.records import Agent, Caller, Delivery, Message, Sent
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.store.jobs import Jobs
-from swarmlore.store.rows import from_json
+from swarmlore.store.memories import from_json
 
 if TYPE_CHECKING:
     from typing import Any

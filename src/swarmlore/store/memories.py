@@ -3,20 +3,173 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from swarmlore.domain.records import Caller, Memory, Situation
+from swarmlore.domain.json_codec import record_fields
+from swarmlore.domain.records import Caller, Citation, Confirmation, Memory, Outcomes, Situation
 from swarmlore.errors import Ambiguous, Conflict, NotFound
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.store import rows
-from swarmlore.store.base import Operation
-from swarmlore.store.gone import drop_vectors
+from swarmlore.store.database import Operation
+from swarmlore.store.files import damaged
 from swarmlore.store.graph import Graphs
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from swarmlore.store.database import StoreBase
+
+
+LAST_META = "last_change"  # the highest number that was ever given, where the vector that had it may be gone
+GONE_META = "vectors_gone"
+FILE_META = "vector_file"  # the file of vectors beside the store that is its own
+MAKING_META = "vector_making"  # the one that is being made
+MOST_TOLD = 256  # deletions; whoever was away for longer looks at all that is left
+
+
+def last_change(store: StoreBase) -> int:
+    """The highest change number that a vector or a deletion has."""
+    return int(store.ask("last_change")[0][0])
+
+
+def make_room(store: StoreBase, memory_seq: int, situation_seq: int) -> None:
+    """Delete a vector whose successor comes at once; its number is not given out again, or nobody would notice."""
+    if not store.engine.remote and situation_seq in _there(store, memory_seq):
+        store.ask("put_meta", name=LAST_META, value=str(last_change(store)))
+    _delete(store, memory_seq, situation_seq)
+
+
+def drop_vectors(store: StoreBase, memory_seq: int, situation_seq: int | None = None) -> None:
+    """Delete the vectors of a memory, or that of its text (0) or of one situation, and tell."""
+    if store.engine.remote:
+        _delete(store, memory_seq, situation_seq)
+        return
+    leaving = [cue for cue in _there(store, memory_seq) if situation_seq in (None, cue)]
+    if not leaving:
+        return
+    number = last_change(store) + 1
+    _delete(store, memory_seq, situation_seq)
+    since, told = gone(store)
+    told += [(number, memory_seq, cue) for cue in leaving]
+    if len(told) > MOST_TOLD:
+        since = told[-MOST_TOLD - 1][0]
+    store.ask("put_meta", name=GONE_META, value=json.dumps([since, told[-MOST_TOLD:]]))
+    store.ask("put_meta", name=LAST_META, value=str(number))
+
+
+def _there(store: StoreBase, memory_seq: int) -> list[int]:
+    return [int(row[0]) for row in store.ask("vectors_of", memory_seq=memory_seq)]
+
+
+def _delete(store: StoreBase, memory_seq: int, situation_seq: int | None) -> None:
+    if situation_seq is None:
+        store.ask("delete_embeddings_of", memory_seq=memory_seq)
+    else:
+        store.ask("delete_embedding", memory_seq=memory_seq, situation_seq=situation_seq)
+
+
+def gone(store: StoreBase) -> tuple[int, list[tuple[int, int, int]]]:
+    """(change, [(change, memory, situation)]): all deletions after the first number, oldest first."""
+    told = store.meta(GONE_META)
+    if not told:
+        return 0, []
+    since, rows = json.loads(told)
+    return int(since), [(int(change), int(memory), int(cue)) for change, memory, cue in rows]
+
+
+COLUMNS = (
+    *("id", "handle", "text", "title", "kind", "category", "tier", "project", "owner", "scope", "status", "trust"),
+    *("source", "key", "confidence", "created_at", "updated_at", "last_accessed_at", "access_count", "expires_at"),
+    *("valid_from", "valid_until", "forgotten_at", "superseded_by", "feedback_score", "feedback_count", "version"),
+)
+SELECT = "SELECT seq, partition, " + ", ".join(COLUMNS) + ", more FROM memory "
+_DEFAULTS = Memory(id="", text="")
+_SCALARS = ("born_in_phase", "max_phases", "last_validated_at", "encounter_score", "hive_eligible", "auto_generated")
+_LISTS = ("tags", "entities", "supersedes")
+_RECORDS = {"confirmed_by": Confirmation, "citations": Citation}
+_USUAL = tuple(
+    (name, getattr(_DEFAULTS, name)) for name in (*_SCALARS, *_LISTS, *_RECORDS, "outcomes", "source_ref", "extra")
+)
+
+
+def to_row(memory: Memory, partition: int) -> dict[str, Any]:
+    """The parameters of `put_memory` and `replace_memory`."""
+    row = {name: getattr(memory, name) for name in COLUMNS}
+    row["partition"] = partition
+    row["session"] = str(memory.source_ref.get("session", ""))
+    row["position"] = _position(memory)
+    row["more"] = json.dumps(_more(memory), ensure_ascii=False, separators=(",", ":"))
+    return row
+
+
+def from_row(row: tuple[Any, ...], situations: tuple[Situation, ...] = ()) -> Memory:
+    """The memory of a row selected with `SELECT`."""
+    try:
+        return _memory(row, situations)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise damaged(f"the row of memory {row[2]}") from error
+
+
+def from_json(text: str) -> Any:
+    """A JSON column's value."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise damaged("a record in the store") from error
+
+
+def _memory(row: tuple[Any, ...], situations: tuple[Situation, ...]) -> Memory:
+    values = dict(zip(COLUMNS, row[2:-1], strict=True))
+    more = json.loads(row[-1])
+    for name in _LISTS:
+        more[name] = tuple(more.get(name, ()))
+    for name, kind in _RECORDS.items():
+        more[name] = tuple(kind(**item) for item in more.get(name, ()))
+    if "outcomes" in more:
+        more["outcomes"] = Outcomes(**more["outcomes"])
+    return Memory(**values, **more, situations=situations)
+
+
+def text_key(text: str) -> int:
+    """Equal for texts that differ only in case and white space. A checksum, not a proof: who finds a row by it compares
+    the texts. Above 32 bits, where no shingle is."""
+    data = " ".join(text.lower().split()).encode("utf-8", "replace")
+    return (zlib.crc32(data) | 1 << 31) << 31 | zlib.crc32(data[::-1]) >> 1
+
+
+def handle_of(id: str, length: int) -> str:
+    """The end of a UUID is random; an id from elsewhere is hashed first."""
+    tail = id.replace("-", "")
+    if len(tail) != 32 or not all(char in "0123456789abcdef" for char in tail):
+        from hashlib import blake2b
+
+        tail = blake2b(id.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    return tail[-length:]
+
+
+def place_word(partition: int) -> str:
+    """A partition as a word of the full-text index; the checksum keeps it from meeting a real word."""
+    return f"zq{partition}x{zlib.crc32(str(partition).encode()):08x}"
+
+
+def _position(memory: Memory) -> int | None:
+    position = memory.source_ref.get("position")
+    return position if isinstance(position, int) else None
+
+
+def _more(memory: Memory) -> dict[str, Any]:
+    """What has no column of its own; defaults are left out."""
+    more = {name: value for name, usual in _USUAL if (value := getattr(memory, name)) != usual}
+    for name in more.keys() & _RECORDS.keys():
+        more[name] = [record_fields(item) for item in more[name]]
+    if "outcomes" in more:
+        more["outcomes"] = record_fields(memory.outcomes)
+    for name in more.keys() & {"source_ref", "extra"}:
+        more[name] = dict(more[name])
+    return more
+
 
 MIN_HANDLE = 6
 MIN_PREFIX = 4
@@ -94,7 +247,7 @@ class Memories(Graphs):
         memory = replace(memory, handle=self.free_handle(memory.id), situations=_newest(memory.situations))
         partition = self.partition_of(memory)
         words = Words.of(memory)
-        added = self.ask("put_memory", **rows.to_row(memory, partition), stems=words.stems)
+        added = self.ask("put_memory", **to_row(memory, partition), stems=words.stems)
         if not added:
             raise Conflict("that id is taken", "give another one, or none")
         seq = int(added[0][0])
@@ -120,7 +273,7 @@ class Memories(Graphs):
         seq, old_partition = self._row_of(before)
         self._unindex(seq, old_partition, before)
         words = Words.of(after)
-        self.ask("replace_memory", **_without_handle(rows.to_row(after, partition)), stems=words.stems)
+        self.ask("replace_memory", **_without_handle(to_row(after, partition)), stems=words.stems)
         if after.situations != before.situations:
             self._replace_situations(seq, after.situations)
         self._reindex_cues(seq, partition, after.live)
@@ -211,9 +364,9 @@ class Memories(Graphs):
         """Memories by their row numbers; the caller's sight was applied when the numbers were found."""
         if not seqs:
             return {}
-        found = self.engine.run(rows.SELECT + "WHERE seq IN (:list:seqs)", {"seqs": list(seqs)})
+        found = self.engine.run(SELECT + "WHERE seq IN (:list:seqs)", {"seqs": list(seqs)})
         situations = self.situations_of([int(row[0]) for row in found])
-        return {int(row[0]): rows.from_row(row, situations.get(int(row[0]), ())) for row in found}
+        return {int(row[0]): from_row(row, situations.get(int(row[0]), ())) for row in found}
 
     def neighbours(self, partition: int, text: str, key: str = "", *, thorough: bool = False) -> dict[int, Memory]:
         """Live memories of one partition that share a key, the text or enough of its words, best first.
@@ -241,7 +394,7 @@ class Memories(Graphs):
         """Rows of the same text, oldest first, and rows that share shingles with it, most first; the longer the text,
         the less one shingle alone says."""
         keys = shingles(text)
-        asked = json.dumps((rows.text_key(text), *keys))
+        asked = json.dumps((text_key(text), *keys))
         found = self.ask("memories_of_shingles", partition=partition, shingles=asked, look=SHINGLE_LOOK)
         equal = sorted(map(int, found[0][0].split(","))) if found[0][0] else []
         shared = Counter(",".join(listed for (listed,) in found[1:] if listed).split(","))
@@ -309,9 +462,9 @@ class Memories(Graphs):
         return [str(row[0]) for row in self.ask("entities_known", partitions=self.visible(caller))]
 
     def _load(self, where: str, caller: Caller, **params: object) -> list[Memory]:
-        found = self.engine.run(rows.SELECT + where, {**params, "partitions": self.visible(caller)})
+        found = self.engine.run(SELECT + where, {**params, "partitions": self.visible(caller)})
         situations = self.situations_of([int(row[0]) for row in found])
-        return [rows.from_row(row, situations.get(int(row[0]), ())) for row in found]
+        return [from_row(row, situations.get(int(row[0]), ())) for row in found]
 
     def situations_of(self, seqs: Sequence[int]) -> dict[int, tuple[Situation, ...]]:
         """The situations in which memories were needed, of those that have any."""
@@ -323,7 +476,7 @@ class Memories(Graphs):
     def free_handle(self, id: str) -> str:
         """The shortest end of an id that names nothing else here."""
         for length in range(MIN_HANDLE, 33):
-            handle = rows.handle_of(id, length)
+            handle = handle_of(id, length)
             if not self.ask("handle_taken", handle=handle):
                 return handle
         return id  # 128 equal bits: the id itself is taken too, and the insert will say so
@@ -400,7 +553,7 @@ def shingles(text: str) -> tuple[int, ...]:
 
 def _place(partition: int) -> dict[str, Any]:
     """A partition as each engine's index of words wants it: as a word, or as it is."""
-    return {"place": rows.place_word(partition), "partition": partition}
+    return {"place": place_word(partition), "partition": partition}
 
 
 def _conditions(filter: Filter) -> dict[str, Any]:
@@ -461,8 +614,8 @@ def _keys(memory: Memory) -> set[int]:
     if memory.live:
         return _every_key(memory)
     quarantined = memory.status == "quarantined" and memory.forgotten_at is None
-    return {rows.text_key(memory.text)} if quarantined else set()
+    return {text_key(memory.text)} if quarantined else set()
 
 
 def _every_key(memory: Memory) -> set[int]:
-    return {rows.text_key(memory.text), *(() if memory.raw else shingles(memory.text))}
+    return {text_key(memory.text), *(() if memory.raw else shingles(memory.text))}

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from swarmlore.domain.records import Caller, Link
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.store.gone import gone, last_change, make_room
 from swarmlore.store.history import History
-from swarmlore.store.rows import place_word
+from swarmlore.store.memories import gone, last_change, make_room, place_word
 
 if TYPE_CHECKING:
     from typing import Any

@@ -19,7 +19,7 @@ import apsw
 from swarmlore import errors
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.store import files
-from swarmlore.store.lock import FairLock
+from swarmlore.store.files import FairLock
 
 if TYPE_CHECKING:
     from typing import Any

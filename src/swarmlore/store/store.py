@@ -13,9 +13,9 @@ import json
 import os
 
 from swarmlore.errors import StoreCorrupt, StoreFull, StoreReadOnly, Unavailable
+from swarmlore.store.database import migrate, newest
 from swarmlore.store.files import create, damaged, refusal, wal_bytes
-from swarmlore.store.migrate import migrate, newest
-from swarmlore.store.rebuilding import Rebuilding
+from swarmlore.store.reindex import Rebuilding
 from swarmlore.store.sqlite import SqliteEngine
 
 FILE = "lore.db"
@@ -53,7 +53,7 @@ class Store(Rebuilding):
     def connect(cls, url: str, now: float, *, lock_timeout_s: float = 30.0) -> Store:
         """Open a team's store on its PostgreSQL server, made when it is new and the role may."""
         try:
-            from swarmlore.store.server import reach
+            from swarmlore.store.postgres_setup import reach
         except ImportError as error:
             raise Unavailable("the driver for PostgreSQL is not installed", INSTALL_DRIVER) from error
         return cls(reach(url, now, lock_timeout_s))

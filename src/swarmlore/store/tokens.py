@@ -5,7 +5,7 @@ from __future__ import annotations
 from swarmlore.domain.records import Caller, Token
 from swarmlore.errors import Conflict
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.store.reflections import Proposals
+from swarmlore.store.proposals import Proposals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,11 +15,11 @@ from swarmlore.surfaces.page import Page, age, ago, amount, clean, hang, many, o
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.backups import Backup
     from swarmlore.config import Value
     from swarmlore.doctor import Check
     from swarmlore.domain.records import AuditRow, Cited, Hit, Memory, Receipt, Remembered
     from swarmlore.recall import Hits
+    from swarmlore.store.backup import Backup
     from swarmlore.workspace.project_names import Identity
 
 _STILL_HOLD = {

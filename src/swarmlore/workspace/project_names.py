@@ -19,7 +19,7 @@ from swarmlore.workspace.git import MOST_CHARS
 from swarmlore.workspace.project import LOT, Project, find_project, plain_name, read_mark, stacks, storable
 
 if TYPE_CHECKING:
-    from swarmlore.store.base import Operation
+    from swarmlore.store.database import Operation
     from swarmlore.store.store import Store
 
 

@@ -1,0 +1,83 @@
+"""Which file of vectors a store calls its own, and whether a new one is due; loads nothing to find that out."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+
+from swarmlore.config import RecallSettings
+from swarmlore.frozen import frozen
+from swarmlore.store.memories import FILE_META
+from swarmlore.store.store import Store
+
+FILE = "vectors.idx"
+UNFINISHED = ".new"
+
+
+def path_of(home: str) -> str:
+    return os.path.join(home, FILE)
+
+
+def unfinished(home: str) -> list[str]:
+    """Files that are being made, or that somebody who was killed left."""
+    names = os.listdir(home)
+    return [os.path.join(home, name) for name in names if name.startswith(f"{FILE}.") and name.endswith(UNFINISHED)]
+
+
+def remove(home: str) -> None:
+    """Take the file away, also one that is being made: what is erased must not stay in it."""
+    for path in (path_of(home), *unfinished(home)):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+TAIL = 20_000  # vectors beside the file that are searched exactly, before a new file is made
+TAIL_SHARE = 0.05  # or this share of the file
+
+
+@frozen
+class Known:
+    """The file that a store calls its own."""
+
+    token: str = ""
+    provider: str = ""
+    change: int = 0
+    rows: int = 0
+
+    def facts(self) -> dict[str, str | int]:
+        return {"token": self.token, "provider": self.provider, "change": self.change, "rows": self.rows}
+
+
+def known(store: Store) -> Known:
+    """What a store says about its file of vectors; an empty token where it has none."""
+    told = store.meta(FILE_META)
+    return Known(**json.loads(told)) if told else Known()
+
+
+def is_many(store: Store, own: RecallSettings) -> bool:
+    """Whether there are more vectors than are searched exactly."""
+    return own.approximate and store.count_changed(0, own.exact_rows + 1) > own.exact_rows
+
+
+def can_build(store: Store, own: RecallSettings) -> bool:
+    """Whether a file of vectors would help, and can be made here."""
+    if store.engine.remote or store.engine.readonly or not is_many(store, own):
+        return False
+    from swarmlore.store.vectors.approximate import can_shorten, library
+
+    newest = store.newest_vector()
+    return newest is not None and can_shorten(newest[1]) and library() is not None
+
+
+def is_due(store: Store, home: str, own: RecallSettings) -> bool:
+    """Whether a file of vectors would help, and is missing or far behind; only reads."""
+    if not can_build(store, own):
+        return False
+    from swarmlore.store.vectors.mapped_file import is_there
+
+    newest, has = store.newest_vector(), known(store)
+    if newest is None or has.provider != newest[0] or not is_there(home, has.token):
+        return True
+    most = max(TAIL, int(TAIL_SHARE * has.rows))
+    return store.count_changed(has.change, most + 1) > most
