@@ -29,9 +29,9 @@ from pathlib import Path
 from typing import Any
 
 from swarmlore import Lore
-from swarmlore.candidates import Connections
 from swarmlore.domain.records import Caller, Draft
 from swarmlore.frozen import replace
+from swarmlore.retrieval.candidates import Connections
 
 ROOT = Path(__file__).parents[1]
 NOTES = Path(__file__).parent / "data" / "linked_notes.txt"
@@ -238,13 +238,13 @@ def timed(work: Any, times: int = 1) -> float:
 
 def cost(count: int) -> None:
     with tempfile.TemporaryDirectory() as home, filled(home, many_notes(count)) as lore:
-        from swarmlore.graph import communities
+        from swarmlore.retrieval import graph_communities
 
         rebuild = timed(lambda _: lore.store.reindex_words())
         partitions = lore.store.visible(lore.caller)
-        found = timed(lambda _: communities.ensure(lore.store, partitions))
+        found = timed(lambda _: graph_communities.ensure(lore.store, partitions))
         print(f"{count} notes: all indexes anew {rebuild:.2f} s, communities {found:.2f} s")
-        again = timed(lambda _: communities.ensure(lore.store, partitions), 5)
+        again = timed(lambda _: graph_communities.ensure(lore.store, partitions), 5)
 
         def change(number: int) -> None:
             with lore.store.operation(lore._operation("bench")) as operation:

@@ -13,7 +13,7 @@ from conftest import NOW, PERSON, quick_env
 from counting import calls
 from projects import SHOP, TOOL, commit, make
 from swarmlore import Lore
-from swarmlore.prime import look_at
+from swarmlore.retrieval.prime import look_at
 from swarmlore.surfaces.mcp.calls import HANDLERS
 from swarmlore.workspace.codebase import (
     Held,

@@ -16,7 +16,7 @@ from swarmlore import Lore
 from swarmlore.connecting.asking import LONGEST_LIST, find_graph, find_report
 from swarmlore.domain.records import Entity, Memory, Relation
 from swarmlore.errors import Unavailable
-from swarmlore.formats import community_reports
+from swarmlore.retrieval import graph_communities
 from test_writers import Says
 from waiting_jobs import do_jobs, waiting
 
@@ -471,7 +471,7 @@ def test_who_does_not_see_all_of_it_is_told_what_they_see(told_of_redis: Lore, o
 
 
 def test_erasing_a_memory_erases_the_reports_of_models(told_of_redis: Lore) -> None:
-    kept = Path(told_of_redis.home) / community_reports.NAME
+    kept = Path(told_of_redis.home) / graph_communities.NAME
     assert kept.stat().st_mode & 0o077 == 0
     (one, *_) = told_of_redis.list()
     told_of_redis.forget(one.id, erase=True)
@@ -479,7 +479,7 @@ def test_erasing_a_memory_erases_the_reports_of_models(told_of_redis: Lore) -> N
 
 
 def test_a_file_of_reports_that_cannot_be_read_counts_as_none(told_of_redis: Lore) -> None:
-    (Path(told_of_redis.home) / community_reports.NAME).write_text('{"x": 1}')
+    (Path(told_of_redis.home) / graph_communities.NAME).write_text('{"x": 1}')
     (community,) = told_of_redis.graph.communities()
     assert community.by == ""
     assert len(community.sentences) == 2

@@ -13,8 +13,8 @@ from counting import calls
 from swarmlore import Lore
 from swarmlore.domain.policy.graph import GUESSED, MOST_MENTIONS, Way, mentions_of, rarity, row_scores, share, step
 from swarmlore.domain.records import Caller, Memory
-from swarmlore.graph import communities
-from swarmlore.graph.around import Neighbourhood, names_in
+from swarmlore.retrieval import graph_communities
+from swarmlore.retrieval.candidates import Neighbourhood, names_in
 from swarmlore.store.graph import Graphs
 from swarmlore.store.store import Store
 
@@ -260,8 +260,8 @@ def test_communities_are_what_is_mentioned_together_and_always_the_same() -> Non
         for number in range(row, row + 3)
     ]
     pairs += [("everywhere", row) for row in {row for _, row in pairs}]
-    found = communities.find(pairs)
-    assert found == communities.find(list(reversed(pairs)))
+    found = graph_communities.find(pairs)
+    assert found == graph_communities.find(list(reversed(pairs)))
     groups = {topic: {found[name] for name, row in pairs if name in found and row // 10 == topic} for topic in range(5)}
     assert "everywhere" not in found
     assert all(len(group) == 1 for group in groups.values())
@@ -275,12 +275,12 @@ def test_what_everybody_mentions_does_not_make_communities_be_found_anew(
     put(store, *(a_note(f"Note {n}", "Text", {"entities": tools}) for n in range(20)))
     put(store, *(a_note(f"Other {n}", "Text", {"entities": [{"name": f"own {n}"}]}) for n in range(5)))
     places = store.visible(ALICE)
-    communities.ensure(store, places)
+    graph_communities.ensure(store, places)
     found = store.communities_of(places, ["tool 1", "own 1", "never seen"])
     assert {name: number < 0 for (_, name), number in found.items()} == {"tool 1": True, "own 1": False}
-    monkeypatch.setattr(communities, "find", None)  # asking again must not need it
-    assert communities.ensure(store, places) == {}
-    assert communities.ensure_any(store, places) == {}
+    monkeypatch.setattr(graph_communities, "find", None)  # asking again must not need it
+    assert graph_communities.ensure(store, places) == {}
+    assert graph_communities.ensure_any(store, places) == {}
 
 
 def test_private_memories_are_in_no_report_that_others_see(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from swarmlore.domain.policy.graph import GUESSED, mentions_of
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import Conflict
 from swarmlore.frozen import replace
-from swarmlore.graph import communities
-from swarmlore.graph.view import GraphView
 from swarmlore.notes.files import graph_of
+from swarmlore.retrieval import graph_communities
+from swarmlore.retrieval.graph_picture import GraphView
 from swarmlore.store.store import Store
 
 ELSEWHERE = Caller("git.example/customer", "alice", "worker", 2)
@@ -38,7 +38,7 @@ def put(store: Store, *memories: Memory) -> None:
 
 def numbers(store: Store, *names: str) -> list[int | None]:
     places = store.visible(ALICE)
-    communities.ensure(store, places)
+    graph_communities.ensure(store, places)
     found = store.communities_of(places, names)
     return [next((number for (_, name), number in found.items() if name == asked), None) for asked in names]
 
@@ -70,14 +70,14 @@ def test_a_few_new_names_join_a_large_store_and_move_nothing(store: Store) -> No
 def test_what_one_memory_alone_mentions_parts_no_topic() -> None:
     pairs = [("cause", 1), ("cause", 2), ("cause", 3), *((f"only {row}", row) for row in (1, 2, 3))]
     relations = [(f"only {row}", "cause", 9.0) for row in (1, 2, 3)]
-    assert len(set(communities.find(pairs, relations).values())) == 1
+    assert len(set(graph_communities.find(pairs, relations).values())) == 1
 
 
 def test_names_of_one_note_each_do_not_make_each_note_a_community_of_its_own() -> None:
     parts = [(note, (note // 10 + step) % 5) for note in range(100) for step in (0, 1 + note // 50)]
     pairs = [(f"topic {note % 10} part {part}", note) for note, part in parts]
     pairs += [(f"title {note}", note) for note in range(100)] + [(f"file {note}", note) for note in range(100)]
-    assert len(set(communities.find(pairs).values())) <= 20
+    assert len(set(graph_communities.find(pairs).values())) <= 20
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

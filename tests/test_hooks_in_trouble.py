@@ -27,8 +27,8 @@ from swarmlore.clients.hook import socket, spool
 from swarmlore.clients.hook.event_from_payload import make_event
 from swarmlore.clients.hook.home import socket_path, spool_dir
 from swarmlore.errors import StoreBusy
-from swarmlore.inject import TooLate
 from swarmlore.parts import _Guard
+from swarmlore.retrieval.context import TooLate
 from swarmlore.warm import memory as shared
 from swarmlore.warm.memory import SharedMemory
 from waiting import PATIENCE_S, wait_until

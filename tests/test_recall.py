@@ -13,7 +13,7 @@ from swarmlore import Lore
 from swarmlore.domain.records import PROFILES, Caller, Draft, Hit, Memory, Query
 from swarmlore.errors import Ambiguous, InvalidInput
 from swarmlore.frozen import replace
-from swarmlore.recall import final_hits
+from swarmlore.retrieval.recall import final_hits
 
 LESSONS = {
     "snap": "Snapshot tests are recorded with make snap-record, never by hand",

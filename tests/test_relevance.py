@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarmlore.candidates import telling
 from swarmlore.domain.language.late_interaction import (
     MOST_QUERY_PIECES,
     late_scores,
@@ -37,6 +36,7 @@ from swarmlore.domain.policy.ranking import (
     words_weight,
 )
 from swarmlore.models.embedding import GENERIC_REQUESTS
+from swarmlore.retrieval.candidates import telling
 
 SHARES = st.floats(0, 1)
 SCORES = st.lists(st.floats(0, 2), min_size=1, max_size=40)

@@ -31,7 +31,7 @@ from swarmlore.domain.records import (
     Stale,
 )
 from swarmlore.frozen import replace
-from swarmlore.recall import Hits
+from swarmlore.retrieval.recall import Hits
 from swarmlore.store.backup import Backup
 from swarmlore.surfaces import cited, render
 from swarmlore.surfaces.page import Page, ago, clean, fold, hang, json_text, say, size, when

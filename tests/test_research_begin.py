@@ -16,9 +16,9 @@ from swarmlore import Lore
 from swarmlore.domain.records import Memory
 from swarmlore.errors import Unavailable
 from swarmlore.formats.manifests.tasks import justfile, makefile, package_scripts, pipeline, system_packages
-from swarmlore.prime import look_at, newest
 from swarmlore.research.records import Report
 from swarmlore.research.web import FROM, Web
+from swarmlore.retrieval.prime import look_at, newest
 
 PARCEL: Files = {
     "README.md": """# parcel

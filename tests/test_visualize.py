@@ -14,7 +14,7 @@ from command_line import Run
 from conftest import ALICE, BOB, quick_env
 from swarmlore import Lore
 from swarmlore.domain.records import Memory
-from swarmlore.graph.picture import Line, Node, Picture
+from swarmlore.retrieval.graph_picture import Line, Node, Picture
 from swarmlore.surfaces import render_graph_html
 
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">\u2028<!--"

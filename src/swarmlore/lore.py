@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from swarmlore.migrating import Migrated
     from swarmlore.models.embedding import Progress
     from swarmlore.patterns import Pattern
-    from swarmlore.recall import Hits
     from swarmlore.reporting.figures import Report
+    from swarmlore.retrieval.recall import Hits
     from swarmlore.sharing.exchange import Agreed, Founded
     from swarmlore.sharing.importing import Brought
     from swarmlore.sharing.ledger_pass import Synced
@@ -659,8 +659,8 @@ class Lore(Studies, Living, Errands, Receiving):
 
     def _erase(self, memories: Sequence[Memory], origin: str = "") -> None:
         """Erase memories with what they superseded: former wordings are the same text in another row."""
-        from swarmlore.formats.community_reports import drop as drop_reports
         from swarmlore.formats.curated import drop as drop_recommendations
+        from swarmlore.retrieval.graph_communities import drop as drop_reports
         from swarmlore.store.vectors.file_state import remove as remove_vectors
 
         with self.store.operation(self._operation("erase")) as operation:

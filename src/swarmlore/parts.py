@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from swarmlore.doctor import Doctor
     from swarmlore.domain.records import Caller
     from swarmlore.indexing import Indexing
-    from swarmlore.inject import Injector
     from swarmlore.learning import Learning
     from swarmlore.life import Life
     from swarmlore.mail import Mail
@@ -38,7 +37,8 @@ if TYPE_CHECKING:
     from swarmlore.patterns import Patterns
     from swarmlore.phases import Phases
     from swarmlore.promoting import Promoting
-    from swarmlore.recall import Recaller
+    from swarmlore.retrieval.context import Injector
+    from swarmlore.retrieval.recall import Recaller
     from swarmlore.sharing.exchange import Exchange
     from swarmlore.workspace.cited_code import Budget, Look, Tree
     from swarmlore.workspace.project import Project
@@ -315,7 +315,7 @@ class Parts:
 
     @cached_property
     def recaller(self) -> Recaller:
-        from swarmlore.recall import Recaller
+        from swarmlore.retrieval.recall import Recaller
 
         return Recaller(self.store, self.caller, self.settings, self.embedding, self._look, self._versions, self.home)
 
@@ -327,7 +327,7 @@ class Parts:
 
     @cached_property
     def injector(self) -> Injector:
-        from swarmlore.inject import Injector
+        from swarmlore.retrieval.context import Injector
 
         return Injector(self.store, self.caller, self.settings, self.recaller, self._patterns, self.new_id)
 

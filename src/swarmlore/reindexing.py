@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from swarmlore.domain.records import Caller
-from swarmlore.graph.communities import ensure as find_communities
 from swarmlore.models.embedding import Embedding, Progress
+from swarmlore.retrieval.graph_communities import ensure as find_communities
 from swarmlore.store.reindex import GIVE_WAY_S
 from swarmlore.store.store import Store
 from swarmlore.writing import Writing

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from swarmlore.context_tier import Context
     from swarmlore.domain.records import Caller, Reflection, Remembered
     from swarmlore.giving import Giving
-    from swarmlore.graph.view import GraphView
     from swarmlore.instincts import Instincts, KeptNote, NoteProposal
     from swarmlore.note_exchange import Paper
     from swarmlore.notes.shelf import Notes
-    from swarmlore.prime import Primed
-    from swarmlore.recall import Hits
     from swarmlore.reflect.reflections import Reflections
     from swarmlore.research.records import Report
     from swarmlore.research.running import Means
+    from swarmlore.retrieval.graph_picture import GraphView
+    from swarmlore.retrieval.prime import Primed
+    from swarmlore.retrieval.recall import Hits
 
 
 SESSIONS = 500  # whose folders are looked at
@@ -68,7 +68,7 @@ class Studies(Parts):
     def prime(self, topic: str = "") -> Primed:
         """What to know before beginning: code base, README and stack; notes and critical patterns for them; what fits
         the topic or has earned it, what was learned lately."""
-        from swarmlore.prime import RELEVANT, look_at, prime
+        from swarmlore.retrieval.prime import RELEVANT, look_at, prime
 
         if not isinstance(topic, str):
             raise InvalidInput("a topic is a text", "say what the work is about, or nothing")
@@ -147,7 +147,7 @@ class Studies(Parts):
     @property
     def graph(self) -> GraphView:
         """What memories mention and how that hangs together: communities, what is around a name, a picture of all."""
-        from swarmlore.graph.view import GraphView
+        from swarmlore.retrieval.graph_picture import GraphView
 
         return GraphView(self.store, self.caller, self.now, self._looking, self.home, self._versions.holds)
 

@@ -7,7 +7,7 @@ import os
 from swarmlore.capture.state import session_of
 from swarmlore.clients.hook import event as e
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.inject import TooLate
+from swarmlore.retrieval.context import TooLate
 
 if TYPE_CHECKING:
     from typing import Any

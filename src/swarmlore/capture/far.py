@@ -18,7 +18,7 @@ from swarmlore.domain.language.citations import clean_path
 from swarmlore.domain.policy.gate import scrub_value
 from swarmlore.errors import StoreError
 from swarmlore.frozen import TYPE_CHECKING, fields, replace
-from swarmlore.inject import TooLate
+from swarmlore.retrieval.context import TooLate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,10 +21,10 @@ from swarmlore.domain.security.safety import inspect_safety
 from swarmlore.errors import Rejected, Unavailable
 from swarmlore.formats.sidecar import ENTITY_TYPES, RELATION_TYPES, STRENGTH
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.graph.reports import SENTENCE_CHARS, SENTENCES
 from swarmlore.models.llm import Heard
 from swarmlore.models.providers import Writer, ask_json
 from swarmlore.notes.rows import Graph
+from swarmlore.retrieval.graph_communities import SENTENCE_CHARS, SENTENCES
 
 if TYPE_CHECKING:
     from typing import Any

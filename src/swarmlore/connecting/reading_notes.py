@@ -13,19 +13,19 @@ from collections.abc import Callable, Iterator
 
 from swarmlore.connecting.asking import READ_CHARS, find_graph, find_report
 from swarmlore.errors import StoreError, SwarmloreError
-from swarmlore.formats import community_reports
-from swarmlore.formats.community_reports import KeptReport
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.notes.rows import FILE, SOURCE, note_of, waits
+from swarmlore.retrieval import graph_communities
+from swarmlore.retrieval.graph_communities import KeptReport
 from swarmlore.store.memories import Filter
 
 if TYPE_CHECKING:
     from typing import TypeVar
 
     from swarmlore.domain.records import Job, Memory
-    from swarmlore.graph.reports import Community
     from swarmlore.lore import Lore
     from swarmlore.models.providers import Writer
+    from swarmlore.retrieval.graph_communities import Community
 
     T = TypeVar("T")
 
@@ -76,9 +76,9 @@ class Asking:
             if not self._may_go_on():
                 return
             self._read(note)
-        known = community_reports.read(self._lore.home)
+        known = graph_communities.read(self._lore.home)
         for found in self._lore.graph.communities(COMMUNITIES):
-            mark = community_reports.mark_of(found.told)
+            mark = graph_communities.mark_of(found.told)
             if mark in known or len(found.told) < LEAST_MEMBERS:
                 continue
             if not self._may_go_on():
@@ -109,7 +109,7 @@ class Asking:
         with self._lore.acting():
             store, caller = self._lore.store, self._lore.caller
             if all(store.get(caller, id) for id in found.members):  # else one was erased meanwhile
-                community_reports.keep(self._lore.home, mark, KeptReport(sentences, self._writer.name))
+                graph_communities.keep(self._lore.home, mark, KeptReport(sentences, self._writer.name))
 
     def _usable(self, ask: Callable[[], T]) -> T | None:
         """An answer that can be used, or None after some tries; raises where nobody answers."""

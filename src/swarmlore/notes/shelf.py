@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 
-from swarmlore.candidates import UNNAMED
 from swarmlore.doctor import Check
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.graph import origin_of
@@ -37,13 +36,14 @@ from swarmlore.notes.index import NoteIndex
 from swarmlore.notes.look import VERB, IndexedNotes
 from swarmlore.notes.making import Made, Offered
 from swarmlore.notes.rows import FILE, SOURCE, Graph, key_of, note_of, waits, with_graph
-from swarmlore.recall import is_episode_of
+from swarmlore.retrieval.candidates import UNNAMED
+from swarmlore.retrieval.recall import is_episode_of
 from swarmlore.store.memories import Filter
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.recall import Hits
+    from swarmlore.retrieval.recall import Hits
 
 EVERY_S = 3.0  # between two looks on the way to something else, in one process
 ON_THE_WAY_S = 1.0  # that such a look may take; what is left waits for the next

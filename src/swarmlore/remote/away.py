@@ -8,10 +8,10 @@ from functools import cached_property
 from swarmlore.domain.language.citations import may_cite
 from swarmlore.errors import NotAllowed, Rejected
 from swarmlore.frozen import TYPE_CHECKING, fields, replace
-from swarmlore.recall import Hits
 from swarmlore.remote.line import PLAIN
 from swarmlore.remote.lore import RemoteLore
 from swarmlore.remote.named import URL, token_in
+from swarmlore.retrieval.recall import Hits
 from swarmlore.workspace.project import find_project, stacks
 from swarmlore.writing import Imported
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from swarmlore.domain.records import Caller, Cited, Draft, Hit, Memory, Remembered, Stale
     from swarmlore.models.embedding import Progress
-    from swarmlore.prime import Primed
+    from swarmlore.retrieval.prime import Primed
     from swarmlore.workspace.cited_code import Look, Tree
 
 
@@ -108,7 +108,7 @@ class AwayLore(RemoteLore):
 
     def prime(self, topic: str = "") -> Primed:
         """As `Lore` says it; what files tell is read here."""
-        from swarmlore.prime import look_at
+        from swarmlore.retrieval.prime import look_at
 
         told: Primed = self._ask("prime", (topic,), {})
         place = look_at(self.project.root)

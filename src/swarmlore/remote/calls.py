@@ -9,8 +9,8 @@ from swarmlore.domain.records import Citation
 from swarmlore.errors import NotAllowed
 from swarmlore.frozen import TYPE_CHECKING, fields, replace
 from swarmlore.lore import Lore
-from swarmlore.recall import Hits
 from swarmlore.remote.decoding import decoded
+from swarmlore.retrieval.recall import Hits
 from swarmlore.undoing import Undone
 
 if TYPE_CHECKING:

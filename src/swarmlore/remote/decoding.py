@@ -23,7 +23,7 @@ MODULES = (
     "swarmlore.domain.patterns",
     "swarmlore.undoing",
     "swarmlore.why",
-    "swarmlore.prime",
+    "swarmlore.retrieval.prime",
     "swarmlore.reporting.figures",
 )
 _INNER = re.compile(r"(?:tuple|list|Sequence|Iterable)\[(.+?)(?:, \.\.\.)?\]")

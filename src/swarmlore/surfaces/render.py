@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from swarmlore.config import Value
     from swarmlore.doctor import Check
     from swarmlore.domain.records import AuditRow, Cited, Hit, Memory, Receipt, Remembered
-    from swarmlore.recall import Hits
+    from swarmlore.retrieval.recall import Hits
     from swarmlore.store.backup import Backup
     from swarmlore.workspace.project_names import Identity
 

@@ -20,7 +20,7 @@ from swarmlore.surfaces.page import clean
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.graph.picture import Picture
+    from swarmlore.retrieval.graph_picture import Picture
 
 _PARTS = os.path.join(os.path.dirname(__file__), "visual")
 _TEXT_CHARS = 1_200

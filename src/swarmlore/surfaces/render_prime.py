@@ -10,7 +10,7 @@ from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.page import Page, clean, hang, many, say, table
 
 if TYPE_CHECKING:
-    from swarmlore.prime import Primed
+    from swarmlore.retrieval.prime import Primed
     from swarmlore.workspace.codebase import Codebase, Said
     from swarmlore.workspace.stack import Stack, Technology
 

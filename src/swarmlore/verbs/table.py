@@ -119,7 +119,7 @@ _FACTS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "count": ("swarmlore.store.memories", "Filter", ()),
     "outcome": ("swarmlore.learning", "Report", ()),
     "block": (
-        "swarmlore.inject",
+        "swarmlore.retrieval.context",
         "BlockRequest",
         ("trigger", "session", "headroom", "chars_left", "profile", "files", "standing", "mode"),
     ),

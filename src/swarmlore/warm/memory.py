@@ -15,9 +15,9 @@ from swarmlore.clients.hook.event import AGENT_START, COMPACTED, from_plain, is_
 from swarmlore.clients.hook.home import spool_dir
 from swarmlore.errors import StoreBusy, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.inject import TooLate
 from swarmlore.lore import Lore
 from swarmlore.meanwhile import Meanwhile
+from swarmlore.retrieval.context import TooLate
 from swarmlore.warm.chores import Chores
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from swarmlore.domain.records import Block, Proposal, Reflection
     from swarmlore.errors import SwarmloreError
-    from swarmlore.prime import Primed
     from swarmlore.reflect.reflections import Decided
+    from swarmlore.retrieval.prime import Primed
 
 _ROW_CHARS = 600  # of what a project's files tell about one thing
 PERSON_DECIDES = "A person decides: show these differences to the user and ask which to keep."

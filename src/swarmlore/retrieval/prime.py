@@ -10,7 +10,7 @@ from swarmlore.domain.language.tokenizer import STOP_WORDS, split_words, stem_wo
 from swarmlore.domain.policy.gate import in_force, scrub_text
 from swarmlore.domain.records import Caller, Hit, Memory, Query
 from swarmlore.frozen import TYPE_CHECKING, field, frozen, replace
-from swarmlore.recall import SAME, Recaller
+from swarmlore.retrieval.recall import SAME, Recaller
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 from swarmlore.workspace.cited_code import Tree, Unreadable
@@ -30,6 +30,7 @@ from swarmlore.workspace.stack import Stack, read_stack
 
 if TYPE_CHECKING:
     from swarmlore.patterns import Patterns
+
 
 RELEVANT = 5
 RECENT = 5

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
-from swarmlore.candidates import Candidate, Gatherer
 from swarmlore.config import Settings
 from swarmlore.domain.language.concepts import entities_from_path, entities_from_text, resolve_entities, resolve_entity
 from swarmlore.domain.language.display import project_name
@@ -31,12 +30,14 @@ from swarmlore.domain.records import KINDS, MODES, PROFILES, SOURCES, TIERS, Cal
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.models.embedding import Embedding
+from swarmlore.retrieval.candidates import Candidate, Gatherer
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
     from swarmlore.note_versions import Versions
     from swarmlore.workspace.cited_code import Look
+
 
 REFLECTIONS = "session-reflections"  # the category by which episodes can be asked for
 MAX_LIMIT = 1000

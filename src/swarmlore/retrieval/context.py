@@ -22,13 +22,14 @@ from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.domain.records import PROFILES, Block, Caller, Hit, Query, Receipt, Shown, choose, make
 from swarmlore.errors import InvalidInput, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.recall import Recaller
+from swarmlore.retrieval.recall import Recaller
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.patterns import Patterns
+
 
 CUE_CHARS = 400
 READ_CHARS = 20_000  # of a cue; redacted before it is cut, so that no half of a secret stays
