@@ -28,7 +28,7 @@ from swarmlore.formats import memory_md
 from swarmlore.formats.context_md import read as read_context
 from swarmlore.formats.frontmatter import read_page, with_added
 from swarmlore.formats.notes import parse_note
-from swarmlore.formats.plan import current_phase
+from swarmlore.memory.lifecycle import current_phase
 from swarmlore.rules.amounts import constants, spoken_amounts
 from swarmlore.workspace.codebase import read_readme
 

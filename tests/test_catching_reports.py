@@ -16,7 +16,7 @@ from swarmlore import Lore
 from swarmlore.clients.hook.event_from_payload import is_refused, outcome_of
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import InvalidInput
-from swarmlore.reported import MOST_TRANSCRIPT, readable
+from swarmlore.memory.mail import MOST_TRANSCRIPT, readable
 from test_catching_rules import OAUTH
 from waiting import wait_until
 from waiting_jobs import do_jobs

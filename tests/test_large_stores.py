@@ -10,8 +10,8 @@ import pytest
 from conftest import ALICE, NOW, Open
 from swarmlore.domain.records import Draft
 from swarmlore.frozen import replace
-from swarmlore.reporting import duplicates, sums
-from swarmlore.reporting.figures import MemoryFigures
+from swarmlore.memory import report
+from swarmlore.memory.report import MemoryFigures
 from swarmlore.store import memories
 from swarmlore.surfaces import render_report
 from swarmlore.surfaces.http import own_routes
@@ -44,9 +44,9 @@ def test_a_page_far_down_is_found_without_reading_what_stands_above_it(
 def test_pairs_that_share_most_are_kept_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = [[1, 2], [1, 2], [1, 2], *([n, n + 1] for n in range(10, 60, 2)), [2**31, 2**31 + 1], [2**31, 2**31 + 1]]
     everything = range(2**32)
-    assert sorted(duplicates._candidates(groups, everything)) == [(1, 2), (2**31, 2**31 + 1)]
-    monkeypatch.setattr(duplicates, "MOST_HELD", 8)
-    assert sorted(duplicates._candidates(groups, everything)) == [(1, 2), (2**31, 2**31 + 1)]
+    assert sorted(report._candidates(groups, everything)) == [(1, 2), (2**31, 2**31 + 1)]
+    monkeypatch.setattr(report, "MOST_HELD", 8)
+    assert sorted(report._candidates(groups, everything)) == [(1, 2), (2**31, 2**31 + 1)]
 
 
 def test_a_report_names_some_of_very_many_and_counts_all(open_as: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +59,7 @@ def test_a_report_names_some_of_very_many_and_counts_all(open_as: Open, monkeypa
     lore.rate("i60", helpful=True)
     whole, count = lore.report(), len(lore.list(limit=1_000))
     assert (len(whole.memories), whole.memories_left_out) == (count, 0)
-    monkeypatch.setattr(sums, "MOST_NAMED", 10)
+    monkeypatch.setattr(report, "MOST_NAMED", 10)
     some = lore.report()
     assert replace(some, memories=(), memories_left_out=0) == replace(whole, memories=(), memories_left_out=0)
     newest = [memory.id for memory in whole.memories if memory.id != "i60"][:9]
@@ -69,8 +69,8 @@ def test_a_report_names_some_of_very_many_and_counts_all(open_as: Open, monkeypa
 
 
 def test_a_report_names_the_unused_that_wait_longest(open_as: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sums, "MOST_NAMED", 3)
-    monkeypatch.setattr(sums, "OLDEST_NAMED", 2)
+    monkeypatch.setattr(report, "MOST_NAMED", 3)
+    monkeypatch.setattr(report, "OLDEST_NAMED", 2)
     lore = open_as(ALICE)
     lore.remember_many(
         Draft(f"Lesson {n} of a long list says {n * 7}", id=f"i{n}", created_at=NOW - n * 86_400.0) for n in range(100)

@@ -19,7 +19,7 @@ from swarmlore.domain.policy.gate import scrub_text, scrub_value
 from swarmlore.domain.records import Caller, Job
 from swarmlore.errors import Ambiguous, Conflict, InvalidInput, NotAllowed, NotFound
 from swarmlore.frozen import replace
-from swarmlore.mail import MOST_BODY, MOST_JOB
+from swarmlore.memory.mail import MOST_BODY, MOST_JOB
 from swarmlore.store.jobs import LOST, Terms
 from swarmlore.store.store import Store
 from waiting import wait_until

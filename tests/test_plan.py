@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarmlore.formats.plan import MOST_NAME, PlannedPhase, current_phase, number_in
+from swarmlore.memory.lifecycle import MOST_NAME, PlannedPhase, current_phase, number_in
 
 TWO = "# Plan\nSwarm: mega\nPhase: 2 [IN PROGRESS] | Updated: today\n"
 

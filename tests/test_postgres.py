@@ -19,7 +19,7 @@ from swarmlore.domain.language.display import user_of, without_password
 from swarmlore.domain.records import Caller, Link, Memory, Outcomes, Receipt, Rejection, Session, Shown, Situation
 from swarmlore.errors import Conflict, StoreError, StoreLost
 from swarmlore.frozen import replace
-from swarmlore.remember import add_link
+from swarmlore.memory.decide import add_link
 from swarmlore.store import database
 from swarmlore.store.database import Operation
 from swarmlore.store.memories import Filter

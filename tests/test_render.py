@@ -14,7 +14,6 @@ import pytest
 from conftest import NOW, a_memory
 from swarmlore import errors
 from swarmlore.config import Value
-from swarmlore.doctor import Check
 from swarmlore.domain.policy.ranking import STATES
 from swarmlore.domain.records import (
     AuditRow,
@@ -31,6 +30,7 @@ from swarmlore.domain.records import (
     Stale,
 )
 from swarmlore.frozen import replace
+from swarmlore.memory.doctor import Check
 from swarmlore.retrieval.recall import Hits
 from swarmlore.store.backup import Backup
 from swarmlore.surfaces import cited, render

@@ -21,10 +21,21 @@ from swarmlore.domain.policy.curation import Limits, check
 from swarmlore.domain.records import Caller, Outcomes
 from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.frozen import replace
-from swarmlore.reporting.duplicates import same
-from swarmlore.reporting.figures import Counts, Cut, MemoryFigures, Period, ProjectFigures, Report, Silence, Standing
-from swarmlore.reporting.gathering import plain_reason
-from swarmlore.reporting.periods import DAY_S, MOST, span_of
+from swarmlore.memory.report import (
+    DAY_S,
+    MOST,
+    Counts,
+    Cut,
+    MemoryFigures,
+    Period,
+    ProjectFigures,
+    Report,
+    Silence,
+    Standing,
+    plain_reason,
+    same,
+    span_of,
+)
 from swarmlore.store.store import Store
 from swarmlore.surfaces import render_report, render_report_html
 from swarmlore.surfaces.page import Page, fold

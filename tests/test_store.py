@@ -24,7 +24,7 @@ from swarmlore.domain.records import (
 )
 from swarmlore.errors import Ambiguous, Conflict, NotAllowed, NotFound
 from swarmlore.frozen import replace
-from swarmlore.stats import count_listed
+from swarmlore.memory.report import count_listed
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 

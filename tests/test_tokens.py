@@ -9,10 +9,10 @@ import pytest
 
 from conftest import ALICE, LEAD, NOW, OTHER, PERSON, Open, quick_env
 from swarmlore import Lore
-from swarmlore.access import caller_of, is_due, recognise
 from swarmlore.domain.records import Caller, Token
 from swarmlore.domain.security.redaction import redact
 from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound
+from swarmlore.memory.tokens import caller_of, is_due, recognise
 from swarmlore.store.store import Store
 
 

@@ -11,7 +11,7 @@ from conftest import ALICE, BOB, NOW, PERSON, Open, a_memory
 from swarmlore.domain.policy.lifecycle import LifeTerms
 from swarmlore.domain.records import Memory, Outcomes
 from swarmlore.errors import NotFound
-from swarmlore.rules.endings import endings
+from swarmlore.memory.explain import endings
 
 DAY = 86_400.0
 SNAP = "Snapshot tests are recorded with make snap-record"

@@ -20,10 +20,10 @@ from swarmlore.domain.policy.gate import DAY_S
 from swarmlore.domain.records import Caller, Draft, Memory
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.memory.write import Writing
 from swarmlore.memory_files import Watched
 from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
-from swarmlore.writing import Writing
 
 if TYPE_CHECKING:
     from typing import Any

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.domain.records import Memory, Remembered
-    from swarmlore.life import Begun, Swept
-    from swarmlore.phases import Phase
-    from swarmlore.promoting import Promotion
+    from swarmlore.memory.lifecycle import Begun, Phase, Swept
+    from swarmlore.memory.promotion import Promotion
 
 
 class Living(Parts):

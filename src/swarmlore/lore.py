@@ -40,8 +40,6 @@ from swarmlore.workspace.project import may_change
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.curating import Applied, Curated
-    from swarmlore.doctor import Check
     from swarmlore.domain.policy.outcomes import Criterion
     from swarmlore.domain.records import (
         AuditRow,
@@ -56,10 +54,15 @@ if TYPE_CHECKING:
         Stale,
     )
     from swarmlore.indexing import IndexedFile
+    from swarmlore.memory.curation import Applied, Curated
+    from swarmlore.memory.doctor import Check
+    from swarmlore.memory.explain import Why
+    from swarmlore.memory.feedback import Pattern
+    from swarmlore.memory.quarantine import Undone
+    from swarmlore.memory.report import Report
+    from swarmlore.memory.write import Imported
     from swarmlore.migrating import Migrated
     from swarmlore.models.embedding import Progress
-    from swarmlore.patterns import Pattern
-    from swarmlore.reporting.figures import Report
     from swarmlore.retrieval.recall import Hits
     from swarmlore.sharing.exchange import Agreed, Founded
     from swarmlore.sharing.importing import Brought
@@ -67,10 +70,7 @@ if TYPE_CHECKING:
     from swarmlore.store.backup import Backup
     from swarmlore.store.copy import Copied
     from swarmlore.store.database import Operation
-    from swarmlore.undoing import Undone
-    from swarmlore.why import Why
     from swarmlore.workspace.project_names import Identity
-    from swarmlore.writing import Imported
 
 MOST_LISTED = 10_000_000
 COUNTER_S = 2.0  # for other writers, before a read goes on without having been counted
@@ -162,7 +162,7 @@ class Lore(Studies, Living, Errands, Receiving):
 
     def count(self, **filter: Any) -> int | None:
         """How many memories `list` has without a limit; None where only listing them would tell."""
-        from swarmlore.stats import count_listed
+        from swarmlore.memory.report import count_listed
 
         with self._looking():
             return count_listed(self.store, self.caller, _checked(make(Filter, filter, "count")))
@@ -181,7 +181,7 @@ class Lore(Studies, Living, Errands, Receiving):
     def stale(self, *, moved: bool = False, progress: Progress | None = None) -> tuple[Stale, ...]:
         """Memories of this project whose cited code has changed or is gone, with a diff; with `moved` also those."""
         from swarmlore.domain.policy.ranking import STALE
-        from swarmlore.freshness.stale import find_stale
+        from swarmlore.memory.stale_citations import find_stale
         from swarmlore.workspace.cited_code import WHOLE
 
         with self._guard:
@@ -190,7 +190,7 @@ class Lore(Studies, Living, Errands, Receiving):
 
     def follow(self) -> tuple[Memory, ...]:
         """Record the new lines of cited code that has moved, in one operation."""
-        from swarmlore.freshness.stale import find_stale, follow
+        from swarmlore.memory.stale_citations import find_stale, follow
         from swarmlore.workspace.cited_code import WHOLE
 
         with self._changing():
@@ -311,7 +311,7 @@ class Lore(Studies, Living, Errands, Receiving):
 
     def why(self, ref: str) -> Why:
         """Where a memory comes from, what it did, why it ranks as it does, and what would remove it."""
-        from swarmlore.why import explain
+        from swarmlore.memory.explain import explain
 
         with self._looking():
             memory = self._resolve(ref)
@@ -324,7 +324,7 @@ class Lore(Studies, Living, Errands, Receiving):
 
     def undo(self, operation: str = "") -> Undone:
         """Take back the caller's last operation, or a named one, whole; an undo too, by the id in the answer."""
-        from swarmlore.undoing import Undone, last_undoable
+        from swarmlore.memory.quarantine import Undone, last_undoable
 
         with self._changing():
             target = operation or last_undoable(self.store, self.caller)
@@ -514,7 +514,7 @@ class Lore(Studies, Living, Errands, Receiving):
 
         `days` looks back that far only; all projects are for a person.
         """
-        from swarmlore.reporting.making import Reporting
+        from swarmlore.memory.report import Reporting
 
         if not isinstance(days, (int, float)) or not 0 <= days <= MOST_DAYS:  # NaN fails here too
             raise InvalidInput(f"{days!r} is no number of days", f"from 0 (all of the time) to {MOST_DAYS}")
@@ -547,15 +547,15 @@ class Lore(Studies, Living, Errands, Receiving):
 
     def stats(self) -> dict[str, Any]:
         """Counts over what the caller may see, and what waits."""
-        from swarmlore.stats import count
+        from swarmlore.memory.report import count
 
         with self._guard:
             return count(self.store, self.caller) | {"notes": self.notes.counts()} | self._spent()
 
     def doctor(self) -> tuple[Check, ...]:
         """Check the store, its indexes, the embedder, settings, permissions, and whether hooks close the loop."""
-        from swarmlore.loop import Loop
-        from swarmlore.waiting import checks as queue_checks
+        from swarmlore.memory.doctor import Loop
+        from swarmlore.memory.doctor import checks as queue_checks
 
         with self._guard:
             loop = Loop(self.home, self.store, self.caller)
@@ -567,7 +567,7 @@ class Lore(Studies, Living, Errands, Receiving):
     def reindex(self, progress: Progress | None = None, indexing: Progress | None = None) -> dict[str, int]:
         """Build every derived index anew from the rows, those of notes from their files, and embed what has no vector
         of the current embedder; other threads and processes may go on meanwhile."""
-        from swarmlore.reindexing import Reindexing
+        from swarmlore.memory.doctor import Reindexing
 
         notes = sum(told.read for told in self.notes.reindex())
         with self._guard:
@@ -659,7 +659,7 @@ class Lore(Studies, Living, Errands, Receiving):
 
     def _erase(self, memories: Sequence[Memory], origin: str = "") -> None:
         """Erase memories with what they superseded: former wordings are the same text in another row."""
-        from swarmlore.formats.curated import drop as drop_recommendations
+        from swarmlore.memory.curation import drop as drop_recommendations
         from swarmlore.retrieval.graph_communities import drop as drop_reports
         from swarmlore.store.vectors.file_state import remove as remove_vectors
 

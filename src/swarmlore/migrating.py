@@ -19,8 +19,8 @@ from swarmlore.domain.records import Caller, Draft, Memory
 from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.formats.context_md import SECTIONS, Bullet, read
 from swarmlore.formats.knowledge import derived_id
-from swarmlore.formats.plan import looked_back
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.memory.lifecycle import looked_back
 from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 from swarmlore.workspace.files import Folder
@@ -28,8 +28,8 @@ from swarmlore.workspace.project import PERSON
 
 if TYPE_CHECKING:
     from swarmlore.config import Settings
+    from swarmlore.memory.write import Writing
     from swarmlore.sharing.importing import Brought
-    from swarmlore.writing import Writing
 
 SWARM = ".swarm"
 CONTEXT = "context.md"
@@ -154,7 +154,7 @@ class Migrating:
 
     def _store_one(self, act: Operation, draft: Draft) -> str:
         """Store one lesson; returns why not, where it says what is known or the opposite of it."""
-        from swarmlore.remember import Terms, foresee
+        from swarmlore.memory.decide import Terms, foresee
 
         memory = self._writing.prepare(draft, act)
         if self._caller.role == PERSON:  # the words of a file are not a person's

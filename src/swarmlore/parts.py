@@ -20,30 +20,28 @@ from swarmlore.workspace.project import find_caller, find_project, stacks
 if TYPE_CHECKING:
     from typing import Any, Self
 
-    from swarmlore.access import Access
-    from swarmlore.aside import Aside
     from swarmlore.config import Settings
-    from swarmlore.curating import Curating
-    from swarmlore.doctor import Doctor
     from swarmlore.domain.records import Caller
     from swarmlore.indexing import Indexing
-    from swarmlore.learning import Learning
-    from swarmlore.life import Life
-    from swarmlore.mail import Mail
+    from swarmlore.memory.curation import Curating
+    from swarmlore.memory.doctor import Doctor
+    from swarmlore.memory.feedback import Learning, Patterns
+    from swarmlore.memory.lifecycle import Life, Phases
+    from swarmlore.memory.mail import Mail
+    from swarmlore.memory.promotion import Promoting
+    from swarmlore.memory.quarantine import Aside
+    from swarmlore.memory.tokens import Access
+    from swarmlore.memory.write import Writing
     from swarmlore.models.embedding import Embedding
     from swarmlore.models.llm import Spending
     from swarmlore.models.providers import Writer
     from swarmlore.note_versions import Versions
-    from swarmlore.patterns import Patterns
-    from swarmlore.phases import Phases
-    from swarmlore.promoting import Promoting
     from swarmlore.retrieval.context import Injector
     from swarmlore.retrieval.recall import Recaller
     from swarmlore.sharing.exchange import Exchange
     from swarmlore.workspace.cited_code import Budget, Look, Tree
     from swarmlore.workspace.project import Project
     from swarmlore.workspace.project_names import Belonging
-    from swarmlore.writing import Writing
 
 NOWHERE = os.path.join(os.devnull, "nowhere")  # no folder can be there
 CATCH_UP_AT_CLOSE = 64  # texts that a process with a loaded model embeds before it leaves
@@ -274,7 +272,7 @@ class Parts:
 
     @cached_property
     def writing(self) -> Writing:
-        from swarmlore.writing import Writing
+        from swarmlore.memory.write import Writing
 
         return Writing(
             self.store,
@@ -289,13 +287,13 @@ class Parts:
 
     @cached_property
     def _phases(self) -> Phases:
-        from swarmlore.phases import Phases
+        from swarmlore.memory.lifecycle import Phases
 
         return Phases(self.store, self.caller, self.project.root)
 
     @cached_property
     def _promoting(self) -> Promoting:
-        from swarmlore.promoting import Promoting
+        from swarmlore.memory.promotion import Promoting
 
         name = self.project.name
         parts = (self._operation, lambda: self.writing, self.new_id)
@@ -303,13 +301,13 @@ class Parts:
 
     @cached_property
     def _life(self) -> Life:
-        from swarmlore.life import Life
+        from swarmlore.memory.lifecycle import Life
 
         return Life(self.store, self.caller, self.settings, self._operation, self._phases, self._promoting)
 
     @cached_property
     def _aside(self) -> Aside:
-        from swarmlore.aside import Aside
+        from swarmlore.memory.quarantine import Aside
 
         return Aside(self.store, self.caller, self.settings, self._operation, lambda: self.writing.plain_terms())
 
@@ -333,19 +331,19 @@ class Parts:
 
     @cached_property
     def learning(self) -> Learning:
-        from swarmlore.learning import Learning
+        from swarmlore.memory.feedback import Learning
 
         return Learning(self.store, self.caller, self._operation, self._patterns)
 
     @cached_property
     def _patterns(self) -> Patterns:
-        from swarmlore.patterns import Patterns
+        from swarmlore.memory.feedback import Patterns
 
         return Patterns(self.store, self.caller, lambda draft, act: self.writing.prepare(draft, act))
 
     @property
     def _curating(self) -> Curating:
-        from swarmlore.curating import Curating
+        from swarmlore.memory.curation import Curating
         from swarmlore.workspace.cited_code import WHOLE
 
         return Curating(
@@ -422,20 +420,20 @@ class Parts:
 
     @property
     def mail(self) -> Mail:
-        from swarmlore.mail import Mail
+        from swarmlore.memory.mail import Mail
 
         clock = self.store.engine.now if self._clock is time.time else self._clock
         return Mail(self.store, self.caller, self.settings.worker, clock, self.new_id, self.project.root)
 
     @property
     def _access(self) -> Access:
-        from swarmlore.access import Access
+        from swarmlore.memory.tokens import Access
 
         return Access(self.store, self.caller, self.now)
 
     @cached_property
     def _doctor(self) -> Doctor:
-        from swarmlore.doctor import Doctor
+        from swarmlore.memory.doctor import Doctor
 
         return Doctor(self.home, self.store, self.caller, self.settings, self.embedding, self.now)
 

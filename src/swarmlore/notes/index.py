@@ -13,6 +13,7 @@ from swarmlore import note_places
 from swarmlore.config import Settings
 from swarmlore.domain.records import Caller
 from swarmlore.formats.notes import Note
+from swarmlore.memory.write import Writing
 from swarmlore.models.embedding import Progress
 from swarmlore.note_places import PROJECT, NotePlace
 from swarmlore.note_versions import other_checkouts
@@ -22,7 +23,6 @@ from swarmlore.notes.look import VERB, Change, Glance, IndexedNotes, Look, probl
 from swarmlore.notes.rows import Spot
 from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
-from swarmlore.writing import Writing
 
 
 class NoteIndex:

@@ -18,10 +18,10 @@ from swarmlore.domain.records import Draft, Entity, Memory, Relation, Situation
 from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.formats.notes import Note
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.memory.write import Writing
 from swarmlore.note_places import EPISODES
 from swarmlore.note_versions import VERSION, version_of
 from swarmlore.store.database import Operation
-from swarmlore.writing import Writing
 
 if TYPE_CHECKING:
     from typing import Any

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 
-from swarmlore.doctor import Check
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.graph import origin_of
 from swarmlore.domain.records import Entity, Memory, Relation
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, StoreError
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.memory.doctor import Check
 from swarmlore.models.embedding import Progress
 from swarmlore.note_places import EPISODES, GLOBAL, LEARNINGS, PROJECT, NotePlace, there_is
 from swarmlore.note_versions import Versions

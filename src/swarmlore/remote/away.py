@@ -8,12 +8,12 @@ from functools import cached_property
 from swarmlore.domain.language.citations import may_cite
 from swarmlore.errors import NotAllowed, Rejected
 from swarmlore.frozen import TYPE_CHECKING, fields, replace
+from swarmlore.memory.write import Imported
 from swarmlore.remote.line import PLAIN
 from swarmlore.remote.lore import RemoteLore
 from swarmlore.remote.named import URL, token_in
 from swarmlore.retrieval.recall import Hits
 from swarmlore.workspace.project import find_project, stacks
-from swarmlore.writing import Imported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -101,7 +101,7 @@ class AwayLore(RemoteLore):
     def stale(self, *, moved: bool = False, progress: Progress | None = None) -> tuple[Stale, ...]:
         """As `Lore` says it, of the checkout here."""
         from swarmlore.domain.policy.ranking import STALE
-        from swarmlore.freshness.stale import find_stale
+        from swarmlore.memory.stale_citations import find_stale
 
         citing = [memory for memory in self.list(limit=MOST_CITING)[::-1] if memory.citations]
         return tuple(find_stale(citing, self._look(), (*STALE, "moved") if moved else STALE, progress))

@@ -9,9 +9,9 @@ from swarmlore.domain.records import Citation
 from swarmlore.errors import NotAllowed
 from swarmlore.frozen import TYPE_CHECKING, fields, replace
 from swarmlore.lore import Lore
+from swarmlore.memory.quarantine import Undone
 from swarmlore.remote.decoding import decoded
 from swarmlore.retrieval.recall import Hits
-from swarmlore.undoing import Undone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,10 +6,9 @@ import time
 
 from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.home import outbox_dir
-from swarmlore.doctor import Check
 from swarmlore.errors import NotAllowed, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.loop import ago, problems
+from swarmlore.memory.doctor import Check, ago, problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

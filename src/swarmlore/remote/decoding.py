@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 # Where records live that a verb may return, or that lie in one; looked for in this order.
 MODULES = (
     "swarmlore.domain.records",
-    "swarmlore.phases",
-    "swarmlore.life",
-    "swarmlore.promoting",
-    "swarmlore.curating",
-    "swarmlore.patterns",
+    "swarmlore.memory.lifecycle",
+    "swarmlore.memory.lifecycle",
+    "swarmlore.memory.promotion",
+    "swarmlore.memory.curation",
+    "swarmlore.memory.feedback",
     "swarmlore.domain.patterns",
-    "swarmlore.undoing",
-    "swarmlore.why",
+    "swarmlore.memory.quarantine",
+    "swarmlore.memory.explain",
     "swarmlore.retrieval.prime",
-    "swarmlore.reporting.figures",
+    "swarmlore.memory.report",
 )
 _INNER = re.compile(r"(?:tuple|list|Sequence|Iterable)\[(.+?)(?:, \.\.\.)?\]")
 

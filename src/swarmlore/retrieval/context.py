@@ -28,7 +28,7 @@ from swarmlore.store.store import Store
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.patterns import Patterns
+    from swarmlore.memory.feedback import Patterns
 
 
 CUE_CHARS = 400

@@ -29,7 +29,7 @@ from swarmlore.workspace.episodes import CATEGORY as EPISODES
 from swarmlore.workspace.stack import Stack, read_stack
 
 if TYPE_CHECKING:
-    from swarmlore.patterns import Patterns
+    from swarmlore.memory.feedback import Patterns
 
 
 RELEVANT = 5

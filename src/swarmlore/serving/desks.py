@@ -6,11 +6,11 @@ import os
 import threading
 from collections import OrderedDict
 
-from swarmlore.access import caller_of
 from swarmlore.config import stamps
 from swarmlore.domain.records import Caller
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.lore import Lore
+from swarmlore.memory.tokens import caller_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

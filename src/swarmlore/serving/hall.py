@@ -13,10 +13,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from functools import partial
 
-from swarmlore.access import is_due, recognise
 from swarmlore.errors import StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.lore import Lore
+from swarmlore.memory.tokens import is_due, recognise
 from swarmlore.remote.nearby import HERE
 from swarmlore.serving.desks import Desks, open_desks
 from swarmlore.serving.readers import Reader, how_many

@@ -14,7 +14,7 @@ from swarmlore.domain.policy.merge import Version
 from swarmlore.domain.records import Caller, Link, Memory
 from swarmlore.formats.knowledge import derived_id
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.remember import add_link
+from swarmlore.memory.decide import add_link
 from swarmlore.sharing.admission import Admission
 from swarmlore.sharing.foreign_records import Found, Records, open_records
 from swarmlore.sharing.importing import CHUNK, Import, Importing

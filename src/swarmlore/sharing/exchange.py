@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
-    from swarmlore.doctor import Check
-    from swarmlore.formats.retractions import Retraction
+    from swarmlore.memory.doctor import Check
+    from swarmlore.memory.quarantine import Retraction
     from swarmlore.models.embedding import Progress
     from swarmlore.sharing.exporting import Export
     from swarmlore.sharing.founding import Step
@@ -199,8 +199,8 @@ class Exchange:
 
     def checks(self) -> Iterator[Check]:
         """What `doctor` says about the files."""
-        from swarmlore.doctor import Check
         from swarmlore.formats.beads import problem as problem_of_beads
+        from swarmlore.memory.doctor import Check
         from swarmlore.sharing.set_aside import count_aside
         from swarmlore.workspace.files import Folder
 
@@ -234,7 +234,7 @@ class Exchange:
             yield Check("ledger", "ok", "not shared through files here; swarmlore init does that")
 
     def _driver_checks(self, ledgers: list[Ledger]) -> Iterator[Check]:
-        from swarmlore.doctor import Check
+        from swarmlore.memory.doctor import Check
         from swarmlore.sharing.founding import missing_driver
 
         if any(ledger.place.tier == "swarm" for ledger in ledgers) and (missing := missing_driver(self._root)):

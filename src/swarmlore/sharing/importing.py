@@ -12,8 +12,8 @@ from swarmlore.domain.records import CATEGORIES, Caller, Memory, Rejection
 from swarmlore.errors import NotAllowed
 from swarmlore.formats.end_mark import is_end
 from swarmlore.formats.knowledge import derived_id, from_object, to_line
-from swarmlore.formats.retractions import is_retraction
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.memory.quarantine import is_retraction
 from swarmlore.sharing.admission import Admission, Refused, nothing
 from swarmlore.sharing.again import said_again
 from swarmlore.sharing.recognising import FOREIGN, HEAD_BYTES, check_format, recognised
@@ -307,7 +307,7 @@ class _Retractions(Import):
     """The same for a file of retractions."""
 
     def _record(self, obj: dict[str, Any]) -> Any:
-        from swarmlore.formats.retractions import retraction_from
+        from swarmlore.memory.quarantine import retraction_from
 
         return retraction_from(obj)
 
@@ -315,7 +315,7 @@ class _Retractions(Import):
         return chunk
 
     def _store_all(self, fresh: list[tuple[Line, Any]]) -> None:
-        from swarmlore.sharing.retracting import retract
+        from swarmlore.memory.quarantine import retract
 
         for line, retraction in fresh:
             for outcome, why in retract(self._store, self._operation, retraction):

@@ -6,8 +6,8 @@ import os
 from contextlib import suppress
 
 from swarmlore.errors import InvalidInput
-from swarmlore.formats.retractions import is_retraction
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.memory.quarantine import is_retraction
 from swarmlore.workspace import jsonl
 from swarmlore.workspace.jsonl import BadLine
 

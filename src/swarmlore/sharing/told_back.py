@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from swarmlore.formats.retractions import Retraction, retraction_from, retraction_line
+from swarmlore.memory.quarantine import Retraction, retraction_from, retraction_line
 from swarmlore.workspace import jsonl
 from swarmlore.workspace.files import Folder
 from swarmlore.workspace.jsonl import BadLine

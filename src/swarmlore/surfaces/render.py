@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.config import Value
-    from swarmlore.doctor import Check
     from swarmlore.domain.records import AuditRow, Cited, Hit, Memory, Receipt, Remembered
+    from swarmlore.memory.doctor import Check
     from swarmlore.retrieval.recall import Hits
     from swarmlore.store.backup import Backup
     from swarmlore.workspace.project_names import Identity

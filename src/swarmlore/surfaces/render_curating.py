@@ -9,9 +9,9 @@ from swarmlore.surfaces.page import Page, ago, clean, hang, many, one_line, say,
 from swarmlore.workspace.project import PERSON
 
 if TYPE_CHECKING:
-    from swarmlore.curating import Applied, Curated, Recommendation
     from swarmlore.domain.policy.curation import Evidence
-    from swarmlore.why import Why
+    from swarmlore.memory.curation import Applied, Curated, Recommendation
+    from swarmlore.memory.explain import Why
 
 _ACTIONS = {
     "supersede": "let {0} take the place of {1}",

@@ -10,9 +10,8 @@ from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.page import Page, ago, clean, hang, many, one_line
 
 if TYPE_CHECKING:
-    from swarmlore.life import Begun, Change, Swept
-    from swarmlore.phases import Phase
-    from swarmlore.promoting import Promotion
+    from swarmlore.memory.lifecycle import Begun, Change, Phase, Swept
+    from swarmlore.memory.promotion import Promotion
 
 PAST = 5  # phases listed
 SHOWN = 20  # changes and proposals listed; --json has all

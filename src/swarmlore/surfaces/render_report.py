@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from swarmlore.domain.language.display import project_names
 from swarmlore.domain.policy.curation import WORDS
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.reporting.periods import MOST
+from swarmlore.memory.report import MOST
 from swarmlore.surfaces.page import Page, ago, clean, hang, many, one_line, say, table
 
 if TYPE_CHECKING:
     from swarmlore.domain.policy.curation import Limit
-    from swarmlore.reporting.figures import MemoryFigures, ProjectFigures, Report
+    from swarmlore.memory.report import MemoryFigures, ProjectFigures, Report
 
 LISTED = 5
 REASONS = 8

@@ -27,7 +27,7 @@ from swarmlore.surfaces.report_style import STYLE
 
 if TYPE_CHECKING:
     from swarmlore.domain.policy.curation import Limit
-    from swarmlore.reporting.figures import MemoryFigures, ProjectFigures, Report
+    from swarmlore.memory.report import MemoryFigures, ProjectFigures, Report
 
 LISTED = 12
 MOST_ROWS = 1_000

@@ -117,7 +117,7 @@ _FACTS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "list": ("swarmlore.store.memories", "Filter", ()),
     "count": ("swarmlore.store.memories", "Filter", ()),
-    "outcome": ("swarmlore.learning", "Report", ()),
+    "outcome": ("swarmlore.memory.feedback", "Report", ()),
     "block": (
         "swarmlore.retrieval.context",
         "BlockRequest",

@@ -7,9 +7,9 @@ import os
 import time
 from collections.abc import Iterator
 
-from swarmlore.doctor import Check
 from swarmlore.domain.json_codec import plain
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.memory.doctor import Check
 from swarmlore.surfaces import render
 from swarmlore.surfaces.cli.desk import Desk
 

@@ -12,7 +12,7 @@ from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.parsing import count, place
 
 if TYPE_CHECKING:
-    from swarmlore.reporting.figures import Report
+    from swarmlore.memory.report import Report
 
 EXAMPLES = (
     "swarmlore report",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from swarmlore.access import ROLES
 from swarmlore.domain.json_codec import plain
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.memory.tokens import ROLES
 from swarmlore.surfaces import render_tokens
 from swarmlore.surfaces.cli.desk import Desk
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from swarmlore.reporting.figures import MemoryFigures
+    from swarmlore.memory.report import MemoryFigures
     from swarmlore.serving.hall import Hall
     from swarmlore.surfaces.http.app import App, Request
     from swarmlore.surfaces.http.telling import Telling

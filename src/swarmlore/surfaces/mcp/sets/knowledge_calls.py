@@ -10,7 +10,7 @@ from swarmlore.domain.language.similarity import jaccard_bigram
 from swarmlore.domain.records import LIVE_STATUSES, Hit, Memory
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.phases import DAY
+from swarmlore.memory.lifecycle import DAY
 from swarmlore.surfaces.mcp.sets.knowledge import DIRECTIVES, MODES, MOST_FOUND, MOST_LISTED, RESULTS
 from swarmlore.surfaces.mcp.sets.saying import Talk, found, said, shown, tame
 

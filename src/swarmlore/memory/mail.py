@@ -6,9 +6,13 @@ What a message or a job says is data: cleaned, redacted and bounded here, whatev
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 
+from swarmlore.clients.transcripts import Turn, names_speakers, turns_of
 from swarmlore.config import WorkerSettings
+from swarmlore.domain.extraction.agent_findings import telling
+from swarmlore.domain.extraction.summaries import MOST_CHARS, cut
 from swarmlore.domain.policy.gate import scrub_text, scrub_value
 from swarmlore.domain.records import IMPORTANCES, JOB_KINDS, Agent, Caller, Job, Message, Sent, choose, json_values
 from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound
@@ -19,6 +23,52 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     T = TypeVar("T")
+
+
+MOST_READ = 4_000_000  # characters of a report
+MOST_TRANSCRIPT = 16_000  # a longer one is cut
+_HEAD, _TAIL = 60_000, 240_000  # of one that is too long to be read whole
+
+
+def readable(body: str) -> str:
+    """The same report in JSON, redacted, its transcript cut; any other text as it is."""
+    try:
+        said = json.loads(body, parse_constant=lambda _: None, parse_float=_finite) if len(body) <= MOST_READ else None
+        if not isinstance(said, dict):
+            return body
+        if isinstance(text := said.get("transcript"), str):
+            said["transcript"] = cut_transcript(text)
+        return _written(scrub_value(said))
+    except (ValueError, RecursionError):
+        return body
+
+
+def _finite(digits: str) -> float | None:
+    return number if math.isfinite(number := float(digits)) else None
+
+
+def _written(said: dict[str, Any]) -> str:
+    text = json.dumps(said, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character, that JSON can name
+        return json.dumps(said)
+    return text
+
+
+def cut_transcript(text: str) -> str:
+    """A conversation as a text, cut to its beginning, its end and what tells something."""
+    if len(text) <= MOST_TRANSCRIPT:
+        return text
+    if len(text) > _HEAD + _TAIL:
+        text = f"{text[:_HEAD]}\n…\n{text[-_TAIL:]}"
+    if not names_speakers(text):
+        lines = (line for line in text.splitlines() if line.strip())
+        parts = [Turn("assistant" if telling(line, overcame=True) else "user", line) for line in lines]
+        return "\n".join(turn.text for turn in cut(parts, MOST_CHARS))
+    names = {"user": "User", "assistant": "Assistant"}
+    return "\n".join(f"{names[turn.role]}: {turn.text}" for turn in cut(turns_of(text), MOST_CHARS))
+
 
 CATCHER, EXTRACT = "memory-catcher", "memory-catcher-extract"
 MOST_BODY = 65_536  # bytes of a message
@@ -246,7 +296,6 @@ def _report(names: Sequence[str], subject: object, body: str) -> str:
     to = [name.strip() for name in names if isinstance(name, str)]
     if not isinstance(body, str) or CATCHER not in to or str(subject).split() != [EXTRACT]:
         return body
-    from swarmlore.reported import readable
 
     return readable(body)
 

@@ -5,20 +5,84 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 
+from swarmlore.clients.hook import socket, spool
+from swarmlore.clients.hook.home import socket_path, spool_dir
 from swarmlore.config import Settings
 from swarmlore.domain.records import Caller
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.models.embedding import Embedding
+from swarmlore.memory.write import Writing
+from swarmlore.models.embedding import Embedding, Progress
 from swarmlore.models.llm import HINT, Spending, capped_writer
+from swarmlore.retrieval.graph_communities import ensure as find_communities
 from swarmlore.store.backup import list_backups
-from swarmlore.store.reindex import REINDEX_META
+from swarmlore.store.reindex import GIVE_WAY_S, REINDEX_META
 from swarmlore.store.store import FILE, Store
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from swarmlore.domain.records import Receipt
+    from swarmlore.memory.mail import Mail
+
+
+EVERYTHING = 10**9
+
+
+class Reindexing:
+    """The indexes of one store, for one caller; `acting` keeps other threads out while it lasts."""
+
+    def __init__(
+        self,
+        store: Store,
+        caller: Caller,
+        embedding: Embedding,
+        writing: Writing,
+        acting: Callable[[], AbstractContextManager[object]],
+    ) -> None:
+        self._store = store
+        self._caller = caller
+        self._embedding = embedding
+        self._writing = writing
+        self._acting = acting
+
+    def run(self, embedding: Progress | None, indexing: Progress | None) -> dict[str, int]:
+        """How many rows were indexed, texts embedded and new vectors compared; both tell how far they have come."""
+        rows = self._rows(indexing)
+        self._communities()
+        with self._acting():
+            self._embedding.note_provider()
+            if self._store.engine.remote:
+                self._embedding.build_index()  # before the vectors come: then nobody waits for it
+        embedded = self._embedding.catch_up(EVERYTHING, embedding, self._acting)
+        settled = self._writing.settle(self._acting)
+        self._embedding.build_index(anew=True, acting=self._acting)
+        return {"rows": rows, "embedded": embedded, "settled": settled}
+
+    def _rows(self, progress: Progress | None) -> int:
+        steps, done = self._store.rebuild(), 0
+        while True:
+            with self._acting():
+                step = next(steps, None)
+            if step is None:
+                return done
+            done, total = step
+            if progress:
+                progress(done, total)
+            time.sleep(GIVE_WAY_S)
+
+    def _communities(self) -> None:
+        with self._acting():
+            partitions = self._store.visible(self._caller)
+        for partition in partitions:
+            with self._acting():
+                find_communities(self._store, [partition])
+
 
 WAL_ALARM_BYTES = 320 * 1024 * 1024  # a busy server keeps room for 256
 LOW_DISK_BYTES = 200 * 1024 * 1024
@@ -252,3 +316,138 @@ def _filesystem_of(path: str) -> str:
     real = os.path.realpath(path)
     inside = [(len(point), kind) for point, kind in mounts if (real + "/").startswith(point.rstrip("/") + "/")]
     return max(inside, default=(0, ""))[1]
+
+
+PROBLEMS_S = 7 * 86_400.0
+STUCK_S = 600.0
+RECEIPTS = 50
+PING_S = 0.5
+
+
+class Loop:
+    """Checks of hooks, spool, warm process and receipts of one home."""
+
+    def __init__(self, home: str, store: Store, caller: Caller) -> None:
+        self._home = home
+        self._spool = spool_dir(home)
+        self._store = store
+        self._caller = caller
+
+    def checks(self, now: float) -> Iterator[Check]:
+        yield from problems(self._spool, now)
+        yield from self._waiting(now)
+        yield self._warm()
+        yield from self._events(now)
+        yield from self._receipts(now)
+
+    def _waiting(self, now: float) -> Iterator[Check]:
+        """Commands digest what waits before they run; what is still there could not be digested."""
+        if not spool.waits(self._spool):
+            return
+        oldest = min(spool.times(self._spool), default=now)
+        state = "warn" if now - oldest > STUCK_S else "ok"
+        hint = "see the other checks: the store may be full or locked" if state == "warn" else ""
+        yield Check("spool", state, f"events wait since {ago(now - oldest)}", hint)
+
+    def _warm(self) -> Check:
+        if (told := socket.ask(socket_path(self._home), {"op": "ping"}, PING_S)) and told.get("ok"):
+            return Check("warm process", "ok", "answers")
+        return Check("warm process", "ok", "none: hooks answer by themselves, by words only")
+
+    def _events(self, now: float) -> Iterator[Check]:
+        last: dict[str, float] = {}
+        for session in self._store.sessions(self._caller, 200):
+            at = _time(session.extra.get("last_event_at")) or session.started_at
+            last[session.client] = max(last.get(session.client, 0.0), at)
+        for client, at in sorted(last.items()):
+            if client:
+                yield Check("events", "ok", f"{client}: last {ago(now - at)}")
+
+    def _receipts(self, now: float) -> Iterator[Check]:
+        found = self._store.receipts(self._caller, limit=RECEIPTS)
+        if not found:
+            return
+        given = [receipt for receipt in found if receipt.shown]
+        said = f"memories were given at {len(given)} of the last {_count(len(found), 'moment')}"
+        if given:
+            said += f", last {ago(now - given[0].at)}"
+        yield Check("injection", "ok" if given else "warn", said + _skipped(found), "" if given else _WHY)
+
+
+def problems(folder: str, now: float) -> Iterator[Check]:
+    """What went wrong in hooks lately that keep their events in a folder."""
+    lately = [item for item in spool.problems(folder) if now - _time(item.get("at")) < PROBLEMS_S]
+    if lately:
+        last = lately[-1]
+        said = f"{_count(len(lately), 'problem')} in 7 days; last {ago(now - _time(last.get('at')))}"
+        what = f"{last.get('hook', '')}: {last.get('what', '')}".strip(": ")
+        yield Check(
+            "hooks", "warn", f"{said}: {what}", "docs/hooks.md tells how hooks work; this goes away after 7 days"
+        )
+
+
+_WHY = "swarmlore receipts shows each moment and its reason"
+
+
+def _skipped(found: list[Receipt]) -> str:
+    reasons = Counter(receipt.reason for receipt in found if not receipt.shown)
+    return "".join(f"; {count} × {reason}" for reason, count in reasons.most_common(2))
+
+
+def _time(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else 0.0
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def ago(seconds: float) -> str:
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit} ago"
+    return "just now"
+
+
+STUCK_JOBS_S = 3_600.0  # a job that waits for longer than this is not being looked after
+
+
+def checks(store: Store, mail: Mail, queue_limit: int) -> Iterator[Check]:
+    """What `doctor` says about the queue."""
+    now = mail.now()
+    counts = store.job_counts()
+    yield _queue([row for row in counts if row[0] != "dead"], queue_limit, now)
+    if dead := sum(many for state, _, many, _ in counts if state == "dead"):
+        own = mail.dead_letters(1, all_projects=False)
+        said = f"; the last: {own[0].error}" if own else ", none of them in this project or yours"
+        hint = "swarmlore mail dead" if own else "swarmlore mail dead --all, at a terminal"
+        yield Check("dead letters", "warn", f"{_jobs(dead)} given up{said}", hint)
+    seen = store.workers(1)
+    said = f"last seen {_long(now - seen[0].seen_at)} ago on {seen[0].host}" if seen else "none in the last day"
+    yield Check("worker", "ok", said)
+
+
+def _queue(counts: Sequence[tuple[str, str, int, float]], limit: int, now: float) -> Check:
+    """Vectors that wait have a check of their own: they are also made when somebody asks."""
+    counts = [row for row in counts if row[1] != "embed"]
+    total = sum(many for _, _, many, _ in counts)
+    running = sum(many for state, _, many, _ in counts if state == "running")
+    oldest = min((since for *_, since in counts), default=now)
+    at_work = f", {running} of them at work" if running else ""
+    said = f"{_jobs(total)} waiting{at_work}, the oldest for {_long(now - oldest)}" if total else "nothing waits"
+    if total >= limit:
+        return Check("queue", "warn", f"full, {said}; what hooks report stays in the spool", "swarmlore worker")
+    if now - oldest > STUCK_JOBS_S:
+        return Check("queue", "warn", said, "swarmlore worker does what waits")
+    return Check("queue", "ok", said)
+
+
+def _jobs(number: int) -> str:
+    return "1 job" if number == 1 else f"{number} jobs"
+
+
+def _long(seconds: float) -> str:
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{max(0, int(seconds))} s"

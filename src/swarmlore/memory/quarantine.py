@@ -1,25 +1,108 @@
-"""Putting memories aside and bringing them back: quarantine, restore, and taking back what was said.
-
-A retraction is told to the files of the project as well, where a person agreed to them: other tools read it there.
-"""
+"""Which act is taken back when nobody names one, and what to say where there is none."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable, Mapping
 
 from swarmlore.config import Settings
+from swarmlore.domain.json_codec import from_iso, iso
 from swarmlore.domain.language.similarity import normalize
 from swarmlore.domain.policy.gate import pass_gate, profile_of, scrub_text
 from swarmlore.domain.policy.lifecycle import REASON_CHARS, brought_back, quarantined, said_in_short, state_of
 from swarmlore.domain.records import LIVE_STATUSES, Caller, Draft, Link, Memory, Rejection
-from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected
-from swarmlore.formats.retractions import Retraction
-from swarmlore.frozen import frozen, replace
-from swarmlore.remember import Terms, add_link, decided
-from swarmlore.sharing.retracting import meant
+from swarmlore.errors import Conflict, InvalidInput, NotAllowed, NotFound, Rejected
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.memory.decide import Terms, add_link, decided
 from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
+from swarmlore.workspace.jsonl import BadLine
 from swarmlore.workspace.project import may_change
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@frozen
+class Retraction:
+    """What was taken back, by whom and when, and the memories it was known to mean."""
+
+    lesson: str
+    normalized: str
+    recorded_at: float
+    reported_by: str
+    swarm_ids: tuple[str, ...]
+    hive_ids: tuple[str, ...]
+
+
+def is_retraction(obj: Mapping[str, Any]) -> bool:
+    """Whether an object is a retraction and no lesson."""
+    return "retracted_lesson" in obj and "lesson" not in obj
+
+
+def retraction_from(obj: Mapping[str, Any]) -> Retraction:
+    """The retraction that an object describes; raises BadLine where nothing says what is meant."""
+    lesson = obj.get("retracted_lesson")
+    swarm, hive = _ids(obj.get("matched_swarm_ids")), _ids(obj.get("matched_hive_ids"))
+    if not isinstance(lesson, str) or not (normalize(lesson) or swarm or hive):
+        raise BadLine("no retracted lesson")
+    by = obj.get("reported_by")
+    return Retraction(lesson, normalize(lesson), _at(obj), by if isinstance(by, str) else "user", swarm, hive)
+
+
+def retraction_line(retraction: Retraction, id: str) -> bytes:
+    """A retraction as a line of its file."""
+    said = {
+        "id": id,
+        "retracted_lesson": retraction.lesson,
+        "normalized_lesson": retraction.normalized,
+        "recorded_at": iso(retraction.recorded_at),
+        "reported_by": retraction.reported_by,
+        "matched_swarm_ids": list(retraction.swarm_ids),
+        "matched_hive_ids": list(retraction.hive_ids),
+    }
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+
+
+def _ids(value: Any) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+
+def _at(obj: Mapping[str, Any]) -> float:
+    try:
+        return from_iso(obj["recorded_at"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return 0.0
+
+
+def retract(store: Store, operation: Operation, retraction: Retraction) -> list[tuple[str, str]]:
+    """Quarantine what a retraction means, inside a transaction; returns what became of each memory."""
+    found = meant(store, operation.caller, retraction)
+    if not found:
+        return [("known", "nothing here says that")]
+    return [_quarantine(store, operation, memory, retraction) for memory in found]
+
+
+def meant(store: Store, caller: Caller, retraction: Retraction) -> list[Memory]:
+    """The memories that say what was taken back. A name alone is not believed: ids in a file are claims."""
+    found: dict[str, Memory] = {}
+    for tier, ids in (("swarm", retraction.swarm_ids), ("hive", retraction.hive_ids)):
+        partitions = store.visible(caller, (tier,))
+        named = store.by_ids(partitions, ids).values()
+        alike = [m for place in partitions for m in store.neighbours(place, retraction.lesson).values()]
+        for memory in (*named, *alike):
+            if memory.live and not memory.raw and normalize(memory.text) == retraction.normalized:
+                found[memory.id] = memory
+    return list(found.values())
+
+
+def _quarantine(store: Store, operation: Operation, memory: Memory, retraction: Retraction) -> tuple[str, str]:
+    if not may_change(operation.caller, memory):
+        return ("refused", "only its author, a lead or a person can take a memory back")
+    hidden = quarantined(memory, f"retracted: {retraction.lesson}", retraction.reported_by, operation.at)
+    store.revise(operation, memory, hidden, "quarantined", operation.reason)
+    return ("removed", "")
+
 
 _SAYS = {"NOOP": "the same", "REJECT": "the opposite"}
 
@@ -172,3 +255,31 @@ class Aside:
 def _reporter(caller: Caller) -> str:
     """Who put a memory aside, in the words of the files: a user or an agent that leads."""
     return "user" if caller.role == "person" else "architect"
+
+
+class Undone(tuple[Memory, ...]):
+    """The memories that an undo changed, and its own id: undone in its turn it brings everything back."""
+
+    operation: str
+
+    def __new__(cls, reverted: Iterable[Memory] = (), operation: str = "") -> Undone:
+        made = super().__new__(cls, reverted)
+        made.operation = operation
+        return made
+
+
+def last_undoable(store: Store, caller: Caller) -> str:
+    """The caller's last act. An erasure is not passed over: what was done before it is another thing than was meant."""
+    target = store.last_operation(caller)
+    _, verb = store.last_act(caller)
+    if verb == "erase":
+        hint = f"the operation before it: swarmlore undo {target}" if target else "restore a backup if you have one"
+        raise Conflict("the last change was an erasure, which cannot be undone", hint)
+    if verb == "phase" and store.last_act(caller)[0] != target:
+        hint = f"the operation before it: swarmlore undo {target}" if target else "begin another: swarmlore phase start"
+        raise Conflict("the last thing you did was to begin or complete a phase, which stays", hint)
+    if target:
+        return target
+    if last := store.last_undo(caller):
+        raise NotFound("there is nothing more to undo", f"to bring back what was undone last: swarmlore undo {last}")
+    raise NotFound("there is nothing to undo", "swarmlore history ID shows what happened to a memory")

@@ -26,14 +26,15 @@ from swarmlore.domain.policy.lifecycle import (
 from swarmlore.domain.records import Caller, Draft, Link, Memory, Outcomes, Remembered
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.remember import Terms, add_link, carry_out, decided
+from swarmlore.memory.decide import Terms, add_link, carry_out, decided
 from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.writing import Writing
+    from swarmlore.memory.write import Writing
+
 
 ALREADY = "Lesson already exists in hive (near-duplicate)."
 MOST_AT_ONCE = 500  # lessons looked at when a phase ends; the older ones were looked at before
@@ -266,7 +267,7 @@ class Promoting:
     def _says_the_same(self, memory: Memory, other: Memory) -> bool:
         from swarmlore.domain.language.similarity import jaccard_bigram
         from swarmlore.domain.policy.deduplication import decide
-        from swarmlore.remember import as_neighbour
+        from swarmlore.memory.decide import as_neighbour
 
         near = as_neighbour(memory, other, jaccard_bigram(memory.text, other.text))
         threshold = self._settings.knowledge.dedup_threshold

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from swarmlore.domain.policy.deduplication import Decision, Neighbour
     from swarmlore.domain.policy.lifecycle import EncounterTerms
-    from swarmlore.phases import Phase
+    from swarmlore.memory.lifecycle import Phase
 
 
 DEFAULT = Memory(id="", text="")
@@ -130,9 +130,7 @@ def _why_held(held: Memory) -> str:
 
 
 def _decide(memory: Memory, near: Sequence[Memory], terms: Terms) -> Decision:
-    from swarmlore.domain.policy.deduplication import (
-        Decision,  # loads the vocabulary of differences: only for neighbours
-    )
+    from swarmlore.domain.policy.deduplication import Decision
 
     if memory.key:
         for other in near:

@@ -27,7 +27,7 @@ from swarmlore.domain.records import (
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected, StoreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.meanwhile import Meanwhile
-from swarmlore.remember import Stored, Terms, as_neighbour, neighbours_of, settle, store_new
+from swarmlore.memory.decide import Stored, Terms, as_neighbour, neighbours_of, settle, store_new
 from swarmlore.store.database import Operation
 from swarmlore.store.search import embedded_text
 from swarmlore.store.store import Store
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.domain.policy.deduplication import Decision
+    from swarmlore.memory.lifecycle import Phase
     from swarmlore.models.embedding import Embedding, Progress
-    from swarmlore.phases import Phase
     from swarmlore.workspace.cited_code import Tree
+
 
 FROM_ELSEWHERE = ("import", "ledger", "migration")  # what such texts cite may have changed since they were written
 REPLACING = ("updated", "superseded")

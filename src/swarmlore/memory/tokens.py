@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from swarmlore.store.store import Store
 
+
 ROLES = ("worker", "lead")
 SECRET_BYTES = 32
 DAY_S = 86_400.0

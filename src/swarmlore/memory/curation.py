@@ -7,6 +7,8 @@ of them meanwhile.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 
@@ -17,20 +19,72 @@ from swarmlore.domain.policy.gate import in_force
 from swarmlore.domain.policy.lifecycle import LifeTerms, encounter_terms, encountered, terms_of
 from swarmlore.domain.records import Caller, Link, Memory
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, NotFound, SwarmloreError
-from swarmlore.formats import curated
-from swarmlore.formats.curated import Kept
-from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.promoting import Promoting, Promotion
-from swarmlore.remember import add_link, joined_citations
+from swarmlore.frozen import TYPE_CHECKING, fields, frozen, replace
+from swarmlore.memory.decide import add_link, joined_citations
+from swarmlore.memory.promotion import Promoting, Promotion
 from swarmlore.store.database import Operation
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
+from swarmlore.workspace.files import Folder
 from swarmlore.workspace.project import may_change
 
 if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.workspace.cited_code import Look
+
+
+BEGINNING, ENDING = "curated-", ".json"
+MOST_BYTES = 1 << 20
+
+
+@frozen
+class Kept:
+    """One recommendation as it is kept: what it was about, and a mark of what that was like."""
+
+    number: int
+    what: str
+    action: str
+    ids: tuple[str, ...]
+    mark: str
+    text: str = ""
+    by: str = ""
+    operation: str = ""
+
+
+def write(home: str, whose: tuple[str, str], kept: Sequence[Kept]) -> None:
+    """Keep these in place of the former ones."""
+    plain = [{spec.name: getattr(item, spec.name) for spec in fields(Kept)} for item in kept]
+    with Folder(os.path.realpath(home)) as folder, folder.lock():
+        folder.replace(_name(whose), [json.dumps(plain, ensure_ascii=True, indent=1).encode("ascii")], mode=0o600)
+
+
+def read(home: str, whose: tuple[str, str]) -> tuple[Kept, ...]:
+    """What was kept; nothing where there is no such file, or it is not in our form."""
+    try:
+        with open(os.path.join(home, _name(whose)), "rb") as file:
+            told = json.loads(file.read(MOST_BYTES))
+        return tuple(_kept(item) for item in told)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return ()
+
+
+def drop(home: str) -> None:
+    """Remove the lists of all callers: a text that is erased must not stay in one."""
+    for name in os.listdir(home):
+        if name.startswith(BEGINNING) and name.endswith(ENDING):
+            os.unlink(os.path.join(home, name))
+
+
+def _name(whose: tuple[str, str]) -> str:
+    key = blake2b("\0".join(whose).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+    return f"{BEGINNING}{key}{ENDING}"
+
+
+def _kept(item: dict[str, Any]) -> Kept:
+    texts = {name: str(item[name]) for name in ("what", "action", "mark", "text", "by", "operation")}
+    return Kept(number=int(item["number"]), ids=tuple(map(str, item["ids"])), **texts)
+
 
 LOOKED_AT = 20_000  # newest lessons
 MOST_OF_A_KIND = 10
@@ -192,7 +246,7 @@ class Curating:
             )
             for number, item in enumerate(told, start=1)
         ]
-        curated.write(self._home, self._whose, kept)
+        write(self._home, self._whose, kept)
 
     @property
     def _whose(self) -> tuple[str, str]:
@@ -213,14 +267,14 @@ class Curating:
 
     def apply(self, numbers: Sequence[int]) -> Applied:
         """Carry out what was recommended under these numbers, all of them or none."""
-        kept = {item.number: item for item in curated.read(self._home, self._whose)}
+        kept = {item.number: item for item in read(self._home, self._whose)}
         kept = {number: self._unapplied(item) for number, item in kept.items()}
         chosen = _chosen(numbers, kept)
         act = self._operation("curate")
         changed = self._store.perform(act, lambda act: [self._carry_out(act, item) for item in chosen])
         done = {item.number for item in chosen}
         left = [replace(item, operation=act.id) if item.number in done else item for item in kept.values()]
-        curated.write(self._home, self._whose, left)
+        write(self._home, self._whose, left)
         return Applied(act.id, tuple(item.number for item in chosen), tuple(changed))
 
     def _unapplied(self, kept: Kept) -> Kept:

@@ -1,1 +1,0 @@
-"""Cited code, held against the working tree: is it still as it was when a memory cited it?"""
