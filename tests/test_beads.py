@@ -18,9 +18,9 @@ from command_line import Run, process
 from repositories import a_repository, git
 from swarmlore import Lore
 from swarmlore.domain.extraction.learned_comments import Learned
+from swarmlore.exchange.ledger_setup import CONTENT, write_recall_script
 from swarmlore.formats import beads
 from swarmlore.formats.beads import capture_learned, read_knowledge, session_text
-from swarmlore.sharing.recall_script import CONTENT, write_recall_script
 from swarmlore.workspace.files import Folder
 
 NOW = 1_800_000_000

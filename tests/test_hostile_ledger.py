@@ -19,7 +19,7 @@ from swarmlore import Lore
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.merge import as_claimed
 from swarmlore.domain.records import Caller, Memory
-from swarmlore.formats.knowledge import from_object
+from swarmlore.exchange.knowledge_format import from_object
 from swarmlore.workspace.jsonl import BadLine, lines, parse
 from test_knowledge_lines import anything
 from test_two_clones import folder

@@ -95,7 +95,7 @@ def test_ten_thousand_rows_go_out_and_in_and_out_again_as_the_same_bytes(tmp_pat
 @given(memories(tiers=("swarm",)))
 def test_whatever_the_gate_lets_in_goes_round_unchanged(memory: Memory) -> None:
     from swarmlore.domain.policy.merge import published
-    from swarmlore.formats.knowledge import to_line
+    from swarmlore.exchange.knowledge_format import to_line
 
     with folder() as place:
         (place / "in.jsonl").write_bytes(to_line(published(memory, situations=True)) + b"\n")

@@ -21,7 +21,7 @@ from swarmlore.domain.records import (
     Memory,
     Situation,
 )
-from swarmlore.formats.knowledge import derived_id, from_object, to_line, to_object
+from swarmlore.exchange.knowledge_format import derived_id, from_object, to_line, to_object
 from swarmlore.workspace.jsonl import BadLine, dump, lines, parse, parse_object
 
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)

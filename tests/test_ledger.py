@@ -192,8 +192,8 @@ def test_what_came_in_by_looking_is_no_change_to_follow(
     clone: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = Clone(tmp_path / "other", clone.clock)
-    monkeypatch.setattr("swarmlore.sharing.ledger_pass.AUTOMATIC_LINES", 2)
-    monkeypatch.setattr("swarmlore.sharing.ledger_pass.OVERLAP", 0)
+    monkeypatch.setattr("swarmlore.exchange.ledger.AUTOMATIC_LINES", 2)
+    monkeypatch.setattr("swarmlore.exchange.ledger.OVERLAP", 0)
     for number in range(5):
         other.remember(f"Service {number * 7919} listens on port {2000 + number * 13}")
         clone.file.write_bytes(other.file.read_bytes())
@@ -318,7 +318,7 @@ def test_two_lines_of_one_memory_become_one(clone: Clone) -> None:
 
 
 def test_a_large_file_waits_until_somebody_asks(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("swarmlore.sharing.ledger.AUTOMATIC_BYTES", 100)
+    monkeypatch.setattr("swarmlore.exchange.ledger.AUTOMATIC_BYTES", 100)
     clone.write(a_line())
     with clone.open() as lore:
         assert lore.list() == ()
@@ -327,7 +327,7 @@ def test_a_large_file_waits_until_somebody_asks(clone: Clone, monkeypatch: pytes
 
 
 def test_many_new_lines_wait_until_somebody_asks(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("swarmlore.sharing.ledger_pass.AUTOMATIC_LINES", 2)
+    monkeypatch.setattr("swarmlore.exchange.ledger.AUTOMATIC_LINES", 2)
     clone.write(*(a_line(id=f"line-{number}", lesson=f"{PORT} of shard {number}") for number in range(3)))
     with clone.open() as lore:
         assert lore.list() == ()
@@ -339,7 +339,7 @@ def test_many_new_lines_wait_until_somebody_asks(clone: Clone, monkeypatch: pyte
 
 def test_many_changes_of_the_store_wait_as_well(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     clone.sync()
-    monkeypatch.setattr("swarmlore.sharing.ledger_pass.AUTOMATIC_LINES", 2)
+    monkeypatch.setattr("swarmlore.exchange.ledger.AUTOMATIC_LINES", 2)
     path = clone.root / "in.jsonl"
     path.write_text("".join(json.dumps(a_line(id=f"l{n}", lesson=f"{PORT} of shard {n}")) + "\n" for n in range(80)))
     with clone.open() as lore:
@@ -636,7 +636,7 @@ def test_two_projects_keep_the_hives_file_in_step(clone: Clone) -> None:
 
 def test_a_file_that_changes_while_it_is_read_is_read_again(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     """As when git checks out another branch in the middle of a pass."""
-    from swarmlore.sharing.ledger_pass import Pass
+    from swarmlore.exchange.ledger import Pass
 
     clone.remember(PNPM)
     take_in = Pass._entries
@@ -736,9 +736,9 @@ def test_looking_loads_nothing_that_reads_or_writes_files_while_nothing_has_chan
     code = (
         "import sys; from swarmlore import Lore; from conftest import ALICE, quick_env\n"
         f"lore = Lore.open({str(clone.home)!r}, cwd={str(clone.root)!r}, caller=ALICE, env=quick_env())\n"
-        "lore.list(); print(sorted(m for m in sys.modules if m in ('swarmlore.sharing.ledger', 'swarmlore.domain.gate', 'hashlib')))"
+        "lore.list(); print(sorted(m for m in sys.modules if m in ('swarmlore.exchange.ledger', 'swarmlore.domain.gate', 'hashlib')))"
     )
     env = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     loaded = done.stdout.strip()
-    assert "swarmlore.sharing.ledger" not in loaded
+    assert "swarmlore.exchange.ledger" not in loaded

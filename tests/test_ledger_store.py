@@ -13,10 +13,10 @@ from conftest import ALICE, BOB, LEAD, NOW, OTHER, a_memory, an_operation, new_i
 from swarmlore.config import Settings
 from swarmlore.domain.language.similarity import normalize
 from swarmlore.domain.records import Caller, Rejection
+from swarmlore.exchange.import_files import Importing, export_lines
+from swarmlore.exchange.ledger import Ledger
+from swarmlore.exchange.ledger_files import Place
 from swarmlore.memory.quarantine import Retraction, meant
-from swarmlore.sharing.importing import Importing, export_lines
-from swarmlore.sharing.ledger import Ledger
-from swarmlore.sharing.places import Place
 from swarmlore.store.database import Operation
 from swarmlore.store.ledgers import ImportState, KnownLine, LedgerState
 from swarmlore.store.store import Store

@@ -24,9 +24,9 @@ from serving import LESSON, Server
 from swarmlore import Lore
 from swarmlore.domain.records import Caller, Token
 from swarmlore.errors import InvalidInput, NotAllowed, Unavailable
+from swarmlore.exchange.import_files import Brought
 from swarmlore.remote.lore import RemoteLore
 from swarmlore.serving.hall import Hall
-from swarmlore.sharing.importing import Brought
 from swarmlore.surfaces.http import streams
 from swarmlore.surfaces.http.app import Request
 from swarmlore.surfaces.http.splitting import Splitter

@@ -12,13 +12,13 @@ from swarmlore.domain.records import Caller
 from swarmlore.domain.security.redaction import redact
 from swarmlore.entry_merge import Foreign, merge_entries
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, Rejected
+from swarmlore.exchange.import_files import NOTES, Brought, check_switches
 from swarmlore.formats.instincts import parse
 from swarmlore.formats.memory_md import MAX_LINES, line_count
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.note_exchange import import_notes
 from swarmlore.note_places import read_text
 from swarmlore.project_memory import PATH, ProjectMemory, lines_of
-from swarmlore.sharing.importing import NOTES, Brought, check_switches
 from swarmlore.workspace.files import Change
 
 if TYPE_CHECKING:

@@ -95,7 +95,7 @@ class Context:
     ) -> Ingested:
         """Take over what clients remember as notes for every project; `only` names one folder of theirs. A person's: an
         agent may look, with `dry_run`."""
-        from swarmlore.sharing.importing import check_switches
+        from swarmlore.exchange.import_files import check_switches
 
         check_switches(self._settings, hive=True)
         told = self._ingesting.run(clients, dry_run=dry_run, progress=progress, only=only, now=self._now)

@@ -53,6 +53,9 @@ if TYPE_CHECKING:
         Remembered,
         Stale,
     )
+    from swarmlore.exchange.exchange import Agreed, Founded
+    from swarmlore.exchange.import_files import Brought
+    from swarmlore.exchange.ledger import Synced
     from swarmlore.indexing import IndexedFile
     from swarmlore.memory.curation import Applied, Curated
     from swarmlore.memory.doctor import Check
@@ -64,9 +67,6 @@ if TYPE_CHECKING:
     from swarmlore.migrating import Migrated
     from swarmlore.models.embedding import Progress
     from swarmlore.retrieval.recall import Hits
-    from swarmlore.sharing.exchange import Agreed, Founded
-    from swarmlore.sharing.importing import Brought
-    from swarmlore.sharing.ledger_pass import Synced
     from swarmlore.store.backup import Backup
     from swarmlore.store.copy import Copied
     from swarmlore.store.database import Operation
@@ -398,7 +398,7 @@ class Lore(Studies, Living, Errands, Receiving):
         if format in FOLDERS:
             return self._export_folder(path, format, overwrite=overwrite)
         if format in TEXTS:
-            from swarmlore.sharing.importing import write_lines
+            from swarmlore.exchange.import_files import write_lines
 
             write_lines(path, lambda: self.export_lines(format), overwrite=overwrite)
             return self._giving().count(format)
@@ -692,7 +692,7 @@ def _figures_of(session: Session) -> Session:
 
 def _check_private(format: str, private: bool) -> None:
     if private:
-        from swarmlore.sharing.exporting import check_private
+        from swarmlore.exchange.export import check_private
 
         check_private(format)
 

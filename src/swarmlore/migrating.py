@@ -17,8 +17,8 @@ from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.gate import MAX_LESSON, scrub_text
 from swarmlore.domain.records import Caller, Draft, Memory
 from swarmlore.errors import InvalidInput, Rejected
+from swarmlore.exchange.knowledge_format import derived_id
 from swarmlore.formats.context_md import SECTIONS, Bullet, read
-from swarmlore.formats.knowledge import derived_id
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.memory.lifecycle import looked_back
 from swarmlore.store.database import Operation
@@ -28,8 +28,8 @@ from swarmlore.workspace.project import PERSON
 
 if TYPE_CHECKING:
     from swarmlore.config import Settings
+    from swarmlore.exchange.import_files import Brought
     from swarmlore.memory.write import Writing
-    from swarmlore.sharing.importing import Brought
 
 SWARM = ".swarm"
 CONTEXT = "context.md"

@@ -16,9 +16,9 @@ from swarmlore.domain.policy.gate import refuse_unsafe, scrub_text
 from swarmlore.domain.records import Memory
 from swarmlore.domain.security.redaction import redact
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected
+from swarmlore.exchange.import_files import Brought
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.note_places import read_text
-from swarmlore.sharing.importing import Brought
 from swarmlore.workspace.files import Folder
 
 if TYPE_CHECKING:

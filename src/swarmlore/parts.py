@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from swarmlore.config import Settings
     from swarmlore.domain.records import Caller
+    from swarmlore.exchange.exchange import Exchange
     from swarmlore.indexing import Indexing
     from swarmlore.memory.curation import Curating
     from swarmlore.memory.doctor import Doctor
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from swarmlore.note_versions import Versions
     from swarmlore.retrieval.context import Injector
     from swarmlore.retrieval.recall import Recaller
-    from swarmlore.sharing.exchange import Exchange
     from swarmlore.workspace.cited_code import Budget, Look, Tree
     from swarmlore.workspace.project import Project
     from swarmlore.workspace.project_names import Belonging
@@ -373,7 +373,7 @@ class Parts:
 
     @cached_property
     def exchange(self) -> Exchange:
-        from swarmlore.sharing.exchange import Exchange
+        from swarmlore.exchange.exchange import Exchange
 
         def operation(caller: Caller, verb: str) -> Operation:
             return replace(self._operation(verb), caller=caller)

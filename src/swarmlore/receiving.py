@@ -9,7 +9,7 @@ from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.parts import Parts
 
 if TYPE_CHECKING:
-    from swarmlore.sharing.importing import Brought
+    from swarmlore.exchange.import_files import Brought
 
 AT_ONCE = 100  # lines of one transaction: other writers wait for it
 
@@ -33,7 +33,7 @@ class Receiving(Parts):
     ) -> Brought:
         """Take in lines that the caller answers for, a hundred in a transaction. Many can come in pieces: `first` is
         the number of the first line, `so_far` what the piece before told, and `more` says that others follow."""
-        from swarmlore.sharing.streaming import check_sent
+        from swarmlore.exchange.import_stream import check_sent
 
         check_sent(format)
         source, told = iter(lines), so_far

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from swarmlore.domain.records import Memory
+    from swarmlore.exchange.import_files import Brought
     from swarmlore.models.embedding import Progress
-    from swarmlore.sharing.importing import Brought
 
 PAGE = 1_000  # memories of one list; a server gives no more at once
 

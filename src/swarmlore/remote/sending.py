@@ -6,21 +6,20 @@ import os
 from collections.abc import Callable, Iterator
 
 from swarmlore.errors import Unavailable
+from swarmlore.exchange.import_files import FOREIGN, NOTES, check_format, recognised, write_lines
+from swarmlore.exchange.import_stream import SENT
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.remote.line import Line
 from swarmlore.remote.streams import WHOLE, send
 from swarmlore.sharing.foreign_records import raw_records
-from swarmlore.sharing.importing import NOTES, write_lines
-from swarmlore.sharing.recognising import FOREIGN, check_format, recognised
-from swarmlore.sharing.streaming import SENT
 from swarmlore.workspace.files import opened
 from swarmlore.workspace.jsonl import BadLine, dump
 
 if TYPE_CHECKING:
     from typing import BinaryIO
 
+    from swarmlore.exchange.import_files import Brought
     from swarmlore.models.embedding import Progress
-    from swarmlore.sharing.importing import Brought
 
 PART_BYTES = 65_536
 BLANK = b"\n"  # in the place of a record that cannot be read, so that those behind it keep their numbers

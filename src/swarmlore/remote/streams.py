@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 
 from swarmlore.errors import Unavailable
-from swarmlore.formats.end_mark import is_end
+from swarmlore.exchange.import_files import is_end
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.remote.decoding import decoded
 from swarmlore.remote.line import Line, why
@@ -19,8 +19,8 @@ from swarmlore.remote.problems import error_of
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.exchange.import_files import Brought
     from swarmlore.models.embedding import Progress
-    from swarmlore.sharing.importing import Brought
 
 GIVEN = ("knowledge", "shared", "lane", "mcp-memory", "mem0")
 WHOLE = ("mem0",)
@@ -63,7 +63,7 @@ class _Sending:
             raise
         while (told := self._next()) is None or not told.get("done"):
             pass
-        found: Brought = decoded("Brought", told["result"], "swarmlore.sharing.importing")
+        found: Brought = decoded("Brought", told["result"], "swarmlore.exchange.import_files")
         return found
 
     @property

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.domain.policy.merge import Version
 from swarmlore.domain.records import Caller, Link, Memory
-from swarmlore.formats.knowledge import derived_id
+from swarmlore.exchange.admit import Admission
+from swarmlore.exchange.import_files import CHUNK, Import, Importing
+from swarmlore.exchange.knowledge_format import derived_id
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.memory.decide import add_link
-from swarmlore.sharing.admission import Admission
 from swarmlore.sharing.foreign_records import Found, Records, open_records
-from swarmlore.sharing.importing import CHUNK, Import, Importing
 from swarmlore.store.database import Operation
 from swarmlore.store.ledgers import ImportState
 from swarmlore.workspace.jsonl import Line

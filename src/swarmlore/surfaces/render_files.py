@@ -10,9 +10,9 @@ from swarmlore.surfaces.page import Page, clean, hang, many
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.sharing.exchange import Agreed, Founded
-    from swarmlore.sharing.importing import Brought
-    from swarmlore.sharing.ledger_pass import Synced
+    from swarmlore.exchange.exchange import Agreed, Founded
+    from swarmlore.exchange.import_files import Brought
+    from swarmlore.exchange.ledger import Synced
 
 LISTED = 20
 DATABASES = ("lane-db", "agent-swarm")

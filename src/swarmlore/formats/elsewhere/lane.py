@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.merge import ordered
 from swarmlore.domain.records import CATEGORIES, KINDS, STATUSES, Memory, is_id
+from swarmlore.exchange.knowledge_format import derived_id
 from swarmlore.formats.elsewhere import residue, values
-from swarmlore.formats.knowledge import derived_id
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.workspace.jsonl import BadLine
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from swarmlore.domain.records import Memory
+from swarmlore.exchange.knowledge_format import derived_id
 from swarmlore.formats.elsewhere import values
-from swarmlore.formats.knowledge import derived_id
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.workspace.jsonl import BadLine
 

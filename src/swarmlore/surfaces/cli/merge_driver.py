@@ -17,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk) -> int:
-    from swarmlore.sharing.merge_driver import merge_files
+    from swarmlore.exchange.merge_driver import merge_files
 
     count = merge_files(desk.args.ours, desk.args.theirs, desk.args.name)
     return desk.show(lambda: {"lines": count}, lambda _: "")

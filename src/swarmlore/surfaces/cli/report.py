@@ -75,7 +75,7 @@ def _may_write(desk: Desk, path: str) -> None:
 
 
 def _write(desk: Desk, found: Report) -> None:
-    from swarmlore.sharing.importing import write_lines
+    from swarmlore.exchange.import_files import write_lines
     from swarmlore.surfaces import render_report, render_report_html
 
     path = desk.args.html

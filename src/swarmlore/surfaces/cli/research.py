@@ -52,8 +52,8 @@ def run(desk: Desk) -> int:
 
 
 def _write(report: Report, path: str) -> Report:
+    from swarmlore.exchange.import_files import write_lines
     from swarmlore.research.report import page
-    from swarmlore.sharing.importing import write_lines
 
     text = page(report).encode("utf-8", "backslashreplace")
     write_lines(path, lambda: iter([text]))

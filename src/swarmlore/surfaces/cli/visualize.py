@@ -29,7 +29,7 @@ def run(desk: Desk) -> int:
 def write(desk: Desk, path: str, *, overwrite: bool) -> int:
     """Write the file and say so."""
     from swarmlore.domain.language.display import project_name
-    from swarmlore.sharing.importing import write_lines
+    from swarmlore.exchange.import_files import write_lines
     from swarmlore.surfaces import render_graph, render_graph_html
 
     with desk.open() as lore:

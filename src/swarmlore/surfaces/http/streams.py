@@ -17,9 +17,9 @@ from urllib.parse import parse_qs
 from swarmlore.domain.json_codec import plain
 from swarmlore.domain.language.display import choices_hint
 from swarmlore.errors import InvalidInput, SwarmloreError
-from swarmlore.formats.end_mark import end_line
+from swarmlore.exchange.import_files import end_line
+from swarmlore.exchange.import_stream import SENT, check_sent
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.sharing.streaming import SENT, check_sent
 from swarmlore.surfaces.http.app import Route, soon
 from swarmlore.surfaces.http.asking import FIXED, TooSlow, Turned, check_type, told
 from swarmlore.surfaces.http.splitting import Splitter
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from swarmlore.exchange.import_files import Brought
     from swarmlore.lore import Lore
     from swarmlore.serving.hall import Hall
-    from swarmlore.sharing.importing import Brought
     from swarmlore.surfaces.http.app import App, Request
 
 NDJSON = b"application/x-ndjson"

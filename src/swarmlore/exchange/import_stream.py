@@ -11,11 +11,10 @@ from collections.abc import Iterable, Sequence
 from swarmlore.domain.policy.merge import Version
 from swarmlore.domain.records import Memory
 from swarmlore.errors import InvalidInput
+from swarmlore.exchange.import_files import TIERS, Brought, Import, Importing, check_switches, kind_of_record
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.sharing.elsewhere import ForeignImport
 from swarmlore.sharing.foreign_records import reader_of
-from swarmlore.sharing.importing import TIERS, Brought, Import, Importing, check_switches
-from swarmlore.sharing.recognising import kind_of_record
 from swarmlore.store.database import Operation
 from swarmlore.store.ledgers import ImportState
 from swarmlore.workspace import jsonl
@@ -23,6 +22,7 @@ from swarmlore.workspace.jsonl import BadLine, Line
 
 if TYPE_CHECKING:
     from typing import Any
+
 
 OWN = ("knowledge", "shared")
 SENT = (*OWN, "lane", "mcp-memory", "mem0", "lane-db", "agent-swarm")

@@ -12,14 +12,15 @@ import os
 
 from swarmlore.domain.policy.merge import Version, merge
 from swarmlore.errors import InvalidInput, NotFound
-from swarmlore.formats.knowledge import from_object, to_line
+from swarmlore.exchange.knowledge_format import from_object, to_line
+from swarmlore.exchange.ledger_files import rejected_lines
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.sharing.set_aside import rejected_lines
 from swarmlore.workspace import jsonl
 from swarmlore.workspace.jsonl import MARK, BadLine
 
 if TYPE_CHECKING:
     from typing import BinaryIO
+
 
 REJECTED_KEPT = 20
 

@@ -1,13 +1,93 @@
-"""What a repository needs so that its ledger can be shared: a folder, rules for git, and a way to merge."""
+"""`.beads/memory/recall.sh`: the way agents on beads know to ask, leading to `swarmlore recall`."""
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from swarmlore.frozen import frozen
+from swarmlore.errors import ConfigError, SwarmloreError
+from swarmlore.formats.beads import BEADS, MEMORY, SCRIPT, memory_folder, uses_beads
+from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.workspace.files import Folder, elsewhere, unusable
 
+if TYPE_CHECKING:
+    from typing import Any
+
+
+FILE = "trusted.json"
 FOLDER = ".swarm"
+HIVE = "hive"  # in place of a root: the shared learnings in the home itself
+
+
+@frozen
+class Trusted:
+    """One folder a person agreed to, and the project whose memories it gets."""
+
+    root: str
+    project: str
+    by: str
+    at: float
+
+
+def agreed(home: str) -> dict[str, Trusted]:
+    """Every folder that was agreed to, by its path."""
+    told = _read(home).get("roots", {})
+    return {
+        root: Trusted(root, str(item["project"]), str(item["by"]), float(item["at"])) for root, item in told.items()
+    }
+
+
+def place_of(home: str, root: str) -> str:
+    """A name for a folder on this machine: a team's store serves many machines, and paths repeat and are private."""
+    from zlib import crc32  # hashlib would cost more than everything else here
+
+    path = root.encode("utf-8", "surrogateescape")
+    return f"{_read(home).get('machine', '')}-{crc32(path):08x}{crc32(path[::-1]):08x}"
+
+
+def agree(home: str, agreement: Trusted) -> None:
+    """Note that a person agreed."""
+    with _changing(home) as told:
+        told.setdefault("machine", os.urandom(8).hex())
+        roots = told.setdefault("roots", {})
+        roots[agreement.root] = {"project": agreement.project, "by": agreement.by, "at": agreement.at}
+
+
+def withdraw(home: str, root: str) -> bool:
+    """Note that a person does not agree any more; tells whether one did."""
+    with _changing(home) as told:
+        return told.get("roots", {}).pop(root, None) is not None
+
+
+def _read(home: str) -> dict[str, Any]:
+    path = os.path.join(home, FILE)
+    try:
+        with open(path, encoding="utf-8") as file:
+            told = json.load(file)
+        if not all(isinstance(item["at"], float) for item in told.get("roots", {}).values()):
+            raise ValueError("not in our form")
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        hint = "remove it, then run swarmlore init or trust again where you want it"
+        raise ConfigError(f"{path} cannot be read ({type(error).__name__})", hint) from error
+    return dict(told)
+
+
+@contextmanager
+def _changing(home: str) -> Iterator[dict[str, Any]]:
+    """What is noted, to be changed; written back at the end, while nobody else does the same."""
+    from swarmlore.workspace.files import Folder
+
+    with Folder(os.path.realpath(home)) as folder, folder.lock():
+        told = _read(home)
+        yield told
+        text = json.dumps(told, indent=1, sort_keys=True, ensure_ascii=True)
+        folder.replace(FILE, [text.encode("ascii")], mode=0o600)
+
+
 ATTRIBUTES = (
     "knowledge.jsonl text eol=lf merge=swarmlore",
     "knowledge-quarantined.jsonl text eol=lf merge=swarmlore",
@@ -132,3 +212,39 @@ def _git(root: str, *words: str) -> tuple[int | None, str]:
     except (OSError, subprocess.TimeoutExpired):
         return None, ""
     return done.returncode, (done.stdout or done.stderr).strip()
+
+
+WHAT = f"{BEADS}/{MEMORY}/{SCRIPT}"
+# Without a path of this machine in it: the file may be committed. `cd` is kept from printing where CDPATH is set.
+CONTENT = """\
+#!/bin/sh
+# Made by `swarmlore init`: searches what LEARNED comments on beads brought together.
+#   recall.sh "keyword" [--type learned] [--all]    recall.sh --recent 10    recall.sh --stats
+if ! command -v swarmlore >/dev/null 2>&1; then
+    echo "recall.sh: swarmlore is not installed or not on PATH; install it: pip install swarmlore" >&2
+    echo "The lessons are in knowledge.jsonl beside this script, one a line." >&2
+    exit 127
+fi
+project=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd -P) || exit 1
+exec swarmlore recall --profile beads --project "$project" "$@"
+"""
+
+
+def write_recall_script(root: str, *, dry_run: bool = False) -> list[Step]:
+    """Put the script where a project uses beads; a file that is there and not exactly ours stays as it is."""
+    if not uses_beads(root):
+        return []
+    try:
+        with memory_folder(root, make=not dry_run) as folder:
+            found = folder.read(SCRIPT) if folder else b""
+            if found == CONTENT.encode():
+                return [Step(WHAT, "there already")]
+            if found:
+                return [Step(WHAT, "left as it is", "it is another one; move it away to get ours")]
+            if dry_run or folder is None:
+                return [Step(WHAT, "would be made")]
+            with folder.lock():
+                folder.replace(SCRIPT, [CONTENT.encode()], 0o755)
+    except SwarmloreError as error:
+        return [Step(WHAT, "not done", error.message)]
+    return [Step(WHAT, "made")]

@@ -14,9 +14,8 @@ from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.merge import as_claimed
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import InvalidInput
+from swarmlore.exchange.import_files import DATABASES, FOREIGN, NOTES, export_lines, write_lines
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.sharing.importing import NOTES, export_lines, write_lines
-from swarmlore.sharing.recognising import DATABASES, FOREIGN
 from swarmlore.store.store import Store
 from swarmlore.workspace.files import check_other, whole
 from swarmlore.workspace.jsonl import dump
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from swarmlore.store.elsewhere import NewFile
 
     T = TypeVar("T")
+
 
 OWN = ("knowledge", "shared")
 EXPORTED = (*OWN, *FOREIGN)

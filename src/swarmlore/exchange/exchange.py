@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from swarmlore.config import Settings
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import ConfigError, NotAllowed, NotFound, SwarmloreError
+from swarmlore.exchange import ledger_setup
+from swarmlore.exchange.ledger_files import Place
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.sharing import trusting
-from swarmlore.sharing.places import Place
 from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 from swarmlore.workspace.project import Project
@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
+    from swarmlore.exchange.export import Export
+    from swarmlore.exchange.import_files import Brought
+    from swarmlore.exchange.ledger import Ledger, Synced
+    from swarmlore.exchange.ledger_setup import Step
     from swarmlore.memory.doctor import Check
     from swarmlore.memory.quarantine import Retraction
     from swarmlore.models.embedding import Progress
-    from swarmlore.sharing.exporting import Export
-    from swarmlore.sharing.founding import Step
-    from swarmlore.sharing.importing import Brought
-    from swarmlore.sharing.ledger import Ledger
-    from swarmlore.sharing.ledger_pass import Synced
 
 
 @frozen
@@ -92,7 +91,7 @@ class Exchange:
 
     def tell_retraction(self, retraction: Retraction, id: str) -> None:
         """Write down beside the project's ledger what was taken back."""
-        from swarmlore.sharing.told_back import tell
+        from swarmlore.exchange.ledger_files import tell
 
         if folder := self.own_folder():
             tell(folder, retraction, id)
@@ -100,7 +99,7 @@ class Exchange:
     def erase_retractions(self, memories: Sequence[Memory]) -> None:
         """Drop what was written down there about memories that are erased."""
         from swarmlore.domain.language.similarity import normalize
-        from swarmlore.sharing.told_back import silence
+        from swarmlore.exchange.ledger_files import silence
 
         if folder := self.own_folder():
             silence(folder, {memory.id for memory in memories}, {normalize(memory.text) for memory in memories})
@@ -121,8 +120,7 @@ class Exchange:
 
     def init(self, *, dry_run: bool = False) -> Founded:
         """Make the project's folder for its ledger, agree to it, and exchange for the first time."""
-        from swarmlore.sharing.founding import Step, found
-        from swarmlore.sharing.recall_script import write_recall_script
+        from swarmlore.exchange.ledger_setup import Step, found, write_recall_script
 
         self._ledger(self._project_place()).check_allowed()
         steps = found(self._root, dry_run=dry_run)
@@ -139,7 +137,7 @@ class Exchange:
 
     def trust(self, *, on: bool = True, hive: bool = False) -> Agreed:
         """Agree, or not any more, to exchange memories with a repository, and then do it."""
-        from swarmlore.sharing.founding import missing_driver
+        from swarmlore.exchange.ledger_setup import missing_driver
 
         changed = self._change_trust(on=on, hive=hive)
         if not on:
@@ -148,24 +146,24 @@ class Exchange:
         return Agreed(changed, synced, "" if hive else missing_driver(self._root))
 
     def _change_trust(self, *, on: bool, hive: bool) -> bool:
-        root = trusting.HIVE if hive else self._root
-        if on and not hive and not os.path.isdir(os.path.join(root, trusting.FOLDER)):
-            raise NotFound(f"there is no folder {trusting.FOLDER} in {root}", "make it: swarmlore init")
+        root = ledger_setup.HIVE if hive else self._root
+        if on and not hive and not os.path.isdir(os.path.join(root, ledger_setup.FOLDER)):
+            raise NotFound(f"there is no folder {ledger_setup.FOLDER} in {root}", "make it: swarmlore init")
         if on:
             fresh = not any((place.tier == "hive") == hive for place in self._places())
             if fresh:
                 self._agree(root)
             return fresh
         self._store.act_for(self._caller)
-        place = trusting.place_of(self._home, self._hive_name() if hive else root)
-        withdrawn = trusting.withdraw(self._home, root)
+        place = ledger_setup.place_of(self._home, self._hive_name() if hive else root)
+        withdrawn = ledger_setup.withdraw(self._home, root)
         if withdrawn and not self._store.engine.readonly:
             self._store.drop_ledger(place)
         return withdrawn
 
     def _agree(self, root: str) -> None:
         at = self._operation(self._caller, "trust").at
-        trusting.agree(self._home, trusting.Trusted(root, self._caller.project, self._caller.agent, at))
+        ledger_setup.agree(self._home, ledger_setup.Trusted(root, self._caller.project, self._caller.agent, at))
 
     def sync(self) -> dict[str, Synced]:
         """Bring every agreed ledger in step, completely; by the path of its file."""
@@ -175,16 +173,16 @@ class Exchange:
         return {os.path.join(ledger.place.folder, ledger.place.main): ledger.sync() for ledger in ledgers}
 
     def bring(self, path: str, format: str, progress: Progress | None) -> Brought:
-        from swarmlore.sharing.importing import Importing
+        from swarmlore.exchange.import_files import Importing
 
         importing = Importing(self._store, self._caller, self._settings, self._name)
         return importing.run(path, format, self._operation(self._caller, "import"), progress)
 
     def take(self, texts: Iterable[bytes], format: str, first: int, so_far: Brought | None) -> Brought:
         """Store lines that the caller sent, in one transaction; where the connection broke, once more."""
+        from swarmlore.exchange.import_files import Importing
+        from swarmlore.exchange.import_stream import lines_of, take
         from swarmlore.frozen import replace
-        from swarmlore.sharing.importing import Importing
-        from swarmlore.sharing.streaming import lines_of, take
 
         importing = Importing(self._store, self._caller, self._settings, self._name)
         act, lines = self._operation(self._caller, "import"), lines_of(texts, first)
@@ -193,15 +191,15 @@ class Exchange:
         return self._store.look(lambda: take(importing, lines, format, act, so_far))
 
     def export(self, format: str, guard: AbstractContextManager[Any], *, private: bool = False) -> Export:
-        from swarmlore.sharing.exporting import Export
+        from swarmlore.exchange.export import Export
 
         return Export(self._store, self._caller, self._name, format, guard, private=private)
 
     def checks(self) -> Iterator[Check]:
         """What `doctor` says about the files."""
+        from swarmlore.exchange.ledger_files import count_aside
         from swarmlore.formats.beads import problem as problem_of_beads
         from swarmlore.memory.doctor import Check
-        from swarmlore.sharing.set_aside import count_aside
         from swarmlore.workspace.files import Folder
 
         if beads := problem_of_beads(self._root):
@@ -234,8 +232,8 @@ class Exchange:
             yield Check("ledger", "ok", "not shared through files here; swarmlore init does that")
 
     def _driver_checks(self, ledgers: list[Ledger]) -> Iterator[Check]:
+        from swarmlore.exchange.ledger_setup import missing_driver
         from swarmlore.memory.doctor import Check
-        from swarmlore.sharing.founding import missing_driver
 
         if any(ledger.place.tier == "swarm" for ledger in ledgers) and (missing := missing_driver(self._root)):
             yield Check("merge driver", "warn", missing, "swarmlore init sets it")
@@ -252,17 +250,17 @@ class Exchange:
 
     def _places(self) -> Iterator[Place]:
         """Every ledger that was agreed to and belongs to this project or to the hive."""
-        if not os.path.exists(os.path.join(self._home, trusting.FILE)):
+        if not os.path.exists(os.path.join(self._home, ledger_setup.FILE)):
             return
-        agreed = trusting.agreed(self._home)
+        agreed = ledger_setup.agreed(self._home)
         if self._root in agreed and self._is_own(agreed[self._root].project):
             yield self._project_place()
-        if trusting.HIVE in agreed:
+        if ledger_setup.HIVE in agreed:
             yield self._hive_place()
 
     def _hive_name(self) -> str:
         """What is known of the hive's file is known per project: a server shows each only its own state."""
-        return f"{trusting.HIVE}\n{self._caller.project}"
+        return f"{ledger_setup.HIVE}\n{self._caller.project}"
 
     def _is_own(self, project: str) -> bool:
         """Whether that is the project worked for: another one can be named, but its memories do not belong here."""
@@ -270,16 +268,16 @@ class Exchange:
         return project == mine or project in self._store.names_of(mine)
 
     def _ledger(self, place: Place) -> Ledger:
-        from swarmlore.sharing.ledger import Ledger
+        from swarmlore.exchange.ledger import Ledger
 
         return Ledger(self._store, self._caller, self._settings, place, self._operation)
 
     def _project_place(self) -> Place:
-        key = trusting.place_of(self._home, self._root)
-        return Place(key, os.path.join(self._root, trusting.FOLDER), "knowledge", "swarm", self._name)
+        key = ledger_setup.place_of(self._home, self._root)
+        return Place(key, os.path.join(self._root, ledger_setup.FOLDER), "knowledge", "swarm", self._name)
 
     def _hive_place(self) -> Place:
-        key = trusting.place_of(self._home, self._hive_name())
+        key = ledger_setup.place_of(self._home, self._hive_name())
         return Place(key, os.path.realpath(self._home), "shared-learnings", "hive", "")
 
 

@@ -1,19 +1,70 @@
-"""What of a ledger cannot be taken in, kept where a person finds it; and the list of refused lessons."""
+"""The file beside a ledger that says what was taken back: other tools that read the folder leave those lessons out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import blake2b
 
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.gate import scrub_text, scrub_value
 from swarmlore.domain.records import Rejection
 from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.memory.quarantine import Retraction, retraction_from, retraction_line
+from swarmlore.store.store import Store
+from swarmlore.workspace import jsonl
 from swarmlore.workspace.files import SMALL_BYTES, Folder
+from swarmlore.workspace.git import merge_under_way
 from swarmlore.workspace.jsonl import HEAD_BYTES, MARK, BadLine, dump, parse_object
 
 if TYPE_CHECKING:
     from typing import Any
+
+
+@frozen
+class Place:
+    """Where a ledger lies and what belongs in it."""
+
+    key: str
+    folder: str
+    stem: str
+    tier: str
+    project_name: str
+
+    @property
+    def main(self) -> str:
+        return f"{self.stem}.jsonl"
+
+    @property
+    def quarantined(self) -> str:
+        return f"{self.stem}-quarantined.jsonl"
+
+    @property
+    def rejected(self) -> str:
+        return f"{self.stem}-rejected.jsonl"
+
+    @property
+    def unreadable(self) -> str:
+        return f"{self.stem}-unreadable.jsonl"
+
+    def stamp(self, folder: Folder) -> str:
+        """A text that is another one after the files have changed, or git has stopped while merging: it may leave one
+        side of them as it was."""
+        return " ".join((folder.stamp(self.main, self.quarantined), *self.merging()))
+
+    def merging(self) -> list[str]:
+        """A mark of the merge that is under way, if there is one."""
+        mark = "" if self.tier == "hive" else merge_under_way(os.path.dirname(self.folder))
+        return [mark] if mark else []
+
+    def differs(self, store: Store, *, changed: bool) -> bool:
+        """Whether the files have changed since the last pass, or (if that is asked) the store has."""
+        with Folder(self.folder) as folder:
+            state = store.ledger_state(self.key)
+            if state is None or state.stamp != self.stamp(folder):
+                return True
+            return changed and state.seen != store.last_audit()
+
 
 KEPT = 200
 REJECTED_BYTES = 20_000
@@ -97,3 +148,32 @@ def _rejected(line: bytes) -> dict[str, Any] | None:
     if item is None or not isinstance(item.get("id"), str):
         return None
     return dict(scrub_value(item))
+
+
+FILE = "knowledge-retractions.jsonl"
+
+
+def tell(folder_path: str, retraction: Retraction, id: str) -> None:
+    """Add a retraction to the file of a folder."""
+    with Folder(folder_path) as folder, folder.lock():
+        folder.append(FILE, retraction_line(retraction, id))
+
+
+def silence(folder_path: str, ids: Collection[str], texts: Collection[str]) -> None:
+    """Drop the retractions that name or say what was erased; `texts` are normalised."""
+
+    def names(retraction: Retraction) -> bool:
+        return retraction.normalized in texts or not set(ids).isdisjoint((*retraction.swarm_ids, *retraction.hive_ids))
+
+    with Folder(folder_path) as folder, folder.lock():
+        lines = folder.read(FILE).splitlines(keepends=True)
+        kept = [line for line in lines if not _is(line, names)]
+        if len(kept) < len(lines):
+            folder.replace(FILE, kept)
+
+
+def _is(line: bytes, names: Callable[[Retraction], bool]) -> bool:
+    try:
+        return names(retraction_from(jsonl.parse_object(line)))
+    except BadLine:
+        return False
