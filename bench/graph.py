@@ -187,7 +187,7 @@ class Saying:
 
 
 def read_by_model(draft: Draft) -> Draft:
-    from swarmlore.connecting.asking import find_graph
+    from swarmlore.notes.graph_extraction import find_graph
     from swarmlore.notes.rows import plain
 
     return replace(draft, extra={"graph": plain(find_graph(Saying(draft.extra["graph"]), draft.title, draft.text))})

@@ -25,8 +25,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from swarmlore import Lore
-from swarmlore.notes.scan import scan
-from swarmlore.notes.shelf import Notes
+from swarmlore.notes.file_search import scan
+from swarmlore.notes.notes import Notes
 
 MOST_OF_ALL = 1 / 50
 CATEGORIES = ("debugging-sessions", "patterns", "decisions", "architecture-decisions", "build-errors", "tooling-setup")

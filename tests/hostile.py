@@ -24,11 +24,11 @@ from swarmlore.domain.policy.context_block import strip_blocks
 from swarmlore.domain.security.redaction import redact
 from swarmlore.domain.security.safety import inspect_safety
 from swarmlore.errors import Conflict
-from swarmlore.formats import memory_md
 from swarmlore.formats.context_md import read as read_context
-from swarmlore.formats.frontmatter import read_page, with_added
-from swarmlore.formats.notes import parse_note
 from swarmlore.memory.lifecycle import current_phase
+from swarmlore.notes.markdown import read_page, with_added
+from swarmlore.notes.note_format import parse_note
+from swarmlore.notes.project_memory import memory_md
 from swarmlore.rules.amounts import constants, spoken_amounts
 from swarmlore.workspace.codebase import read_readme
 

@@ -13,7 +13,7 @@ from conftest import NOW, engine_env, quick_env
 from repositories import git
 from swarmlore import Lore
 from swarmlore.domain.records import Caller, Memory
-from swarmlore.notes import shelf
+from swarmlore.notes import notes
 
 HEAD = """---
 title: "{title}"
@@ -70,7 +70,7 @@ def notes_lore(open_lore: Callable[..., Lore]) -> Lore:
 @pytest.fixture
 def look_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two looks of one test are nearer to each other than those of a process that stays."""
-    monkeypatch.setattr(shelf, "EVERY_S", 0.0)
+    monkeypatch.setattr(notes, "EVERY_S", 0.0)
 
 
 def write(folder: Path, name: str = "debugging-sessions/tokio.md", title: str = "tokio runtime panic", body: str = BODY,

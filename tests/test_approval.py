@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from swarmlore.domain.records import Proposal
-from swarmlore.rules.approval import MOST_CHARS, read_answer
+from swarmlore.notes.reflect.answers import MOST_CHARS, read_answer
 
 LABELS = ("b1", "k1", "k2", "s1", "i1", "m1")
 ROUTES = {"b": "behavioral", "k": "knowledge", "s": "skill", "i": "instinct", "m": "memory"}

@@ -14,13 +14,13 @@ from command_line import Run
 from conftest import ALICE, NOW, PERSON, engine_env, quick_env
 from noting import opened, put
 from swarmlore import Lore
-from swarmlore.bringing import kind_of
 from swarmlore.domain.records import Caller
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound
-from swarmlore.formats.instincts import parse
-from swarmlore.formats.notes import parse_note
-from swarmlore.formats.sidecar import parse_sidecar
-from swarmlore.note_exchange import export_notes, import_notes, outgoing
+from swarmlore.notes.entities_sidecar import parse_sidecar
+from swarmlore.notes.exchange import export_notes, import_notes, outgoing
+from swarmlore.notes.instincts import parse
+from swarmlore.notes.note_format import parse_note
+from swarmlore.notes.project_memory.transfer import kind_of
 
 SECRET = "AKIA" + "IOSFODNN7EXAMPLQ"
 NIGHTLY = "The staging database is reset every night at 03:00"
@@ -189,7 +189,7 @@ words = st.text(st.sampled_from("abc xyz-_'\"#:[]{}é\n"), min_size=1, max_size=
 def test_whatever_a_note_says_goes_out_and_comes_in_byte_for_byte(
     tmp_path_factory: pytest.TempPathFactory, title: str, body: str, extra: str
 ) -> None:
-    from swarmlore.formats.notes import write_note
+    from swarmlore.notes.note_format import write_note
 
     folder = tmp_path_factory.mktemp("round")
     text = write_note({"title": title.strip() or "t", "confidence": "low", "extra": extra}, body)

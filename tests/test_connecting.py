@@ -13,9 +13,9 @@ import pytest
 import servers
 from conftest import ALICE, BOB, engine_env, quick_env
 from swarmlore import Lore
-from swarmlore.connecting.asking import LONGEST_LIST, find_graph, find_report
 from swarmlore.domain.records import Entity, Memory, Relation
 from swarmlore.errors import Unavailable
+from swarmlore.notes.graph_extraction import LONGEST_LIST, find_graph, find_report
 from swarmlore.retrieval import graph_communities
 from test_writers import Says
 from waiting_jobs import do_jobs, waiting

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from conftest import ALICE, LEAD, NOW, PERSON
 from noting import opened, put
-from swarmlore.consolidating import Consolidation, with_missing
 from swarmlore.domain.json_codec import from_iso
 from swarmlore.domain.pages.instincts import Instinct, merge_rules, merged
 from swarmlore.domain.records import Caller
 from swarmlore.errors import Conflict, NotAllowed
-from swarmlore.formats.instincts import parse
-from swarmlore.formats.memory_md import MAX_LINES, line_count
 from swarmlore.lore import Lore
-from swarmlore.memory_files import slug_of
+from swarmlore.notes.instincts import parse
+from swarmlore.notes.memory_files import slug_of
+from swarmlore.notes.project_memory.consolidate import Consolidation, with_missing
+from swarmlore.notes.project_memory.memory_md import MAX_LINES, line_count
 from swarmlore.workspace import git
 
 SECRET = "AKIA" + "IOSFODNN7EXAMPLQ"
@@ -310,7 +310,7 @@ def test_files_of_another_work_tree_that_are_links_huge_binary_or_broken_are_nam
 
 
 def test_what_changed_meanwhile_is_not_written_over(lore: Lore, main: Path, tree: Path, user: Path) -> None:
-    from swarmlore.consolidating import _write_note
+    from swarmlore.notes.project_memory.consolidate import _write_note
 
     own = memory_of(user, main, "a.md", "- a\n")
     memory_of(user, tree, "a.md", "- b\n")

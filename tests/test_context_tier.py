@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from command_line import Run
 from conftest import ALICE, LEAD, NOW, PERSON
 from noting import opened
-from swarmlore.context_tier import Context
 from swarmlore.domain.pages.routing import SECTIONS
 from swarmlore.domain.pages.rule_conflicts import Known
 from swarmlore.domain.records import Caller
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected
-from swarmlore.formats.memory_md import MAX_LINES, line_count
-from swarmlore.formats.notes import parse_note, problems
-from swarmlore.project_memory import ProjectMemory, section_of
+from swarmlore.notes.note_format import parse_note, problems
+from swarmlore.notes.project_memory.memory_file import ProjectMemory, section_of
+from swarmlore.notes.project_memory.memory_md import MAX_LINES, line_count
+from swarmlore.notes.project_memory.transfer import Context
 from swarmlore.workspace.files import Change, diff_of
 
 NIGHTLY = "The staging database is reset every night at 03:00"

@@ -12,13 +12,12 @@ from command_line import Run
 from conftest import ALICE, NOW, PERSON, quick_env
 from handwritten import ENDS
 from swarmlore import Lore
-from swarmlore.bringing import Bringing
 from swarmlore.config import Settings
 from swarmlore.domain.records import Caller
 from swarmlore.errors import InvalidInput, NotFound
-from swarmlore.giving import Giving
-from swarmlore.instincts import Instincts
-from swarmlore.project_memory import ProjectMemory
+from swarmlore.notes.instincts import Instincts
+from swarmlore.notes.project_memory.memory_file import ProjectMemory
+from swarmlore.notes.project_memory.transfer import Bringing, Giving
 
 SECRET = "AKIA" + "IOSFODNN7EXAMPLQ"
 TOOLS = ("pnpm", "make snap-record", "the pool of role web", "ruff", "PgBouncer", "UTF-8 with a BOM", "tokio", "Bazel")
@@ -143,7 +142,7 @@ def test_no_secret_goes_out_or_comes_in(tmp_path: Path, format: str, name: str) 
 
 
 def memories(user: Path, project: Path) -> Path:
-    from swarmlore.memory_files import slug_of
+    from swarmlore.notes.memory_files import slug_of
 
     return user / ".claude" / "projects" / slug_of(str(project)) / "memory"
 

@@ -18,7 +18,7 @@ from swarmlore.domain.policy.graph import GUESSED, mentions_of
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import Conflict
 from swarmlore.frozen import replace
-from swarmlore.notes.files import graph_of
+from swarmlore.notes.sync import graph_of
 from swarmlore.retrieval import graph_communities
 from swarmlore.retrieval.graph_picture import GraphView
 from swarmlore.store.store import Store
@@ -193,7 +193,7 @@ def test_reports_speak_only_of_what_was_asked_for(two_projects: Lore) -> None:
 
 
 def test_a_guess_of_one_name_is_a_guess_too() -> None:
-    from swarmlore.formats.notes import parse_note
+    from swarmlore.notes.note_format import parse_note
 
     graph, _ = graph_of(parse_note("---\ntitle: Short\n---\nNothing else\n"), b"")
     assert graph.origin == "guessed"

@@ -18,13 +18,19 @@ from command_line import Run
 from conftest import ALICE, LEAD, NOW, PERSON, engine_env, quick_env
 from noting import opened, put
 from swarmlore import Lore
-from swarmlore.auto_memory import CLIENTS
 from swarmlore.errors import InvalidInput, NotAllowed
-from swarmlore.formats.ingest_log import FILE, Logged, log_line, read_log
-from swarmlore.formats.notes import missing_for_add, parse_note, problems
-from swarmlore.ingesting import Ingested
-from swarmlore.memory_files import slug_of
-from swarmlore.rules.auto_memory import head_of, is_index, learning_type, memory_id, told_by, without_imports
+from swarmlore.notes.memory_files import slug_of
+from swarmlore.notes.note_format import missing_for_add, parse_note, problems
+from swarmlore.notes.project_memory.client_memory import (
+    CLIENTS,
+    head_of,
+    is_index,
+    learning_type,
+    memory_id,
+    told_by,
+    without_imports,
+)
+from swarmlore.notes.project_memory.ingest import FILE, Ingested, Logged, log_line, read_log
 
 SECRET = "AKIA" + "IOSFODNN7EXAMPLQ"
 FEEDBACK = """\

@@ -32,11 +32,10 @@ from swarmlore.domain.pages.instincts import (
     reinforce,
 )
 from swarmlore.errors import Ambiguous, Conflict, InvalidInput, NotAllowed, NotFound, Rejected
-from swarmlore.formats.instincts import added, changed, parse, removed
-from swarmlore.formats.notes import parse_note
-from swarmlore.formats.sidecar import parse_sidecar
-from swarmlore.formats.yaml_text import MAX_BYTES, Unreadable, plain, read
-from swarmlore.instincts import Instincts
+from swarmlore.notes.entities_sidecar import parse_sidecar
+from swarmlore.notes.instincts import Instincts, added, changed, parse, removed
+from swarmlore.notes.note_format import parse_note
+from swarmlore.notes.yaml_edit import MAX_BYTES, Unreadable, plain, read
 
 DAY = 86_400.0
 COURSE = Course()

@@ -17,8 +17,7 @@ from counting import calls
 from repositories import a_repository, git
 from swarmlore import Lore
 from swarmlore.errors import NotAllowed
-from swarmlore.indexing import UNWATCHED, IndexedFile
-from swarmlore.memory_files import Watched, read_note, roots_of, slug_of, watched
+from swarmlore.notes.memory_files import UNWATCHED, IndexedFile, Watched, read_note, roots_of, slug_of, watched
 
 PNPM = "Install packages with pnpm in the web folder, never with npm: the lock file is pnpm's."
 SEED = "Run make e2e-seed before the browser tests, otherwise the login page finds no users."

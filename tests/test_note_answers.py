@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Run
-from swarmlore.formats.notes import note_id
+from swarmlore.notes.note_format import note_id
 
 NOTE = """---
 title: "{title}"

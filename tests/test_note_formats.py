@@ -11,11 +11,8 @@ import pytest
 from swarmlore.domain.json_codec import from_iso
 from swarmlore.domain.records import Entity, Relation
 from swarmlore.errors import Conflict, InvalidInput
-from swarmlore.formats import markdown, memory_md
-from swarmlore.formats.frontmatter import MAX_CHARS, read_page, with_added, with_field, with_item
-from swarmlore.formats.metrics_yaml import Metrics, counted, parse_metrics
-from swarmlore.formats.notes import Note, confidence_of, missing_for_add, note_id, parse_note, problems, write_note
-from swarmlore.formats.sidecar import (
+from swarmlore.notes import markdown
+from swarmlore.notes.entities_sidecar import (
     PLACEHOLDER,
     Sidecar,
     from_graphrag,
@@ -28,8 +25,11 @@ from swarmlore.formats.sidecar import (
     with_relation,
     write_sidecar,
 )
-from swarmlore.formats.yaml_edit import with_value, without_items
-from swarmlore.formats.yaml_text import MAX_BYTES, Unreadable, read
+from swarmlore.notes.markdown import MAX_CHARS, read_page, with_added, with_field, with_item
+from swarmlore.notes.note_format import Note, confidence_of, missing_for_add, note_id, parse_note, problems, write_note
+from swarmlore.notes.project_memory import memory_md
+from swarmlore.notes.reflect.metrics import Metrics, counted, parse_metrics
+from swarmlore.notes.yaml_edit import MAX_BYTES, Unreadable, read, with_value, without_items
 from swarmlore.workspace.episodes import Episode, episode_id, episode_path, write_episode
 
 NOTE = """\

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swarmlore.formats.notes import parse_note
-from swarmlore.notes.scan import _quick, _thorough, scan
+from swarmlore.notes.file_search import _quick, _thorough, scan
+from swarmlore.notes.note_format import parse_note
 
 SEED = """---
 title: "tokio runtime panic"
@@ -150,7 +150,7 @@ def compare(text: str) -> None:
     if _quick(text) is None:
         return
     from swarmlore.errors import SwarmloreError
-    from swarmlore.notes.scan import _head
+    from swarmlore.notes.file_search import _head
 
     try:
         note = parse_note(text)

@@ -15,9 +15,9 @@ from noting import BODY, HEAD, rows, titles, write
 from repositories import git
 from swarmlore import Lore
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected, StoreBusy
-from swarmlore.note_places import NotePlace, checkouts, files_of, learnings_root
-from swarmlore.notes import shelf
-from swarmlore.notes.cache import Cache
+from swarmlore.notes import notes
+from swarmlore.notes.locations import NotePlace, checkouts, files_of, learnings_root
+from swarmlore.notes.sync import Cache
 
 pytestmark = pytest.mark.usefixtures("look_at_once")
 SECRET = "ghp_" + "x9Kq2LmN7pRtVwYz" + "A3bCdEfGhJ4kS5uW6oiQ"
@@ -190,10 +190,10 @@ def test_the_start_of_a_session_takes_in_what_changed(notes_lore: Lore, project:
 
 
 def test_looks_on_the_way_are_seconds_apart(notes_lore: Lore, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf, "EVERY_S", 60.0)
+    monkeypatch.setattr(notes, "EVERY_S", 60.0)
     notes_lore.notes.refresh()
     write(project)
-    shelf._looked[str(notes_lore.home), str(project)] = float("inf")
+    notes._looked[str(notes_lore.home), str(project)] = float("inf")
     assert notes_lore.recall("tokio panic") == ()
     notes_lore.notes.refresh()
     assert notes_lore.recall("tokio panic") != ()
@@ -542,7 +542,7 @@ def test_a_folder_behind_a_link_is_none(notes_lore: Lore, project: Path, tmp_pat
 
 
 def test_a_place_has_a_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("swarmlore.note_places.MOST_FILES", 3)
+    monkeypatch.setattr("swarmlore.notes.locations.MOST_FILES", 3)
     for number in range(5):
         write(tmp_path, f"{number}.md")
     assert len(files_of(NotePlace("project", str(tmp_path), ("docs/solutions",), "swarm"))) == 3
@@ -551,7 +551,7 @@ def test_a_place_has_a_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_many_notes_are_taken_in_by_batches_with_progress(
     notes_lore: Lore, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("swarmlore.notes.look.BATCH", 4)
+    monkeypatch.setattr("swarmlore.notes.sync.BATCH", 4)
     for number in range(10):
         write(project, f"n{number}.md", f"trouble number {number}")
     seen: list[tuple[int, int]] = []
@@ -562,8 +562,8 @@ def test_many_notes_are_taken_in_by_batches_with_progress(
 def test_on_the_way_only_as_much_as_time_allows(
     notes_lore: Lore, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("swarmlore.notes.look.SMALL_BATCH", 2)
-    monkeypatch.setattr(shelf, "ON_THE_WAY_S", 0.0)
+    monkeypatch.setattr("swarmlore.notes.sync.SMALL_BATCH", 2)
+    monkeypatch.setattr(notes, "ON_THE_WAY_S", 0.0)
     for number in range(5):
         write(project, f"n{number}.md", f"trouble number {number}")
     counts = []
@@ -579,7 +579,7 @@ def test_on_the_way_only_as_much_as_time_allows(
 def test_who_waits_in_vain_is_told_for_whom(notes_lore: Lore, project: Path) -> None:
     write(project)
     code = (
-        "import sys, time\nfrom swarmlore.notes.cache import Cache\n"
+        "import sys, time\nfrom swarmlore.notes.sync import Cache\n"
         "with Cache(sys.argv[1]).holding(sys.argv[2]):\n    print('held', flush=True)\n    time.sleep(60)\n"
     )
     holder = subprocess.Popen(
@@ -691,7 +691,7 @@ def test_a_search_by_meaning_falls_back_to_words_and_says_so(notes_lore: Lore, p
     notes_lore.notes.refresh()
     found = notes_lore.notes.search("tokio panic")
     assert [note.title for note in found.notes] == ["tokio runtime panic"]
-    assert found.mode == "naive" and shelf.WITHOUT_VECTORS in found.said
+    assert found.mode == "naive" and notes.WITHOUT_VECTORS in found.said
     assert notes_lore.notes.search("tokio panic", "hybrid").notes[0].path.endswith("tokio.md")
     for query, mode in (("", "naive"), ("x", "nonsense")):
         with pytest.raises(InvalidInput):
@@ -712,6 +712,6 @@ def test_a_search_is_recorded_only_where_that_is_switched_on(
     assert set(line) == {"ts", "op", "harness", "query", "mode", "hits", "latency_ms"}
     assert (line["op"], line["harness"], line["mode"], line["hits"]) == ("search", "codex", "keyword", 1)
     assert line["query"].startswith("tokio [redacted:")
-    monkeypatch.setattr("swarmlore.notes.telemetry.MOST_BYTES", 10)
+    monkeypatch.setattr("swarmlore.notes.notes.MOST_BYTES", 10)
     lore.notes.search("once more", "keyword")
     assert len(file.read_text().splitlines()) == 1 and len(list(file.parent.glob("metrics-*.jsonl.bak"))) == 1

@@ -11,8 +11,8 @@ from conftest import ALICE, BOB, PERSON
 from reflecting import ALL, LINE, MICRO, NOTE, RULE, SKILL, World, answer, labels, states
 from repositories import git
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound
-from swarmlore.formats.notes import parse_note
-from swarmlore.reflect.known import Known
+from swarmlore.notes.note_format import parse_note
+from swarmlore.notes.reflect.propose import Known
 
 DATA = Path(__file__).parent / "data" / "reflect"
 PATH = "docs/solutions/deployment-fixes/workers-need-the-secrets-mounted-before-they-start.md"

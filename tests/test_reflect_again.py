@@ -11,7 +11,7 @@ from conftest import PERSON, quick_env
 from reflecting import NOTE, RULE, World, answer, states
 from repositories import NEUTRAL, git
 from swarmlore.errors import Conflict
-from swarmlore.reflect.committing import Commit, commit
+from swarmlore.notes.reflect.git_commit import Commit, commit
 from swarmlore.surfaces.page import Page
 from swarmlore.surfaces.render import forgotten
 

@@ -14,8 +14,8 @@ from reflecting import NOTE, World, answer
 from repositories import NEUTRAL
 from swarmlore import Lore
 from swarmlore.domain.records import Proposal
-from swarmlore.formats.notes import parse_note
-from swarmlore.reflect.updating import news_for
+from swarmlore.notes.note_format import parse_note
+from swarmlore.notes.reflect.propose import news_for
 
 PATH = "docs/solutions/deployment-fixes/workers-need-the-secrets-mounted-before-they-start.md"
 OTHER = {

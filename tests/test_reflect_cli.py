@@ -239,7 +239,7 @@ def test_a_model_words_notes_with_what_was_said(title: str, kept: bool) -> None:
     from swarmlore.clients.transcripts import read_transcript
     from swarmlore.domain.extraction.session_lessons import learned
     from swarmlore.domain.pages.drafting import draft
-    from swarmlore.reflect.wording import better
+    from swarmlore.notes.reflect.llm_items import better
 
     turns = list(read_transcript("claude", str(DATA / "claude.jsonl")))
     lesson = next(one for one in learned(turns) if "root cause" in one.text)

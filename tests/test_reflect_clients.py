@@ -16,7 +16,7 @@ from swarmlore.capture.answering import answer as answer_event
 from swarmlore.capture.digest import Digester
 from swarmlore.clients import client as client_module
 from swarmlore.clients.hook.event_from_payload import make_event
-from swarmlore.reflect.scanning import hear_file, session_in
+from swarmlore.notes.reflect.collect import hear_file, session_in
 from swarmlore.worker.handlers import HANDLERS
 from swarmlore.worker.running import do_here
 from swarmlore.workspace.project import find_project

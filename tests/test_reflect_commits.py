@@ -13,8 +13,8 @@ from conftest import PERSON, quick_env
 from reflecting import LINE, NOTE, RULE, World, answer, states
 from repositories import NEUTRAL, git
 from swarmlore.domain.records import Edit
-from swarmlore.reflect.committing import find
-from swarmlore.reflect.editing import difference, done_to, only_adds
+from swarmlore.notes.reflect.git_commit import find
+from swarmlore.notes.reflect.targets import difference, done_to, only_adds
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from command_line import Run
 from reflecting import NOTE, RULE, World
 from swarmlore.errors import InvalidInput, SwarmloreError, Unavailable
-from swarmlore.reflect.rewording import editable
+from swarmlore.notes.reflect.answers import editable
 from swarmlore.surfaces.cli.editor import edited
 from test_reflect_cli import items, project, talk
 

@@ -29,12 +29,8 @@ from handwritten import (
 )
 from swarmlore.domain.records import Entity, Relation
 from swarmlore.errors import Conflict, SwarmloreError
-from swarmlore.formats import instincts, memory_md
-from swarmlore.formats.frontmatter import read_page, with_added, with_field, with_item
-from swarmlore.formats.markdown import outline
-from swarmlore.formats.metrics_yaml import Metrics, counted, parse_metrics
-from swarmlore.formats.notes import parse_note, problems, write_note
-from swarmlore.formats.sidecar import (
+from swarmlore.notes import instincts
+from swarmlore.notes.entities_sidecar import (
     Sidecar,
     from_graphrag,
     parse_sidecar,
@@ -43,8 +39,11 @@ from swarmlore.formats.sidecar import (
     with_relation,
     write_sidecar,
 )
-from swarmlore.formats.yaml_edit import with_value, without_items
-from swarmlore.formats.yaml_text import plain, read
+from swarmlore.notes.markdown import outline, read_page, with_added, with_field, with_item
+from swarmlore.notes.note_format import parse_note, problems, write_note
+from swarmlore.notes.project_memory import memory_md
+from swarmlore.notes.reflect.metrics import Metrics, counted, parse_metrics
+from swarmlore.notes.yaml_edit import plain, read, with_value, without_items
 from swarmlore.workspace.episodes import Episode, write_episode
 
 BODIES = st.sampled_from(["", "\n## Problem\n\nIt broke.\n", "words", "\n---\nnot a head\n---\n", "# A\r\n\r\nb\r\n"])

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from swarmlore.exchange.exchange import Agreed, Founded
     from swarmlore.exchange.import_files import Brought
     from swarmlore.exchange.ledger import Synced
-    from swarmlore.indexing import IndexedFile
     from swarmlore.memory.curation import Applied, Curated
     from swarmlore.memory.doctor import Check
     from swarmlore.memory.explain import Why
@@ -66,6 +65,7 @@ if TYPE_CHECKING:
     from swarmlore.memory.write import Imported
     from swarmlore.migrating import Migrated
     from swarmlore.models.embedding import Progress
+    from swarmlore.notes.memory_files import IndexedFile
     from swarmlore.retrieval.recall import Hits
     from swarmlore.store.backup import Backup
     from swarmlore.store.copy import Copied
@@ -361,7 +361,7 @@ class Lore(Studies, Living, Errands, Receiving):
     def import_file(self, path: str, format: str = "auto", progress: Progress | None = None) -> Brought:
         """Take in a file of lessons, from where an interrupted import of it stopped; or notes, instincts, a memory file
         or what a client remembers."""
-        from swarmlore.bringing import kind_of
+        from swarmlore.notes.project_memory.transfer import kind_of
 
         with self._changing():
             if kind := kind_of(path, format):
@@ -375,7 +375,7 @@ class Lore(Studies, Living, Errands, Receiving):
     def export_lines(self, format: str = "knowledge", *, private: bool = False) -> Iterator[bytes]:
         """The shared memories of the project, or of the hive, as the lines of a text file, in a stable order; or its
         instincts or its memory file as they are."""
-        from swarmlore.giving import TEXTS, refuse_lines
+        from swarmlore.notes.project_memory.transfer import TEXTS, refuse_lines
 
         refuse_lines(format)
         _check_private(format, private)
@@ -392,7 +392,7 @@ class Lore(Studies, Living, Errands, Receiving):
         unless it may be overwritten. With the format `notes`, they and all notes become files of a folder; with
         `auto-memory`, what was taken over from clients. `private` adds the caller's own private memories, for a program
         that knows what private is."""
-        from swarmlore.giving import FOLDERS, TEXTS
+        from swarmlore.notes.project_memory.transfer import FOLDERS, TEXTS
 
         _check_private(format, private)
         if format in FOLDERS:
@@ -441,7 +441,7 @@ class Lore(Studies, Living, Errands, Receiving):
     ) -> tuple[Memory, ...]:
         """Take in a text from elsewhere, in pieces where it is long. What comes from a file (`file_index` and its
         `path`) takes the place of what that file said before."""
-        from swarmlore.indexing import pieces_of
+        from swarmlore.notes.memory_files import pieces_of
 
         choose("source", [source], INDEXED_SOURCES)
         choose("tier", [tier], ("agent", "swarm"))

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from swarmlore.config import Settings
     from swarmlore.domain.records import Caller
     from swarmlore.exchange.exchange import Exchange
-    from swarmlore.indexing import Indexing
     from swarmlore.memory.curation import Curating
     from swarmlore.memory.doctor import Doctor
     from swarmlore.memory.feedback import Learning, Patterns
@@ -36,7 +35,8 @@ if TYPE_CHECKING:
     from swarmlore.models.embedding import Embedding
     from swarmlore.models.llm import Spending
     from swarmlore.models.providers import Writer
-    from swarmlore.note_versions import Versions
+    from swarmlore.notes.locations import Versions
+    from swarmlore.notes.memory_files import Indexing
     from swarmlore.retrieval.context import Injector
     from swarmlore.retrieval.recall import Recaller
     from swarmlore.workspace.cited_code import Budget, Look, Tree
@@ -319,7 +319,7 @@ class Parts:
 
     @property
     def _versions(self) -> Versions:
-        from swarmlore.note_versions import Versions
+        from swarmlore.notes.locations import Versions
 
         return Versions(self.project.root, self.store, self.caller)
 
@@ -358,7 +358,7 @@ class Parts:
 
     @cached_property
     def indexing(self) -> Indexing:
-        from swarmlore.indexing import Indexing
+        from swarmlore.notes.memory_files import Indexing
 
         return Indexing(
             self.home,

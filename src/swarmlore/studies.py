@@ -13,14 +13,12 @@ from swarmlore.parts import Parts
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.bringing import Bringing
-    from swarmlore.context_tier import Context
     from swarmlore.domain.records import Caller, Reflection, Remembered
-    from swarmlore.giving import Giving
-    from swarmlore.instincts import Instincts, KeptNote, NoteProposal
-    from swarmlore.note_exchange import Paper
-    from swarmlore.notes.shelf import Notes
-    from swarmlore.reflect.reflections import Reflections
+    from swarmlore.notes.exchange import Paper
+    from swarmlore.notes.instincts import Instincts, KeptNote, NoteProposal
+    from swarmlore.notes.notes import Notes
+    from swarmlore.notes.project_memory.transfer import Bringing, Context, Giving
+    from swarmlore.notes.reflect.reflections import Reflections
     from swarmlore.research.records import Report
     from swarmlore.research.running import Means
     from swarmlore.retrieval.graph_picture import GraphView
@@ -140,7 +138,7 @@ class Studies(Parts):
     @property
     def reflections(self) -> Reflections:
         """What was proposed by looking back: what is open, a person's answer to it, how it stands."""
-        from swarmlore.reflect.reflections import Reflections
+        from swarmlore.notes.reflect.reflections import Reflections
 
         return Reflections(self, self._env, self._operation)  # type: ignore[arg-type]  # `Lore` is the only one
 
@@ -157,13 +155,13 @@ class Studies(Parts):
         return self._instincts_of(self.project.root)
 
     def _instincts_of(self, root: str) -> Instincts:
-        from swarmlore.instincts import Instincts
+        from swarmlore.notes.instincts import Instincts
 
         return Instincts(root, self.caller, self.settings.instincts, self.now, self._keep_note)
 
     def _keep_note(self, note: NoteProposal) -> KeptNote:
         """The note of an instinct among the notes for every project; one that is there is not written again."""
-        from swarmlore.instincts import KeptNote
+        from swarmlore.notes.instincts import KeptNote
 
         said = {"title": note.title, "category": note.category, "tags": list(note.tags), "confidence": note.confidence}
         said |= {"key_insight": note.instinct.rule, "type": "learning", "scope": "universal"}
@@ -174,7 +172,7 @@ class Studies(Parts):
     @property
     def context(self) -> Context:
         """What is always in an agent's context: `.agents/MEMORY.md`, and what clients remember by themselves."""
-        from swarmlore.context_tier import Context
+        from swarmlore.notes.project_memory.transfer import Context
 
         return Context(
             self.project.root,
@@ -189,9 +187,9 @@ class Studies(Parts):
         )
 
     def _bringing(self) -> Bringing:
-        from swarmlore.bringing import Bringing
-        from swarmlore.note_places import learnings_root
-        from swarmlore.project_memory import ProjectMemory
+        from swarmlore.notes.locations import learnings_root
+        from swarmlore.notes.project_memory.memory_file import ProjectMemory
+        from swarmlore.notes.project_memory.transfer import Bringing
 
         context = self.context
         return Bringing(
@@ -204,14 +202,14 @@ class Studies(Parts):
         )
 
     def _giving(self) -> Giving:
-        from swarmlore.giving import Giving
-        from swarmlore.project_memory import ProjectMemory
+        from swarmlore.notes.project_memory.memory_file import ProjectMemory
+        from swarmlore.notes.project_memory.transfer import Giving
 
         memory = ProjectMemory(self.project.root, self.caller, self.now)
         return Giving(memory, self.instincts, self.context.copies)
 
     def _export_folder(self, folder: str, format: str, *, overwrite: bool) -> int:
-        from swarmlore.note_exchange import export_notes, lesson_paper
+        from swarmlore.notes.exchange import export_notes, lesson_paper
 
         with self._looking():
             if format == "auto-memory":
@@ -223,7 +221,7 @@ class Studies(Parts):
 
     def _own_notes(self) -> Iterator[Paper]:
         """The files of all notes that there are."""
-        from swarmlore.note_exchange import outgoing
+        from swarmlore.notes.exchange import outgoing
 
         for note in self.notes.all():
             if paper := outgoing(note.path, note.category):
@@ -242,8 +240,8 @@ class Studies(Parts):
     @property
     def notes(self) -> Notes:
         """The notes in `docs/solutions` of this project and in its user's folder for every project."""
-        from swarmlore.notes.index import NoteIndex
-        from swarmlore.notes.shelf import Notes
+        from swarmlore.notes.notes import Notes
+        from swarmlore.notes.sync import NoteIndex
 
         parts = (self.store, self.caller, self.settings, self.writing, self._operation)
         index = NoteIndex(self.home, *parts, self.project.root, self._env)
@@ -259,7 +257,7 @@ class Studies(Parts):
 
     def _follow_notes(self) -> None:
         """Take in notes that changed, on the way to something else; where there are none, nothing is loaded for it."""
-        from swarmlore.note_places import SOLUTIONS, learnings_root
+        from swarmlore.notes.locations import SOLUTIONS, learnings_root
 
         user = self._env.get("HOME") or os.path.expanduser("~")
         folders = (os.path.join(self.project.root, SOLUTIONS), learnings_root(self._env, user))

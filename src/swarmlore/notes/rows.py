@@ -16,11 +16,10 @@ from swarmlore.domain.policy.gate import SITUATION_CHARS, scrub_text, scrub_valu
 from swarmlore.domain.policy.graph import MODEL, RULES, SIDECAR, origin_of
 from swarmlore.domain.records import Draft, Entity, Memory, Relation, Situation
 from swarmlore.errors import InvalidInput, Rejected
-from swarmlore.formats.notes import Note
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.memory.write import Writing
-from swarmlore.note_places import EPISODES
-from swarmlore.note_versions import VERSION, version_of
+from swarmlore.notes.locations import EPISODES, VERSION, version_of
+from swarmlore.notes.note_format import Note
 from swarmlore.store.database import Operation
 
 if TYPE_CHECKING:

@@ -111,7 +111,7 @@ class _Sender:
         """A file written where memories are kept is a memory itself. What a client notes about its user is private."""
         if event.moment != e.AFTER_TOOL or event.tool != e.WRITE:
             return
-        from swarmlore import memory_files
+        from swarmlore.notes import memory_files
 
         user, roots = os.path.expanduser("~"), tuple(filter(None, [str(event.project.get("root", ""))]))
         for path in event.files:

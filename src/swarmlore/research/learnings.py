@@ -8,9 +8,9 @@ from swarmlore.domain.extraction.lesson_text import lesson_line
 from swarmlore.domain.policy.ranking import CHANGED, field_score, fuse, is_stale
 from swarmlore.domain.records import MODES, Memory
 from swarmlore.errors import SwarmloreError
-from swarmlore.formats.notes import parse_note
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.note_places import SOLUTIONS
+from swarmlore.notes.locations import SOLUTIONS
+from swarmlore.notes.note_format import parse_note
 from swarmlore.research.question import Weights
 from swarmlore.research.records import Finding
 from swarmlore.research.scan import text_of

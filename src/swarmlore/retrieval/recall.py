@@ -35,7 +35,7 @@ from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
-    from swarmlore.note_versions import Versions
+    from swarmlore.notes.locations import Versions
     from swarmlore.workspace.cited_code import Look
 
 

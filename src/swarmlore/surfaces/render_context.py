@@ -8,8 +8,8 @@ from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.page import Page, clean, hang, many, say
 
 if TYPE_CHECKING:
-    from swarmlore.ingesting import Ingested, Taken
-    from swarmlore.project_memory import Checked, Line, NoteDraft, Planned, Shown
+    from swarmlore.notes.project_memory.ingest import Ingested, Taken
+    from swarmlore.notes.project_memory.memory_file import Checked, Line, NoteDraft, Planned, Shown
     from swarmlore.workspace.files import Change
 
 NONE = 'There is no .agents/MEMORY.md yet. To begin one: swarmlore context add "TEXT" --section NAME'

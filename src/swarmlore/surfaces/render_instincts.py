@@ -8,7 +8,7 @@ from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.page import Page, clean, hang, many, say
 
 if TYPE_CHECKING:
-    from swarmlore.instincts import Added, Held, KeptNote, NoteProposal, Shelf
+    from swarmlore.notes.instincts import Added, Held, KeptNote, NoteProposal, Shelf
 
 ADJUST = "To adjust one: swarmlore instincts review ID --reinforce, --contradict or --set 0.7"
 NONE = "No instincts yet. To write one down: swarmlore instincts add RULE"

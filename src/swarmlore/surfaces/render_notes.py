@@ -11,10 +11,10 @@ from swarmlore.surfaces.render import reports
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.notes.beside import NoteGraph
-    from swarmlore.notes.found import FoundNotes, NoteFound, WrittenNote
-    from swarmlore.notes.look import IndexedNotes
-    from swarmlore.notes.scan import ScannedNote
+    from swarmlore.notes.file_search import ScannedNote
+    from swarmlore.notes.notes import FoundNotes, NoteFound, WrittenNote
+    from swarmlore.notes.sync import IndexedNotes
+    from swarmlore.notes.write import NoteGraph
 
 NONE = "No notes yet. To write one: swarmlore remember --note TEXT, or a page in docs/solutions"
 EXCERPT = 240

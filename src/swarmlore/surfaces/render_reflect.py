@@ -12,8 +12,8 @@ from swarmlore.surfaces.page import Page, clean, hang, many, say, table
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.reflect.applying import Applied
-    from swarmlore.reflect.reflections import Decided
+    from swarmlore.notes.reflect.apply import Applied
+    from swarmlore.notes.reflect.reflections import Decided
 
 _LEVELS = {"high": "green", "medium": "yellow", "low": "dim"}
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}

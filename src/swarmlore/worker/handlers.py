@@ -54,13 +54,13 @@ def summarise(lore: Lore, job: Job) -> None:
 
 
 def reflect(lore: Lore, job: Job) -> None:
-    from swarmlore.reflect.unasked import look_back
+    from swarmlore.notes.reflect.reflections import look_back
 
     look_back(lore, job)
 
 
 def connect(lore: Lore, job: Job) -> None:
-    from swarmlore.connecting.reading_notes import read_notes
+    from swarmlore.notes.graph_extraction import read_notes
 
     read_notes(lore, job)
 

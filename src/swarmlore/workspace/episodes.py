@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import sha256
 
-from swarmlore.formats.notes import write_note
 from swarmlore.frozen import frozen
+from swarmlore.notes.note_format import write_note
 
 CATEGORY = "session-reflections"
 CONTEXT, SIGNALS, LEARNINGS = "Session Context", "Signals Detected", "Learnings Extracted"

@@ -15,8 +15,8 @@ from swarmlore.workspace.files import Change
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.context_tier import Context
-    from swarmlore.project_memory import NoteDraft, Planned
+    from swarmlore.notes.project_memory.memory_file import NoteDraft, Planned
+    from swarmlore.notes.project_memory.transfer import Context
 
 EXAMPLES = (
     "swarmlore context",

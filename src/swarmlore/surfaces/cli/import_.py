@@ -48,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk) -> int:
-    from swarmlore.bringing import kind_of
+    from swarmlore.notes.project_memory.transfer import kind_of
 
     with desk.open() as lore, desk.progress("importing") as progress:
         try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from swarmlore.auto_memory import CLIENTS
 from swarmlore.domain.json_codec import plain
+from swarmlore.notes.project_memory.client_memory import CLIENTS
 from swarmlore.surfaces import render_context
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.parsing import chosen

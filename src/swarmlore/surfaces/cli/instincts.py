@@ -17,7 +17,7 @@ from swarmlore.surfaces.cli.parsing import items, number
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.instincts import Held, Instincts, Shelf
+    from swarmlore.notes.instincts import Held, Instincts, Shelf
 
 EXAMPLES = (
     "swarmlore instincts",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.lore import Lore
-    from swarmlore.notes.found import FoundNotes, NoteFound
+    from swarmlore.notes.notes import FoundNotes, NoteFound
 
 EXAMPLES = (
     'swarmlore learnings search "tokio panic" --mode local',

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from swarmlore.domain.records import Entity, Relation
     from swarmlore.lore import Lore
-    from swarmlore.notes.beside import NoteGraph
+    from swarmlore.notes.write import NoteGraph
 
 PARTED = "|"
 ENTITY, RELATION = "NAME|TYPE|DESCRIPTION", "SOURCE|TYPE|TARGET|STRENGTH"
@@ -48,7 +48,7 @@ def run_entities(desk: Desk, lore: Lore) -> int:
 
 
 def _as_graphrag(desk: Desk, told: NoteGraph) -> int:
-    from swarmlore.formats.sidecar import to_graphrag
+    from swarmlore.notes.entities_sidecar import to_graphrag
 
     text = to_graphrag(told.as_sidecar("", "") if told.entities or told.relations else None)
     return desk.show(lambda: {"graphrag": text}, lambda _: text, whole=True)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from swarmlore.domain.records import Proposal, Reflection
     from swarmlore.lore import Lore
-    from swarmlore.reflect.applying import Applied
-    from swarmlore.reflect.reflections import Decided, Reflections
+    from swarmlore.notes.reflect.apply import Applied
+    from swarmlore.notes.reflect.reflections import Decided, Reflections
 
 MAX_BYTES = 32_000_000
 FILE_ENDINGS = (".jsonl", ".json", ".txt", ".md", ".log")
@@ -122,7 +122,7 @@ def _names_some(answer: str | None) -> bool:
 
 
 def _routes(args: argparse.Namespace) -> tuple[str, ...]:
-    from swarmlore.reflect.reflections import BEHAVIORAL, KNOWLEDGE
+    from swarmlore.notes.reflect.reflections import BEHAVIORAL, KNOWLEDGE
 
     return BEHAVIORAL if args.behavioral else KNOWLEDGE if args.knowledge else ()
 
@@ -170,7 +170,7 @@ def _some(text: str) -> str:
 
 def _decide(desk: Desk, reflections: Reflections, shown: Sequence[Proposal]) -> int:
     """Ask until an answer is one. Nothing is changed by what is none."""
-    from swarmlore.rules.approval import HOW, MODIFY, no_answer, read_answer
+    from swarmlore.notes.reflect.answers import HOW, MODIFY, no_answer, read_answer
 
     written: dict[str, str] = {}
     while True:
@@ -193,7 +193,7 @@ def _reword(
 ) -> list[Proposal]:
     """Each of these in an editor, and what became of it; what is refused stays as it was, and what a person wrote for
     it is what the editor shows the next time."""
-    from swarmlore.reflect.rewording import editable
+    from swarmlore.notes.reflect.answers import editable
     from swarmlore.surfaces.cli.editor import edited
 
     after, problems = {item.id: item for item in shown}, []

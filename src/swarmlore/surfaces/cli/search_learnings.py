@@ -14,7 +14,7 @@ from swarmlore.surfaces.cli.parsing import count
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.notes.scan import ScannedNote
+    from swarmlore.notes.file_search import ScannedNote
 
 EXAMPLES = (
     'swarmlore search-learnings "tokio panic"',
@@ -60,7 +60,7 @@ def run(desk: Desk) -> int:
 
 
 def _found(desk: Desk, folder: str, query: str) -> list[ScannedNote]:
-    from swarmlore.notes.scan import scan
+    from swarmlore.notes.file_search import scan
 
     if not os.path.isdir(folder):
         desk.note(f"warning: there is no folder {folder}")

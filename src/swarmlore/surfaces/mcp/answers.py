@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from swarmlore.domain.records import Block, Proposal, Reflection
     from swarmlore.errors import SwarmloreError
-    from swarmlore.reflect.reflections import Decided
+    from swarmlore.notes.reflect.reflections import Decided
     from swarmlore.retrieval.prime import Primed
 
 _ROW_CHARS = 600  # of what a project's files tell about one thing

@@ -1,0 +1,343 @@
+"""What was learned in other work trees of a repository, brought into its main one.
+
+A work tree has its own `.agents/MEMORY.md` and `.agents/instincts.yaml`, and Claude Code keeps notes about its folder;
+when it is removed, those notes stay behind where nobody reads them. Here what the main work tree lacks is planned as
+additions to its files: what it has is left out, what speaks against it is named, nothing is deleted anywhere. A person
+agrees.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from swarmlore.clients.claude import transcript
+from swarmlore.domain.policy.context_block import strip_blocks
+from swarmlore.domain.policy.gate import scrub_text
+from swarmlore.errors import Conflict, InvalidInput, NotAllowed, SwarmloreError
+from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.notes import memory_files
+from swarmlore.notes.instincts import FILE as INSTINCTS
+from swarmlore.notes.instincts import FOLDER, Instincts, Merged, parse
+from swarmlore.notes.project_memory import memory_md
+from swarmlore.notes.project_memory.client_memory import folder_of_slug, slugs
+from swarmlore.notes.project_memory.memory_file import MAX_BYTES, PATH, Foreign, ProjectMemory, lines_of, merge_entries
+from swarmlore.workspace import git
+from swarmlore.workspace.files import Change, Folder
+
+if TYPE_CHECKING:
+    from swarmlore.domain.pages.instincts import Instinct
+
+
+MOST_ENTRIES = 1_000  # of all other work trees that are looked at
+MOST_FILES = 200
+_KEPT_INSIDE = (".worktrees", ".claude/worktrees")
+
+
+@frozen
+class Tree:
+    """Another work tree: its folder, whether it is there, and as what Claude Code keeps notes about it."""
+
+    root: str
+    there: bool
+    slug: str
+
+
+@frozen
+class Brought:
+    """One addition: from which work tree, to which file, and what it says. `kind` is entry, instinct or memory."""
+
+    kind: str
+    source: str
+    path: str
+    text: str
+    section: str = ""
+
+
+@frozen
+class Opposed:
+    """Something that was left out, because a line of the main work tree speaks against it."""
+
+    source: str
+    text: str
+    path: str
+    line: int
+    other: str
+
+
+@frozen
+class Consolidation:
+    """What would be brought into the main work tree: the changes of its files and each addition in them; what is known
+    there already is counted, what speaks against it is named, and so is what there was no room for or was refused."""
+
+    main: str
+    trees: tuple[Tree, ...] = ()
+    changes: tuple[Change, ...] = ()
+    additions: tuple[Brought, ...] = ()
+    opposed: tuple[Opposed, ...] = ()
+    known: int = 0
+    no_room: tuple[Brought, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+    written: bool = False
+
+
+class Consolidating:
+    """The work trees of one repository and their notes, for one caller."""
+
+    def __init__(
+        self,
+        root: str,
+        home: str,
+        env: Mapping[str, str],
+        folders: Iterable[str],
+        memory: Callable[[str], ProjectMemory],
+        instincts: Callable[[str], Instincts],
+        *,
+        by_person: bool,
+    ) -> None:
+        self._main = main_of(root)
+        self._home = home
+        self._env = env
+        self._folders = tuple(folders)  # in which sessions of this project ran
+        self._memory = memory(self._main)
+        self._instincts = instincts(self._main)
+        self._by_person = by_person
+
+    def plan(self) -> Consolidation:
+        """What is to be brought in. Nothing is changed."""
+        trees = self.trees()
+        work = _Work(self._main)
+        self._entries(work, trees)
+        merged = self._rules(work, trees)
+        self._notes(work, trees)
+        changes = tuple(change for change in (*work.changes, merged.change) if change.changes)
+        return Consolidation(
+            self._main,
+            tuple(trees),
+            changes,
+            tuple(work.additions),
+            tuple(work.opposed),
+            work.known,
+            tuple(work.no_room),
+            tuple(work.refused),
+        )
+
+    def apply(self) -> Consolidation:
+        """Bring it in, file by file; each is as planned or stays as it is. Doing it again changes nothing."""
+        if not self._by_person:
+            raise NotAllowed("files of a project are a person's to change", "show it: swarmlore reflect --consolidate")
+        plan = self.plan()
+        for change in plan.changes:
+            if change.path == PATH:
+                self._memory.write(change)
+            elif change.path == f"{FOLDER}/{INSTINCTS}":
+                self._instincts.merge(self._foreign_rules(plan.trees))
+            else:
+                _write_note(change)
+        return replace(plan, written=bool(plan.changes))
+
+    # Which
+
+    def trees(self) -> list[Tree]:
+        """The other work trees: those that git knows, those in which sessions ran, and those inside of the main one of
+        which only notes are left."""
+        _, common = git.find_repository(self._main)
+        roots = [root for root in git.worktrees(common) if root != self._main] if common else []
+        roots += [folder for folder in self._folders if folder not in roots and self._was_worktree(folder)]
+        named = {memory_files.slug_of(root): root for root in roots}
+        starts = tuple(memory_files.slug_of(f"{self._main}/{inside}/") for inside in _KEPT_INSIDE)
+        for slug in slugs(self._home, self._env):
+            if slug.startswith(starts) and slug not in named:
+                named[slug] = ""
+        return [Tree(root, bool(root) and os.path.isdir(root), slug) for slug, root in named.items()]
+
+    def _was_worktree(self, folder: str) -> bool:
+        """Whether a folder in which a session of this project ran is gone now; one that is there git tells of."""
+        inside = folder == self._main or folder.startswith(os.path.join(self._main, ""))
+        kept = any(f"/{name}/" in folder for name in _KEPT_INSIDE)
+        return os.path.isabs(folder) and (kept or not inside) and not os.path.lexists(folder)
+
+    # What
+
+    def _entries(self, work: _Work, trees: Sequence[Tree]) -> None:
+        told = merge_entries(self._memory.read() or "", islice(self._foreign_entries(work, trees), MOST_ENTRIES))
+        work.changes.append(Change(self._main, PATH, told.before, told.after))
+        work.additions += map(_brought, told.added)
+        work.no_room += map(_brought, told.no_room)
+        work.opposed += [
+            Opposed(entry.source, entry.text, line.path, line.line, line.text) for entry, line in told.against
+        ]
+        work.refused += [(f"{entry.source}: {entry.text}", why) for entry, why in told.refused]
+        work.known += told.known
+
+    def _foreign_entries(self, work: _Work, trees: Sequence[Tree]) -> Iterator[Foreign]:
+        for tree in trees:
+            text = work.read(tree, memory_md.FILE)
+            try:
+                yield from (Foreign(tree.root, line.section, line.text) for line in lines_of(PATH, text))
+            except InvalidInput as problem:
+                work.refused.append((f"{tree.root}/{PATH}", problem.message))
+
+    def _rules(self, work: _Work, trees: Sequence[Tree]) -> Merged:
+        merged = self._instincts.plan_merge(self._foreign_rules(trees, work))
+        path = f"{FOLDER}/{INSTINCTS}"
+        work.additions += [Brought("instinct", "", path, one.rule) for one in (*merged.added, *merged.raised)]
+        work.opposed += [Opposed("", one.rule, path, 0, other.rule) for one, other in merged.against]
+        work.refused += merged.refused
+        work.known += merged.known - len(merged.raised)
+        return merged
+
+    def _foreign_rules(self, trees: Sequence[Tree], work: _Work | None = None) -> list[Instinct]:
+        work = work or _Work(self._main)
+        found: list[Instinct] = []
+        for tree in trees:
+            try:
+                sheet = parse(work.read(tree, INSTINCTS))
+                found += sheet.instincts
+                work.refused += [(f"{tree.root}/{FOLDER}/{INSTINCTS}:{line}", why) for line, why in sheet.problems]
+            except InvalidInput as problem:
+                work.refused.append((f"{tree.root}/{FOLDER}/{INSTINCTS}", problem.message))
+        return found
+
+    def _notes(self, work: _Work, trees: Sequence[Tree]) -> None:
+        """What Claude Code noted about the other folders, added to what it noted about the main one."""
+        root, below = transcript.folder(self._home, self._env), f"projects/{memory_files.slug_of(self._main)}/memory"
+        texts: dict[str, tuple[str, str]] = {}
+        sources = ((tree, path) for tree in trees for path in self._notes_of(tree))
+        for tree, path in islice(sources, MOST_FILES):
+            name = os.path.basename(path)
+            text = work.note(path)
+            if text is None:
+                continue
+            own = work.note(os.path.join(root, below, name), missing="") or ""
+            before, now = texts.get(name) or (own, own)
+            after, fresh = with_missing(now, text)
+            work.known += not fresh
+            work.additions += [Brought("memory", tree.root or tree.slug, name, part) for part in fresh]
+            texts[name] = (before, after)
+        work.changes += [Change(root, f"{below}/{name}", *pair) for name, pair in texts.items()]
+
+    def _notes_of(self, tree: Tree) -> list[str]:
+        return sorted(memory_files.notes_in(folder_of_slug(tree.slug, self._home, self._env)))
+
+
+class _Work:
+    """What one look has found so far."""
+
+    def __init__(self, main: str) -> None:
+        self._main = main
+        self.changes: list[Change] = []
+        self.additions: list[Brought] = []
+        self.opposed: list[Opposed] = []
+        self.no_room: list[Brought] = []
+        self.refused: list[tuple[str, str]] = []
+        self.known = 0
+
+    def read(self, tree: Tree, name: str) -> str:
+        """A file in `.agents` of another work tree; '' where there is none that can be read, which is told."""
+        if not tree.there:
+            return ""
+        try:
+            with Folder(tree.root) as root:
+                folder = root.inside(FOLDER)
+                if folder is None:
+                    return ""
+                with folder:
+                    return _small(folder, name)
+        except (SwarmloreError, UnicodeDecodeError) as problem:
+            why = problem.message if isinstance(problem, SwarmloreError) else "it is not UTF-8 text"
+            self.refused.append((f"{tree.root}/{FOLDER}/{name}", why))
+            return ""
+
+    def note(self, path: str, missing: str | None = None) -> str | None:
+        """A client's note without secrets and without our own blocks."""
+        if missing is not None and not os.path.lexists(path):
+            return missing
+        try:
+            return strip_blocks(scrub_text(memory_files.read_note(path)))
+        except NotAllowed as problem:
+            self.refused.append((path, problem.message))
+            return None
+
+
+def _brought(entry: Foreign) -> Brought:
+    return Brought("entry", entry.source, PATH, entry.text, entry.section)
+
+
+def main_of(root: str) -> str:
+    """The main work tree of the repository that a folder lies in; the folder itself where there is none."""
+    _, common = git.find_repository(root)
+    return os.path.dirname(common) if common and os.path.basename(common) == ".git" else root
+
+
+def with_missing(text: str, other: str) -> tuple[str, list[str]]:
+    """A note with the parts of another one that it lacks, at its end; and which these are."""
+    if not text.strip():
+        return other, [part for part in _parts(other) if part][:MOST_FILES]
+    # With its head: a line that is added can close one that was open, and what stands above it is there all the same.
+    has = {_plain(part) for part in (*_parts(text), *_parts(_below_head(text)))}
+    fresh = [part for part in _parts(_below_head(other)) if _plain(part) and _plain(part) not in has]
+    fresh = [part for place, part in enumerate(fresh) if not part.startswith("#") or _is_followed(fresh, place)]
+    if not fresh:
+        return text, []
+    # Two paragraphs without an empty line between them would be one the next time.
+    joined = "".join(("\n" if _stands_alone(part) else "\n\n") + part for part in fresh).lstrip("\n")
+    return text.rstrip("\n") + "\n\n" + joined + "\n", fresh
+
+
+def _parts(text: str) -> list[str]:
+    """Items of lists and headings each for itself, other lines by paragraph."""
+    parts: list[str] = []
+    open_ = False
+    for line in text.split("\n"):
+        if not line.strip():
+            open_ = False
+            continue
+        alone = _stands_alone(line)
+        if open_ and not alone:
+            parts[-1] += "\n" + line
+        else:
+            parts.append(line)
+        open_ = not line.startswith("#")
+    return parts
+
+
+def _stands_alone(line: str) -> bool:
+    return line.startswith(("- ", "* ", "+ ", "#"))
+
+
+def _below_head(text: str) -> str:
+    from swarmlore.notes.project_memory.client_memory import head_of
+
+    return head_of(text)[1]
+
+
+def _is_followed(parts: Sequence[str], place: int) -> bool:
+    """Whether a heading has something below it that is new too."""
+    return place + 1 < len(parts) and not parts[place + 1].startswith("#")
+
+
+def _plain(part: str) -> str:
+    return " ".join(part.lower().split())
+
+
+def _small(folder: Folder, name: str) -> str:
+    if folder.size(name) > MAX_BYTES:
+        raise InvalidInput(f"it is larger than {MAX_BYTES // 1024} KB", "shorten it by hand")
+    return folder.read(name).decode("utf-8")
+
+
+def _write_note(change: Change) -> None:
+    """Add to a client's note what was planned, unless it was changed meanwhile; its own bytes stay as they are."""
+    where, name = os.path.split(os.path.join(change.root, change.path))
+    os.makedirs(where, mode=0o700, exist_ok=True)
+    with Folder(os.path.realpath(where)) as folder, folder.lock():
+        content = folder.read(name)
+        before = strip_blocks(scrub_text(content.decode("utf-8", "replace")))
+        if before == change.after:
+            return
+        if before != change.before:
+            raise Conflict(f"{where}/{name} was changed meanwhile", "look again, then decide")
+        fresh = change.after[len(change.before.rstrip("\n")) :].encode()
+        folder.replace(name, [content.rstrip(b"\n"), fresh], mode=0o600)

@@ -1,0 +1,483 @@
+"""Entries from elsewhere in a project's memory file: which are new, known, opposed, or without room."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from swarmlore.domain.json_codec import iso
+from swarmlore.domain.language.display import slug, whole_words
+from swarmlore.domain.pages.routing import SECTIONS
+from swarmlore.domain.pages.rule_conflicts import Known
+from swarmlore.domain.policy.gate import pass_gate, scrub_text
+from swarmlore.domain.records import Caller, Draft
+from swarmlore.errors import Conflict, InvalidInput, NotAllowed, SwarmloreError
+from swarmlore.frozen import frozen, replace
+from swarmlore.notes.project_memory import memory_md
+from swarmlore.notes.project_memory.memory_md import FILE, FOLDER, MAX_LINES, Bundle, Entry, Overflow, words_of
+from swarmlore.workspace.files import Change, Folder
+
+TITLE_CHARS = 100
+NAME_CHARS = 60
+INSIGHT_CHARS = 500
+MOST_NAMES = 1_000
+MOST_DRAFTS = 20  # that anybody will look at
+CATEGORIES = {
+    "Architecture & Patterns": "architecture-decisions",
+    "Build & Deploy": "deployment-fixes",
+    "Gotchas & Workarounds": "debugging-sessions",
+    "Testing": "testing-patterns",
+    "Environment & Config": "tooling-setup",
+}
+
+
+@frozen
+class Drafted:
+    """A note for some entries, and the line that may stand in their place once it is there."""
+
+    bundle: Bundle
+    title: str
+    pointer: str
+    change: Change
+
+
+def draft_notes(root: str, text: str, found: Overflow, today: str) -> list[Drafted]:
+    """A note for each bundle of entries, under a name that is free."""
+    lines, taken = text.split("\n"), set[str]()
+    return [_drafted(root, lines, bundle, today, taken) for bundle in found.bundles[:MOST_DRAFTS]]
+
+
+def _drafted(root: str, lines: Sequence[str], bundle: Bundle, today: str, taken: set[str]) -> Drafted:
+    from swarmlore.notes.note_format import write_note
+
+    alone = bundle.entries[0] if len(bundle.entries) == 1 else None
+    title = headline(scrub_text(alone.text)) if alone else f"{bundle.section} of this project"
+    category = CATEGORIES.get(bundle.section, "patterns")
+    path = _free_path(root, f"docs/solutions/{category}/{slug(title)[:NAME_CHARS].strip('-') or 'note'}", taken)
+    fields = {
+        "title": title,
+        "category": category,
+        "tags": [part for part in slug(bundle.section).split("-") if len(part) > 2],
+        "key_insight": scrub_text(alone.text if alone else _what(bundle))[:INSIGHT_CHARS],
+        "created": today,
+        "confidence": "medium",
+    }
+    whole = write_note(fields, f"\n## Context\n\n{scrub_text(_body(lines, bundle.entries))}\n")
+    pointer = f"- {title}: see [{os.path.basename(path)}](../{path})"
+    return Drafted(bundle, title, pointer, Change(root, path, "", whole))
+
+
+def _what(bundle: Bundle) -> str:
+    return f"{len(bundle.entries)} things to know about {bundle.section}: {bundle.entries[0].text}"
+
+
+def _body(lines: Sequence[str], entries: Sequence[Entry]) -> str:
+    """What the entries say, line by line as it stands there."""
+    said = [words_of(lines, entry) for entry in entries]
+    return said[0] if len(said) == 1 else "\n".join(f"- {one}" for one in said)
+
+
+def _free_path(root: str, stem: str, taken: set[str]) -> str:
+    names = (f"{stem}.md", *(f"{stem}-{number}.md" for number in range(2, MOST_NAMES)))
+    free = (name for name in names if name not in taken and not os.path.lexists(os.path.join(root, *name.split("/"))))
+    path = next(free, names[0])
+    taken.add(path)
+    return path
+
+
+def headline(text: str) -> str:
+    """The first sentence of an entry, without marks, short enough for a title."""
+    plain = " ".join(text.replace("**", "").replace("`", "").split())
+    first = plain.partition(". ")[0].partition(": ")[0] if len(plain) > TITLE_CHARS else plain.rstrip(".")
+    return whole_words(first, TITLE_CHARS)
+
+
+PATH = f"{FOLDER}/{FILE}"
+INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md")
+NEW = "AGENTS.md"  # where there are none yet
+MAX_BYTES = 262_144
+MOST_ENTRIES = 500  # of a file that are compared with a new one
+
+
+@frozen
+class Line:
+    """An entry in its place."""
+
+    path: str
+    line: int
+    section: str
+    text: str
+
+
+@frozen
+class NoteDraft:
+    """A note that some entries could become, and the line that may stand in their place once it is there."""
+
+    entries: tuple[Line, ...]
+    title: str
+    pointer: str
+    change: Change
+
+
+@frozen
+class Shown:
+    """The file as it is: how many lines it has and may have, its entries, and which instructions name it."""
+
+    path: str
+    there: bool
+    lines: int
+    most: int = MAX_LINES
+    entries: tuple[Line, ...] = ()
+    named_in: tuple[str, ...] = ()
+
+
+@frozen
+class Planned:
+    """What would become of an entry: `added`, `known` (as which lines) or `full` (with notes that would make room).
+    `against` are lines of which only one can be followed together with it."""
+
+    outcome: str
+    section: str
+    text: str
+    change: Change
+    known: tuple[Line, ...] = ()
+    against: tuple[Line, ...] = ()
+    drafts: tuple[NoteDraft, ...] = ()
+    redacted: tuple[str, ...] = ()
+    written: bool = False
+
+
+@frozen
+class Checked:
+    """What is wrong with the file: pairs of lines that say the same or speak against each other, rules by which it
+    holds a secret, notes that would bring it below its limit, and whether any instructions name it."""
+
+    path: str
+    there: bool
+    lines: int
+    most: int = MAX_LINES
+    named_in: tuple[str, ...] = ()
+    twice: tuple[tuple[Line, Line], ...] = ()
+    against: tuple[tuple[Line, Line], ...] = ()
+    secrets: tuple[str, ...] = ()
+    drafts: tuple[NoteDraft, ...] = ()
+
+    @property
+    def sound(self) -> bool:
+        return not (self.twice or self.against or self.secrets or self.lines > self.most) and bool(
+            self.named_in or not self.there
+        )
+
+
+class ProjectMemory:
+    """`.agents/MEMORY.md` of one project, for one caller."""
+
+    def __init__(self, root: str, caller: Caller, now: Callable[[], float]) -> None:
+        self._root = root
+        self._caller = caller
+        self._now = now
+
+    # Looking
+
+    def show(self) -> Shown:
+        """The file, its entries and its size."""
+        text = self.read()
+        entries = tuple(lines_of(PATH, text or ""))
+        named = tuple(self._naming())
+        return Shown(self._full, text is not None, memory_md.line_count(text or ""), MAX_LINES, entries, named)
+
+    def check(self) -> Checked:
+        """What a person should look at."""
+        from swarmlore.domain.security.redaction import redact
+
+        text = self.read() or ""
+        shown = self.show()
+        twice, against = _pairs(shown.entries, list(self._instructions()))
+        return Checked(
+            shown.path,
+            shown.there,
+            shown.lines,
+            shown.most,
+            shown.named_in,
+            twice,
+            against,
+            tuple(dict.fromkeys(redact(text)[1])),
+            self._drafts(text),
+        )
+
+    def plan(self, section: str, text: str) -> Planned:
+        """What would become of an entry. Nothing is changed."""
+        entry, redacted = passed(text)
+        return replace(self._plan(self.read() or "", section, entry), redacted=redacted)
+
+    def plan_entry(self, section: str, text: str) -> tuple[str, str, str]:
+        """The path from the project's root, and the text of the file before and after an entry was added to it; both
+        are the same where it is known or there is no room."""
+        change = self.plan(section, text).change
+        return change.path, change.before, change.after
+
+    def plan_reference(self) -> tuple[Change, ...]:
+        """The files of instructions with a line that names the memory, where none names it yet."""
+        if any(self._naming()):
+            return ()
+        with Folder(self._root) as root:
+            there = [name for name in INSTRUCTIONS if root.stamp(name) != "-"]
+            real = [name for name in there if not os.path.islink(os.path.join(self._root, name))]
+            if there and not real:
+                hint = f"write {memory_md.REFERENCE} on a line of its own into the file it leads to"
+                raise NotAllowed(f"{' and '.join(there)} is a symbolic link; what it leads to is not read", hint)
+            return tuple(self._with_reference(root, name) for name in real or [NEW])
+
+    # Changing
+
+    def add(self, section: str, text: str) -> Planned:
+        """Add an entry, if it is new and there is room. A person's: for an agent it is only planned."""
+        entry, redacted = passed(text)
+        if self._caller.role != "person":
+            return replace(self._plan(self.read() or "", section, entry), redacted=redacted)
+        with self._changing() as (folder, before):
+            planned = self._plan(before, section, entry)
+            if planned.change.changes:
+                folder.replace(FILE, [planned.change.after.encode()])
+            return replace(planned, redacted=redacted, written=planned.change.changes)
+
+    def refer(self) -> tuple[Change, ...]:
+        """Let the instructions name the memory."""
+        if self._caller.role != "person":
+            raise NotAllowed("instructions are a person's to change", "show the line: swarmlore context reference")
+        changes = self.plan_reference()
+        with Folder(self._root) as root, root.lock():
+            for change in changes:
+                if self._with_reference(root, change.path) == change:
+                    root.replace(change.path, [change.after.encode()])
+        return changes
+
+    def write(self, change: Change) -> None:
+        """Put a planned text in place of the file, unless somebody changed it meanwhile."""
+        with self._changing() as (folder, before):
+            if before == change.after:
+                return
+            if before != change.before:
+                raise Conflict(f"{self._full} was changed meanwhile", "look again, then decide")
+            folder.replace(FILE, [change.after.encode()])
+
+    # How
+
+    def _plan(self, before: str, section: str, entry: str) -> Planned:
+        own = list(lines_of(PATH, before))
+        section = section_of(section, [line.section for line in own])
+        lines = own + list(self._instructions())
+        known = Known(line.text for line in lines)
+        same = known.same(entry)
+        after = before if same is not None else memory_md.with_entry(before, section, entry)
+        full = memory_md.line_count(after) > MAX_LINES
+        outcome = "known" if after == before else "full" if full else "added"
+        against = () if same is not None else tuple(lines[place] for place in known.against(entry))
+        more = memory_md.line_count(after) - memory_md.line_count(before)
+        drafts = self._drafts(before, more) if outcome == "full" else ()
+        change = Change(self._root, PATH, before, after if outcome == "added" else before)
+        return Planned(outcome, section, entry, change, () if same is None else (lines[same],), against, drafts)
+
+    def _drafts(self, text: str, more: int = 0) -> tuple[NoteDraft, ...]:
+        """Notes that would make room, for so many lines more."""
+        found = memory_md.overflowing(text, more=more)
+        if found is None:
+            return ()
+
+        return tuple(
+            NoteDraft(
+                tuple(_line(PATH, one.bundle.section, entry) for entry in one.bundle.entries),
+                one.title,
+                one.pointer,
+                one.change,
+            )
+            for one in draft_notes(self._root, text, found, str(iso(self._now()))[:10])
+        )
+
+    def _instructions(self) -> Iterator[Line]:
+        for name, text in self._told():
+            with suppress(InvalidInput):  # a head that is no YAML: not ours to mend
+                yield from lines_of(name, text)
+
+    def _naming(self) -> Iterator[str]:
+        """The instructions that name the memory."""
+        yield from (name for name, text in self._told() if memory_md.reference_in(text))
+
+    def _told(self) -> Iterator[tuple[str, str]]:
+        """The instructions that can be read. One is often a link to the other: said once is enough."""
+        with Folder(self._root) as root:
+            for name in INSTRUCTIONS:
+                with suppress(InvalidInput, NotAllowed):
+                    yield name, _text(root, name) or ""
+
+    def _with_reference(self, root: Folder, name: str) -> Change:
+        before = _text(root, name) or ""
+        return Change(self._root, name, before, memory_md.with_reference(before))
+
+    # The file
+
+    @property
+    def _full(self) -> str:
+        return f"{self._root}/{PATH}"
+
+    def read(self) -> str | None:
+        """The text of the file, or None where there is none."""
+        with Folder(self._root) as root:
+            folder = root.inside(FOLDER)
+            if folder is None:
+                return None
+            with folder:
+                return _text(folder, FILE)
+
+    @contextmanager
+    def _changing(self) -> Iterator[tuple[Folder, str]]:
+        with Folder(self._root) as root:
+            folder = root.inside(FOLDER, make=True)
+            assert folder is not None  # it was made
+            with folder, folder.lock():
+                yield folder, _text(folder, FILE) or ""
+
+
+def passed(text: str) -> tuple[str, tuple[str, ...]]:
+    """An entry as it may be written, in one line, and the rules by which something was taken out of it."""
+    gate = pass_gate(Draft(text, source="manual"), validate=True)
+    if gate.quarantine:
+        raise InvalidInput(f"this is no entry: {gate.quarantine}", "say what holds in this project, in one sentence")
+    return " ".join(gate.draft.text.split()), gate.redacted
+
+
+def section_of(said: str, others: Iterable[str] = ()) -> str:
+    """The section that somebody means: its name, or the beginning of one of its words."""
+    if not isinstance(said, str) or not said.strip():
+        raise InvalidInput("an entry needs a section", "one of: " + ", ".join(SECTIONS))
+    name = memory_md.section_name(said)
+    names = tuple(dict.fromkeys((*SECTIONS, *others)))
+    if name in names:
+        return name
+    fits = [known for known in names if any(word.startswith(said.strip().lower()) for word in known.lower().split())]
+    if len(fits) != 1:
+        raise InvalidInput(f"no section {said!r}", "one of: " + ", ".join(names))
+    return fits[0]
+
+
+def lines_of(path: str, text: str) -> Iterator[Line]:
+    """The entries of a file, so many at most."""
+    left = MOST_ENTRIES
+    for section in memory_md.parse(text):
+        for entry in section.entries[:left]:
+            left -= 1
+            yield _line(path, section.name, entry)
+
+
+def _line(path: str, section: str, entry: Entry) -> Line:
+    return Line(path, entry.first_line, section, " ".join(entry.text.split()))
+
+
+def _pairs(own: Sequence[Line], others: Sequence[Line]) -> tuple[tuple[tuple[Line, Line], ...], ...]:
+    """The pairs that say the same, and those that speak against each other."""
+    twice: list[tuple[Line, Line]] = []
+    against: list[tuple[Line, Line]] = []
+    lines, known = list(others), Known(line.text for line in others)
+    for line in own:
+        same = known.same(line.text)
+        if same is not None:
+            twice.append((line, lines[same]))
+        else:
+            against += [(line, lines[place]) for place in known.against(line.text)]
+        lines.append(line)
+        known.add(line.text)
+    return tuple(twice), tuple(against)
+
+
+def _text(folder: Folder, name: str) -> str | None:
+    """A file of the project as text; None where there is none."""
+    if folder.stamp(name) == "-":
+        return None
+    if folder.size(name) > MAX_BYTES:
+        raise InvalidInput(f"{folder.path}/{name} is larger than {MAX_BYTES // 1024} KB", "shorten it by hand")
+    data = folder.read(name)
+    try:
+        if b"\0" in data:
+            raise UnicodeError
+        return data.decode("utf-8")
+    except UnicodeError:
+        raise InvalidInput(f"{folder.path}/{name} is not UTF-8 text", "convert it: iconv -t UTF-8") from None
+
+
+@frozen
+class Foreign:
+    """An entry of another file: where it comes from, its section and its words."""
+
+    source: str
+    section: str
+    text: str
+
+
+@frozen
+class MergedEntries:
+    """A memory file with what another one brings. `against` pairs an entry with the line that speaks against it,
+    `refused` one with the reason."""
+
+    before: str
+    after: str
+    added: tuple[Foreign, ...] = ()
+    known: int = 0
+    against: tuple[tuple[Foreign, Line], ...] = ()
+    no_room: tuple[Foreign, ...] = ()
+    refused: tuple[tuple[Foreign, str], ...] = ()
+
+
+def merge_entries(before: str, entries: Iterable[Foreign]) -> MergedEntries:
+    """The text of a memory file with what others say besides, each entry in its section. Nothing is removed."""
+    work = _Merge(before)
+    for entry in entries:
+        work.take(entry)
+    return work.told()
+
+
+class _Merge:
+    def __init__(self, before: str) -> None:
+        self._before = self._after = before
+        self._lines: list[Line] = list(lines_of(PATH, before))
+        self._texts = Known(line.text for line in self._lines)
+        self._added: list[Foreign] = []
+        self._against: list[tuple[Foreign, Line]] = []
+        self._no_room: list[Foreign] = []
+        self._refused: list[tuple[Foreign, str]] = []
+        self._known = 0
+
+    def take(self, said: Foreign) -> None:
+        try:
+            entry = Foreign(said.source, said.section, passed(said.text)[0])
+        except SwarmloreError as refusal:
+            shown = Foreign(said.source, said.section, scrub_text(said.text)[:200])
+            self._refused.append((shown, refusal.message))
+            return
+        if self._texts.same(entry.text) is not None:
+            self._known += 1
+        elif opposed := self._texts.against(entry.text):
+            self._against.append((entry, self._lines[opposed[0]]))
+        else:
+            self._add(entry)
+
+    def _add(self, entry: Foreign) -> None:
+        after = memory_md.with_entry(self._after, entry.section, entry.text)
+        if memory_md.line_count(after) > memory_md.MAX_LINES:
+            self._no_room.append(entry)
+            return
+        self._after = after
+        self._added.append(entry)
+        self._lines.append(Line(PATH, 0, entry.section, entry.text))
+        self._texts.add(entry.text)
+
+    def told(self) -> MergedEntries:
+        return MergedEntries(
+            self._before,
+            self._after,
+            tuple(self._added),
+            self._known,
+            tuple(self._against),
+            tuple(self._no_room),
+            tuple(self._refused),
+        )
