@@ -29,7 +29,7 @@ from swarmlore.memory.lifecycle import current_phase
 from swarmlore.notes.markdown import read_page, with_added
 from swarmlore.notes.note_format import parse_note
 from swarmlore.notes.project_memory import memory_md
-from swarmlore.rules.amounts import constants, spoken_amounts
+from swarmlore.research.conflicts import constants, spoken_amounts
 from swarmlore.workspace.codebase import read_readme
 
 ARMOUR = "-----BEGIN " + "RSA PRIVATE KEY-----"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hostile import SCANNERS
-from swarmlore.rules.amounts import LINE_CHARS, about_the_same, constants, has_number, spoken_amounts, telling
+from swarmlore.research.conflicts import LINE_CHARS, about_the_same, constants, has_number, spoken_amounts, telling
 
 MB = 1_048_576.0
 

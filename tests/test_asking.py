@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from swarmlore.rules.asking import Asked, read_asked
+from swarmlore.research.question import Asked, read_asked
 
 
 def asked(text: str) -> tuple[str, tuple[str, ...], bool, bool]:

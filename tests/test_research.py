@@ -20,12 +20,11 @@ from projects import SHOP, TOOL, commit, make
 from swarmlore import Lore
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.errors import ConfigError, InvalidInput, NotAllowed, Unavailable
-from swarmlore.research.answer import supported
+from swarmlore.research.code import parse
 from swarmlore.research.question import read_question
-from swarmlore.research.records import Finding, Report
-from swarmlore.research.report import finding_line, page
-from swarmlore.research.syntax import parse
-from swarmlore.research.web import Web
+from swarmlore.research.report import Finding, Report, finding_line, page
+from swarmlore.research.run import supported
+from swarmlore.research.sources import Web
 from waiting import wait_until
 
 ROOT = Path(__file__).parents[1]

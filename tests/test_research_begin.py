@@ -15,9 +15,9 @@ from projects import Files, make
 from swarmlore import Lore
 from swarmlore.domain.records import Memory
 from swarmlore.errors import Unavailable
-from swarmlore.formats.manifests.tasks import justfile, makefile, package_scripts, pipeline, system_packages
-from swarmlore.research.records import Report
-from swarmlore.research.web import FROM, Web
+from swarmlore.research.report import Report
+from swarmlore.research.setup import justfile, makefile, package_scripts, pipeline, system_packages
+from swarmlore.research.sources import FROM, Web
 from swarmlore.retrieval.prime import look_at, newest
 
 PARCEL: Files = {

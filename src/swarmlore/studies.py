@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from swarmlore.notes.notes import Notes
     from swarmlore.notes.project_memory.transfer import Bringing, Context, Giving
     from swarmlore.notes.reflect.reflections import Reflections
-    from swarmlore.research.records import Report
-    from swarmlore.research.running import Means
+    from swarmlore.research.report import Report
+    from swarmlore.research.run import Means
     from swarmlore.retrieval.graph_picture import GraphView
     from swarmlore.retrieval.prime import Primed
     from swarmlore.retrieval.recall import Hits
@@ -90,8 +90,8 @@ class Studies(Parts):
         with a source for every statement, saved to `research/`. Where nothing answers it is saved only with `save`;
         with `save=False` it never is."""
         from swarmlore.research.report import page
-        from swarmlore.research.running import Research
-        from swarmlore.research.saving import save as save_page
+        from swarmlore.research.report import save as save_page
+        from swarmlore.research.run import Research
 
         asked = Research(self.project.root, self._means(web), limit, progress)
         report = asked.run(question, self.project.name, self.now())  # the id may be a path of this machine
@@ -100,8 +100,8 @@ class Studies(Parts):
         return replace(report, file=save_page(self.project.root, report.question, report.made_at, page(report)))
 
     def _means(self, web: bool) -> Means:
-        from swarmlore.research.running import Means
-        from swarmlore.research.web import Web
+        from swarmlore.research.run import Means
+        from swarmlore.research.sources import Web
 
         own = self.settings.research
         searching = Web(own.web_command, own.web_timeout_s) if web else None

@@ -1,15 +1,30 @@
-"""Where in the code the words of a question stand together."""
+"""What a parser sees in the code: definitions whose names or comments a question speaks of, their callers and imports.
+
+Grammars of tree-sitter are installed with the product; nothing is downloaded. A language without one is searched by
+words alone. Files are a stranger's: their size and number are limited, and nothing here recurses into a tree.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
+import sys
+import time
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from swarmlore.domain.language.tokenizer import split_words, stem_word
-from swarmlore.research.question import Question, Weights, stems
-from swarmlore.research.records import Finding
-from swarmlore.research.scan import Holding, text_of
+from swarmlore.errors import Unavailable
+from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.research.question import Holding, Question, Weights, read_question, stems, text_of
+from swarmlore.research.report import Finding
 from swarmlore.workspace.cited_code import Tree
-from swarmlore.workspace.codebase import is_config, is_test, language_of
+from swarmlore.workspace.codebase import extension, is_config, is_test, language_of
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 OPENED = 60  # files that are read once more, line by line
 WINDOW = 6  # lines that count as one place
@@ -89,3 +104,297 @@ def _holding(lines: Sequence[str], question: Question, weights: Weights) -> Iter
             if said:
                 share = _IMPORT_SHARE if line.lstrip().startswith(_IMPORTS) else 1.0
                 yield number, said, share * weights.of(said)
+
+
+PARSED = 120
+FILE_CHARS = 300_000
+MOST_SECONDS = 8.0
+WAIT_S = 15.0  # for the process that parses
+LONGEST_LINE = 5_000  # longer ones are written by machines
+MOST_NODES = 4_000  # of one kind in one file
+DOC_CHARS = 260
+MOST_USES = 3
+DEEPEST = 500  # brackets in each other
+MOST_ERRORS = 2_000  # parts of what a grammar does not understand
+ERROR_BYTES = 150_000  # of a file with errors
+DEFINITION_CHARS = 200
+QUERY_DEPTH = 80  # below the root of a tree
+_TEST_SHARE_OF_DEFINITIONS = 0.5  # tests name what they test
+_JS_DEFS = """
+    (function_declaration name: (_) @def) (class_declaration name: (_) @def) (method_definition name: (_) @def)
+    (variable_declarator name: (identifier) @def value: [(arrow_function) (function_expression)])"""
+_JS_USES = """
+    (call_expression function: [(identifier) @call (member_expression property: (property_identifier) @call)])
+    (import_statement) @import"""
+_TS_DEFS = """
+    (interface_declaration name: (_) @def) (type_alias_declaration name: (_) @def) (enum_declaration name: (_) @def)"""
+_C_DEFS = """
+    (function_declarator declarator: (identifier) @def) (struct_specifier name: (_) @def body: (_))"""
+_C_USES = "(call_expression function: (identifier) @call) (preproc_include) @import"
+# By ending: the package of the grammar, its function, how a definition looks, and how a use.
+_GRAMMARS = {
+    "py": ("tree_sitter_python", "language",
+        "(function_definition name: (_) @def) (class_definition name: (_) @def)", """
+        (call function: [(identifier) @call (attribute attribute: (_) @call)])
+        (import_statement) @import (import_from_statement) @import"""),
+    "js": ("tree_sitter_javascript", "language", _JS_DEFS, _JS_USES),
+    "ts": ("tree_sitter_typescript", "language_typescript", _JS_DEFS + _TS_DEFS, _JS_USES),
+    "tsx": ("tree_sitter_typescript", "language_tsx", _JS_DEFS + _TS_DEFS, _JS_USES),
+    "go": ("tree_sitter_go", "language",
+        "(function_declaration name: (_) @def) (method_declaration name: (_) @def) (type_spec name: (_) @def)", """
+        (call_expression function: [(identifier) @call (selector_expression field: (_) @call)])
+        (import_spec) @import"""),
+    "rs": ("tree_sitter_rust", "language", """
+        (function_item name: (_) @def) (struct_item name: (_) @def) (enum_item name: (_) @def)
+        (trait_item name: (_) @def)""", """
+        (call_expression function: [(identifier) @call (field_expression field: (_) @call)
+            (scoped_identifier name: (_) @call)]) (use_declaration) @import"""),
+    "java": ("tree_sitter_java", "language", """
+        (class_declaration name: (_) @def) (interface_declaration name: (_) @def) (method_declaration name: (_) @def)
+        (enum_declaration name: (_) @def)""", "(method_invocation name: (_) @call) (import_declaration) @import"),
+    "c": ("tree_sitter_c", "language", _C_DEFS, _C_USES),
+    "cpp": ("tree_sitter_cpp", "language", _C_DEFS + """ (class_specifier name: (_) @def body: (_))
+        (function_declarator declarator: (qualified_identifier name: (_) @def))""", _C_USES + """
+        (call_expression function: (field_expression field: (_) @call))"""),
+    "rb": ("tree_sitter_ruby", "language",
+        "(method name: (_) @def) (class name: (_) @def) (module name: (_) @def)", "(call method: (_) @call)"),
+    "php": ("tree_sitter_php", "language_php", """
+        (function_definition name: (_) @def) (method_declaration name: (_) @def) (class_declaration name: (_) @def)
+        """, """(function_call_expression function: (name) @call) (member_call_expression name: (_) @call)
+        (namespace_use_declaration) @import"""),
+    "cs": ("tree_sitter_c_sharp", "language", """
+        (class_declaration name: (_) @def) (interface_declaration name: (_) @def) (method_declaration name: (_) @def)
+        """, """(invocation_expression function: [(identifier) @call (member_access_expression name: (_) @call)])
+        (using_directive) @import"""),
+}  # fmt: skip
+_SAME = {
+    **dict.fromkeys(("pyi", "pyw"), "py"),
+    **dict.fromkeys(("jsx", "mjs", "cjs"), "js"),
+    **dict.fromkeys(("mts", "cts"), "ts"),
+    **dict.fromkeys(("cc", "cxx", "hpp", "hh", "hxx"), "cpp"),
+    "h": "c",
+}
+_COMMENTS = ("//", "#", "*", "/*", "--", '"""', "'''")
+
+
+@frozen
+class Symbol:
+    """A definition: its name and line, the line itself, and the first sentence said about it."""
+
+    name: str
+    path: str
+    line: int
+    text: str
+    doc: str = ""
+
+
+def search_syntax(
+    root: str, paths: Sequence[str], text: str, counted: tuple[Sequence[int], int], limit: int
+) -> tuple[tuple[Finding, ...], int]:
+    """What `seen_in` finds, in a process of its own: a grammar can take forever over a hostile file, or break. Raises
+    Unavailable where it did."""
+    asked = {"root": root, "paths": list(paths[:PARSED]), "text": text, "counted": counted, "limit": limit}
+    # -P: the folder in which we stand is a stranger's, and no module is taken from it.
+    command = [sys.executable, "-P", "-c", "from swarmlore.research.code import answer; answer()"]
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps(asked),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            timeout=WAIT_S,
+        )
+        told = json.loads(done.stdout)
+        return tuple(Finding(**item) for item in told["findings"]), int(told["parsed"])
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        raise Unavailable("the code could not be parsed in time; it was searched by words alone") from error
+
+
+def answer() -> None:
+    """The other side: a question on standard input, findings on standard output."""
+    asked = json.load(sys.stdin)
+    question = read_question(asked["text"])
+    weights = Weights(question, *asked["counted"])
+    found, parsed = seen_in(Tree(asked["root"]), asked["paths"], question, weights, asked["limit"])
+    listed = [{name: getattr(item, name) for name in Finding.__match_args__} for item in found]
+    sys.stdout.write(json.dumps({"findings": listed, "parsed": parsed}))
+
+
+def seen_in(
+    tree: Tree, paths: Sequence[str], question: Question, weights: Weights, limit: int
+) -> tuple[tuple[Finding, ...], int]:
+    """Definitions that a question speaks of, with who calls and imports them; and how many files were parsed."""
+    parsed: list[Parsed] = []
+    defined: list[tuple[float, Symbol]] = []
+    ends_at = time.monotonic() + MOST_SECONDS
+    for path in paths:
+        one = parse(path, text_of(tree, path)) if time.monotonic() < ends_at else None
+        if one is not None:
+            parsed.append(one)
+            defined += [(fit, symbol) for symbol in one.definitions() if (fit := _fit(symbol, question, weights)) > 0]
+    best = sorted(defined, key=lambda item: (-item[0], item[1].path, item[1].line))[:limit]
+    return tuple(_finding(score, symbol, parsed) for score, symbol in best), len(parsed)
+
+
+def _fit(symbol: Symbol, question: Question, weights: Weights) -> float:
+    """How well a definition fits: its name in parts, then its comment. A name that was asked for is the thing."""
+    if symbol.name in question.names:
+        return 2.0
+    own = {stem_word(word) for word in split_words(symbol.name)}
+    named = own & set(question.terms)
+    told = weights.coverage(symbol.doc)
+    if not named:
+        return 0.5 * told if told >= 0.5 else 0.0
+    share = len(named) / max(1, min(len(own), 4))
+    fit = (weights.of(named) * (0.5 + 0.5 * share)) / weights.whole + 0.5 * told
+    return fit * (_TEST_SHARE_OF_DEFINITIONS if is_test(symbol.path) else 1.0)
+
+
+def _finding(score: float, symbol: Symbol, parsed: Sequence[Parsed]) -> Finding:
+    text = f"{symbol.text} — {symbol.doc}" if symbol.doc else symbol.text
+    place = f"{symbol.path}:{symbol.line}"
+    return Finding(text, "definitions", place, title=symbol.name, how=_uses(symbol, parsed), rank=score)
+
+
+def _uses(symbol: Symbol, parsed: Sequence[Parsed]) -> str:
+    """Where a definition is called and imported, in the files that were parsed."""
+    places: dict[str, list[str]] = {"call": [], "import": []}
+    for one in parsed:
+        for role, line in one.uses(symbol.name):
+            places[role].append(f"{one.path}:{line}")
+    told = []
+    for role, word in (("call", "called at"), ("import", "imported at")):
+        found = sorted(dict.fromkeys(places[role]), key=is_test)
+        more = f" and {len(found) - MOST_USES} more" if len(found) > MOST_USES else ""
+        if found:
+            told.append(f"{word} {', '.join(found[:MOST_USES])}{more}")
+    return "; ".join(told)
+
+
+def parse(path: str, text: str) -> Parsed | None:
+    """A file and its tree; None where its language has no grammar here or it is too large."""
+    ending = extension(path)
+    grammar = _grammar(_SAME.get(ending, ending))
+    if grammar is None or not text or len(text) > FILE_CHARS or _nesting(text) > DEEPEST:
+        return None
+    if max(map(len, text.split("\n"))) > LONGEST_LINE:
+        return None
+    parsed = Parsed(path, text, grammar)
+    return None if parsed.tangled else parsed
+
+
+def _nesting(text: str) -> int:
+    """How deep brackets stand in each other, roughly: those in texts and comments count too."""
+    depth = deepest = 0
+    for mark in re.findall(r"[()\[\]{}]", text):
+        depth = depth + 1 if mark in "([{" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest
+
+
+class Parsed:
+    """A file with its tree, of which no more is looked at than is asked for."""
+
+    def __init__(self, path: str, text: str, grammar: _Grammar) -> None:
+        self.path = path
+        self._lines = text.split("\n")
+        self._data = text.encode("utf-8", "replace")
+        self._grammar = grammar
+        self._tree = grammar.parse(self._data)
+
+    @property
+    def tangled(self) -> bool:
+        """Whether it is hardly code: a query takes quadratic time over the parts of an error."""
+        root = self._tree.root_node
+        if not root.has_error:
+            return False
+        parts = [root, *root.children[:MOST_NODES]]
+        return len(self._data) > ERROR_BYTES or any(
+            part.type == "ERROR" and part.child_count > MOST_ERRORS for part in parts
+        )
+
+    def definitions(self) -> Iterator[Symbol]:
+        for node in self._grammar.definitions(self._tree).get("def", ())[:MOST_NODES]:
+            row = node.start_point[0]
+            shown = self._lines[row].strip()[:DEFINITION_CHARS] if row < len(self._lines) else ""
+            yield Symbol(self._said(node), self.path, row + 1, shown, _doc(self._lines, row))
+
+    def uses(self, name: str) -> Iterator[tuple[str, int]]:
+        """Where a name is called or imported."""
+        if name.encode() not in self._data:
+            return
+        whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        captured = self._grammar.uses(self._tree)
+        for role in ("call", "import"):
+            for node in captured.get(role, ())[:MOST_NODES]:
+                said = self._said(node)
+                if said == name or (role == "import" and whole.search(said)):
+                    yield role, node.start_point[0] + 1
+
+    def _said(self, node: Any) -> str:
+        return self._data[node.start_byte : node.end_byte][:2_000].decode("utf-8", "replace")
+
+
+class _Grammar:
+    """A parser and the queries for one language."""
+
+    def __init__(self, module: str, function: str, definitions: str, uses: str) -> None:
+        from importlib import import_module
+
+        import tree_sitter
+
+        language = tree_sitter.Language(getattr(import_module(module), function)())
+        self._parser = tree_sitter.Parser(language)
+        self._definitions = tree_sitter.Query(language, definitions)
+        self._uses = tree_sitter.Query(language, uses)
+        self._cursor = tree_sitter.QueryCursor
+
+    def parse(self, data: bytes) -> Any:
+        return self._parser.parse(data)
+
+    def definitions(self, tree: Any) -> dict[str, list[Any]]:
+        return self._ask(self._definitions, tree)
+
+    def uses(self, tree: Any) -> dict[str, list[Any]]:
+        return self._ask(self._uses, tree)
+
+    def _ask(self, query: Any, tree: Any) -> dict[str, list[Any]]:
+        cursor = self._cursor(query)
+        cursor.set_max_start_depth(QUERY_DEPTH)
+        return dict(cursor.captures(tree.root_node))
+
+
+@lru_cache(maxsize=32)
+def _grammar(ending: str) -> _Grammar | None:
+    """The grammar for an ending; None where there is none, or its package is missing or of another age."""
+    if ending not in _GRAMMARS:
+        return None
+    try:
+        return _Grammar(*_GRAMMARS[ending])
+    except (ImportError, AttributeError, ValueError, TypeError):  # a query that a newer grammar refuses is a ValueError
+        return None
+
+
+def _doc(lines: Sequence[str], row: int) -> str:
+    """The first sentence of what is said about a definition: in a string below it, or in the comment above it."""
+    for line in lines[row + 1 : row + 8]:
+        bare = line.strip()
+        if bare.startswith(('"""', "'''", 'r"""')):
+            return _sentence(bare.lstrip("r").strip("\"'") or (lines[row + 2].strip() if row + 2 < len(lines) else ""))
+        if bare and not bare.endswith((",", "(", ":")) and not bare.startswith(")"):
+            break
+    above: list[str] = []
+    for line in reversed(lines[max(0, row - 12) : row]):
+        bare = line.strip()
+        if not bare.startswith(_COMMENTS) or bare.startswith("#["):
+            if bare.startswith(("@", "#[")) or bare in ("export", "export default"):
+                continue
+            break
+        above.insert(0, bare.lstrip("/#*-! ").removesuffix("*/").strip())
+    return _sentence(" ".join(part for part in above if part))
+
+
+def _sentence(text: str) -> str:
+    end = text.find(". ")
+    return (text[: end + 1] if 0 < end < DOC_CHARS else text)[:DOC_CHARS].strip()

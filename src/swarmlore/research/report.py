@@ -1,16 +1,70 @@
-"""A report as one page: the answer first, then what was found by source, conflicts, and what was not found.
-
-Whatever was found is data. It stands between « and » in one line each, with markers, links and tags taken apart.
-"""
+"""Keeping a report: `research/YYYY-MM-DD_slug.md` in the project, whole or not at all, and never over another one."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 
 from swarmlore.domain.json_codec import iso
+from swarmlore.domain.language.display import slug
 from swarmlore.domain.policy.context_block import neutralise
-from swarmlore.research.records import SOURCES, Conflict, Finding, Report
+from swarmlore.errors import InvalidInput
+from swarmlore.frozen import TYPE_CHECKING, field, frozen
+from swarmlore.workspace.files import Folder
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+SOURCES = ("learnings", "docs", "setup", "stack", "definitions", "code", "history", "web")
+
+
+@frozen
+class Finding:
+    """One statement and where it stands: a place (path:line, handle, commit or address) of one of the sources. `fit` is
+    how well it answers, 0 to 1; `how` by which engines or in which part of the code it was found; `about` are further
+    words that it is found by, and does not show."""
+
+    text: str
+    source: str
+    place: str
+    fit: float = 0.0
+    title: str = ""
+    how: str = ""
+    trust: int = 1
+    rank: float = 0.0
+    about: str = ""
+
+
+@frozen
+class Conflict:
+    """Two places that cannot both be right, and in what they differ."""
+
+    what: str
+    one: Finding
+    other: Finding
+
+
+@frozen
+class Report:
+    """The answer first: statements with their sources and, with a language model, a text that rests on them. Then all
+    findings by source, conflicts between them, and what was not found. `file` is where it was saved, or ''."""
+
+    question: str
+    made_at: float
+    project: str = ""
+    answer: tuple[Finding, ...] = ()
+    synthesis: str = ""
+    findings: tuple[Finding, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    missing: tuple[str, ...] = ()
+    searched: Mapping[str, Any] = field(default_factory=dict)
+    file: str = ""
+
+    def of(self, source: str) -> tuple[Finding, ...]:
+        return tuple(item for item in self.findings if item.source == source)
+
 
 HEADS = {
     "learnings": "What is remembered",
@@ -102,3 +156,35 @@ def quoted(text: str, most: int = 500) -> str:
 
 def _plain(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+FOLDER = "research"
+SLUG_CHARS = 60
+MOST_ALIKE = 1_000
+
+
+def save(root: str, question: str, made_at: float, text: str) -> str:
+    """Write a report into the project; returns its path from the root."""
+    day = (iso(made_at) or "")[:10]
+    name = slug(question)[:SLUG_CHARS].strip("-") or "question"
+    with Folder(root) as top, _inside(top) as folder, folder.lock():
+        free = next((fit for fit in _names(f"{day}_{name}") if not _is_there(folder, fit)), "")
+        if not free:
+            raise InvalidInput(f"{FOLDER}/ holds {MOST_ALIKE} reports of this name", "save it elsewhere: --output FILE")
+        folder.replace(free, [text.encode("utf-8", "backslashreplace")])
+    return f"{FOLDER}/{free}"
+
+
+def _inside(top: Folder) -> Folder:
+    found = top.inside(FOLDER, make=True)
+    if found is None:
+        raise InvalidInput(f"{FOLDER}/ cannot be made", "save it elsewhere: --output FILE")
+    return found
+
+
+def _names(start: str) -> list[str]:
+    return [f"{start}.md", *(f"{start}-{number}.md" for number in range(2, MOST_ALIKE))]
+
+
+def _is_there(folder: Folder, name: str) -> bool:
+    return os.path.lexists(os.path.join(folder.path, name))

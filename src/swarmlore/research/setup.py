@@ -4,14 +4,12 @@ are set. Each line is taken from one place; nothing is put together that no file
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from swarmlore.domain.language.tokenizer import split_words, stem_word
-from swarmlore.formats.manifests.tasks import READERS, Task, pipeline, system_packages
 from swarmlore.frozen import frozen, replace
-from swarmlore.research.records import Finding
-from swarmlore.research.scan import text_of
-from swarmlore.rules.asking import NEEDS, STEPS, SYSTEM, Asked, task_group
+from swarmlore.research.question import NEEDS, STEPS, SYSTEM, Asked, Question, task_group, text_of
+from swarmlore.research.report import Finding
 from swarmlore.workspace.cited_code import Tree
 from swarmlore.workspace.codebase import (
     Part,
@@ -23,8 +21,208 @@ from swarmlore.workspace.codebase import (
     language_of,
     parts_of,
 )
-from swarmlore.workspace.manifests import MAX_BYTES
+from swarmlore.workspace.manifests import MAX_BYTES, MOST, json_table, line_of, pairs
 from swarmlore.workspace.stack import Stack, Technology
+
+MOST_TASKS = 400
+COMMAND_CHARS = 200
+_TARGET = re.compile(
+    r"([A-Za-z][\w./-]{0,60})((?:\s+[\w./-]{1,60}){0,6})\s*:(?![:=])([^#]{0,200})(?:##?\s*(.{1,160}))?"
+)
+_RECIPE = re.compile(r"@?([A-Za-z_][\w-]{0,60})(?:\s+[^:]{0,120})?:(?!=)")
+_RUN = re.compile(r"\s*(?:-\s+)?run:\s*([^|>\s].{0,300}|[|>][+-]?\s*$)")
+_KEY = re.compile(r"(\s*)(?:-\s+)?([\w .-]{1,60}):\s*(.{0,300})$")
+_START = re.compile(r"\s*(?:CMD|ENTRYPOINT)\s+(.{1,300})")
+_PROC = re.compile(r"([a-z][\w-]{0,40}):\s+(.{1,300})")
+_SYSTEM = re.compile(
+    r"\b(apt-get|apt|apk|yum|dnf|microdnf|zypper|brew|pacman)\s+(?:-\S{1,40}\s+){0,4}(?:install|add|-S)\s+(.{1,600})"
+)
+_PACKAGE = re.compile(r"[a-z0-9][\w.+:@/-]{0,80}(?:[=~<>][\w.:*+~-]{0,40})?", re.I)
+_SCRIPTS = ("before_script", "script", "after_script", "run", "commands")
+
+
+@frozen
+class Task:
+    """A command that a file gives a name to; the name is '' where it stands for itself. `about` is what the file says
+    of it."""
+
+    name: str
+    command: str
+    line: int
+    about: str = ""
+
+
+def makefile(text: str) -> Iterator[Task]:
+    yield from _recipes(text, _TARGET, ("\t",))
+
+
+def justfile(text: str) -> Iterator[Task]:
+    yield from _recipes(text, _RECIPE, (" ", "\t"))
+
+
+def _recipes(text: str, head: re.Pattern[str], indents: tuple[str, ...]) -> Iterator[Task]:
+    """Targets with the first command below each; what stands behind `##`, or in a comment above, is about it."""
+    lines = text.split("\n")[: 20 * MOST]
+    for number, line in enumerate(lines):
+        found = head.match(line[:500]) if line[:1].isalpha() or line[:1] in "@_" else None
+        if found is None:
+            continue
+        below = lines[number + 1] if number + 1 < len(lines) else ""
+        command = below.strip().lstrip("@-") if below.startswith(indents) else ""
+        above = lines[number - 1].strip() if number else ""
+        about = (found[4] if head is _TARGET and found[4] else "") or (above.lstrip("# ") if above[:1] == "#" else "")
+        for name in (found[1], *((found[2] or "").split() if head is _TARGET else ())):
+            yield Task(name, command[:COMMAND_CHARS], number + 1, about.strip()[:COMMAND_CHARS])
+
+
+def package_scripts(text: str) -> Iterator[Task]:
+    """Scripts of package.json and composer.json."""
+    start = max(text.find('"scripts"'), 0)
+    for name, command in pairs(json_table(text).get("scripts")):
+        yield Task(name, command[:COMMAND_CHARS], line_of(text, name, start))
+
+
+def procfile(text: str) -> Iterator[Task]:
+    for number, line in enumerate(text.split("\n")[:MOST], start=1):
+        if found := _PROC.match(line):
+            yield Task(found[1], found[2][:COMMAND_CHARS], number)
+
+
+def dockerfile(text: str) -> Iterator[Task]:
+    """What a container starts, as one command."""
+    for number, line in enumerate(text.split("\n")[:MOST], start=1):
+        if found := _START.match(line):
+            listed = re.findall(r'"([^"]{1,200})"', found[1]) if found[1].lstrip().startswith("[") else []
+            yield Task("start", (" ".join(listed) or found[1])[:COMMAND_CHARS], number)
+
+
+def pipeline(text: str) -> Iterator[Task]:
+    """Commands of a CI's jobs, each with the name of its job: steps of workflows, lists under `script`."""
+    keys: list[tuple[int, str]] = []
+    listing, block = -1, -1  # the columns of an open list of commands, and of an open block of them
+    for number, line in enumerate(text.split("\n")[: 4 * MOST], start=1):
+        bare, column = line[:400].strip(), len(line) - len(line.lstrip())
+        if not bare or bare.startswith("#"):
+            continue
+        if block >= 0 and column > block:
+            yield _job(keys, bare, number)
+            continue
+        block = -1
+        if listing >= 0 and column >= listing and bare.startswith("- ") and not _KEY.match(bare):
+            yield _job(keys, bare[2:].strip("\"' "), number)
+            continue
+        listing = -1
+        if (run := _RUN.match(line[:400])) and (said := run[1].strip()):
+            if said[0] in "|>":
+                block = column
+            else:
+                yield _job(keys, said, number)
+        elif key := _KEY.match(line[:400]):
+            keys = [*(known for known in keys if known[0] < column), (column, key[2].strip())][-8:]
+            listing = column if key[2].strip() in _SCRIPTS and not key[3].strip() else -1
+
+
+def _job(keys: list[tuple[int, str]], command: str, line: int) -> Task:
+    names = [name for _, name in keys if name not in (*_SCRIPTS, "jobs", "steps", "name", "uses", "with")]
+    return Task(names[0] if names else "", command[:COMMAND_CHARS], line)
+
+
+def system_packages(text: str) -> Iterator[tuple[str, str, int]]:
+    """Packages of the system that a file installs: by which program, all of one command, and its line. A command may go
+    on behind a backslash."""
+    lines = text.split("\n")[: 4 * MOST]
+    for number, line in enumerate(lines):
+        found = _SYSTEM.search(line[:1_000])
+        if found is None or line.lstrip().startswith(("#", "//")):
+            continue
+        said = found[2]
+        for more in lines[number + 1 : number + 41]:
+            if not said.rstrip().endswith("\\"):
+                break
+            said = f"{said.rstrip()[:-1]} {more[:300].strip()}"
+        if named := _packages(said):
+            yield found[1], " ".join(named), number + 1
+
+
+def _packages(said: str) -> list[str]:
+    command = re.split(r"&&|\|\||[;|\"'`)]", said)[0]
+    return [word for word in command.split() if _PACKAGE.fullmatch(word)][:40]
+
+
+READERS: dict[str, Callable[[str], Iterator[Task]]] = {
+    "Makefile": makefile,
+    "makefile": makefile,
+    "GNUmakefile": makefile,
+    "justfile": justfile,
+    "Justfile": justfile,
+    ".justfile": justfile,
+    "package.json": package_scripts,
+    "composer.json": package_scripts,
+    "Procfile": procfile,
+    "Dockerfile": dockerfile,
+    ".gitlab-ci.yml": pipeline,
+    ".travis.yml": pipeline,
+    "azure-pipelines.yml": pipeline,
+    "bitbucket-pipelines.yml": pipeline,
+}
+
+
+ASKED_FOR = 2.0  # the rank of what was asked for by its name
+_PACKAGE_KINDS = {
+    "database": "database",
+    "framework": "framework",
+    "language": "language",
+    "runtime": "runtime",
+    "package manager": "packages",
+    "test runner": "tests",
+    "test framework": "tests",
+    "build tool": "build",
+}
+_WHICH = re.compile(
+    rf"\b(?:which|what)\s+(?:\w{{1,30}}\s+)??({'|'.join(sorted(_PACKAGE_KINDS, key=len, reverse=True))})s?\b(?!\s+should)",
+    re.I,
+)
+
+
+def search_stack(stack: Stack, question: Question, limit: int) -> tuple[Finding, ...]:
+    """The technologies whose version is asked for, or whose kind: `which database …`."""
+    kinds = kinds_asked(question)
+    asked = [item for item in stack.technologies if item.kind in kinds]
+    if "version" in question.terms:
+        asked += [item for item in named_in(question, stack) if item.version and item not in asked]
+    spoken = [] if "language" not in kinds else [Finding(_shares(stack), "stack", "files", rank=ASKED_FOR)]
+    return (*spoken, *(Finding(_said(item), "stack", item.place, rank=ASKED_FOR) for item in asked))[:limit]
+
+
+def kinds_asked(question: Question) -> set[str]:
+    """The kinds of technology that a question asks for: `which database …`."""
+    return {_PACKAGE_KINDS[found.lower()] for found in _WHICH.findall(question.text)}
+
+
+def named_in(question: Question, stack: Stack) -> list[Technology]:
+    """The technologies that a question names."""
+    return [item for item in stack.technologies if item.name and _named_package(item.name, question.text)]
+
+
+def _named_package(name: str, text: str) -> bool:
+    """Whether a text names it; Node is Node.js. A short name is a word of everyday too (`go`, `make`), unless it is
+    written as a name or its version is asked for."""
+    short = re.escape(name.removesuffix(".js"))
+    if len(name) > 4:
+        return re.search(rf"(?<!\w){short}(?:\.js)?(?!\w)", text, re.I) is not None
+    version = rf"(?<!\w)(?:{short} version|version of {short})(?!\w)"
+    return re.search(rf"(?<!\w){short}(?!\w)", text) is not None or re.search(version, text, re.I) is not None
+
+
+def _said(item: Technology) -> str:
+    version = f"{item.version}{'' if item.locked else ' or what fits it'}" if item.version else ""
+    via = f"through {item.package}" if item.package and not item.version else ""
+    return " ".join(filter(None, (item.name, version, via)))
+
+
+def _shares(stack: Stack) -> str:
+    return ", ".join(f"{item.name} {round(100 * item.share)}%" for item in stack.languages[:6])
+
 
 SOURCE = "setup"
 MOST_FILES = 40

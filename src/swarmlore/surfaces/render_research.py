@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.research.records import SOURCES
-from swarmlore.research.report import HEADS, NOTHING, quoted
+from swarmlore.research.report import HEADS, NOTHING, SOURCES, quoted
 from swarmlore.surfaces.page import Page, clean, hang, many, say
 
 if TYPE_CHECKING:
-    from swarmlore.research.records import Finding, Report
+    from swarmlore.research.report import Finding, Report
 
 HINTS = (
     "Ask with other words, or with the name of a function, a file or a tool.",

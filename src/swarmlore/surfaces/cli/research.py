@@ -13,7 +13,7 @@ from swarmlore.surfaces.cli.parsing import place
 from swarmlore.surfaces.cli.reading import given_text
 
 if TYPE_CHECKING:
-    from swarmlore.research.records import Report
+    from swarmlore.research.report import Report
 
 EXAMPLES = (
     'swarmlore research "how are secrets redacted?"',
