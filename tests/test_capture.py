@@ -12,8 +12,8 @@ from hook_runs import Hooks, payload
 from repositories import a_repository
 from swarmlore import Lore
 from swarmlore.capture.answering import answer
-from swarmlore.capture.digest import Digester
-from swarmlore.capture.siblings import Siblings
+from swarmlore.capture.lore_pool import Siblings
+from swarmlore.capture.pipeline import Digester
 from swarmlore.clients import client
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook import spool

@@ -14,7 +14,7 @@ from command_line import Run
 from conftest import ALICE, BOB, NOW, quick_env
 from hook_runs import Hooks
 from swarmlore import Lore
-from swarmlore.catching import session_body
+from swarmlore.capture.extract import session_body
 from swarmlore.clients.transcripts import CLIENTS, Turn
 from swarmlore.domain.policy.context_block import TASK_HEADER, strip_blocks
 from swarmlore.domain.records import Caller, Memory

@@ -12,7 +12,7 @@ import pytest
 from conftest import ALICE, NOW, quick_env
 from hook_runs import Hooks
 from swarmlore import Lore
-from swarmlore.catching import session_body
+from swarmlore.capture.extract import session_body
 from swarmlore.clients.transcripts import Turn
 from swarmlore.domain.records import Caller, Memory
 from waiting import wait_until

@@ -91,7 +91,7 @@ def test_tags_of_any_kind_do_not_lose_the_result(lore: Lore, tags: object) -> No
 
 
 def test_what_a_memory_cannot_have_is_left_out_and_the_text_is_kept(lore: Lore) -> None:
-    from swarmlore.catching import _store
+    from swarmlore.capture.extract import _store
 
     with pytest.raises(InvalidInput):
         lore.remember(LESSON, entities=("not an entity!:",))

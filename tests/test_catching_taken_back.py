@@ -9,7 +9,7 @@ import pytest
 
 from conftest import ALICE, NOW, quick_env
 from swarmlore import Lore
-from swarmlore.catching import session_body
+from swarmlore.capture.extract import session_body
 from swarmlore.clients.transcripts import Turn
 from swarmlore.domain.extraction.summaries import without
 from swarmlore.domain.extraction.task_reports import Account, lessons_told

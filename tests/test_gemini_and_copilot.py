@@ -16,7 +16,7 @@ from conftest import DATA
 from hook_runs import Hooks
 from repositories import a_repository
 from swarmlore import Lore
-from swarmlore.capture.digest import Digester
+from swarmlore.capture.pipeline import Digester
 from swarmlore.clients import client, sender
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook import spool

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from swarmlore.capture.state import advance, new_session
+from swarmlore.capture.session_state import advance, new_session
 from swarmlore.clients import client
 from swarmlore.clients.gemini.transcript import Transcript
 from swarmlore.clients.hook import event as e

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from conftest import DATA
 from hook_runs import IN_TIME, USUAL, Hooks, connections, content, payload
 from swarmlore import Lore
-from swarmlore.capture.digest import Digester
+from swarmlore.capture.pipeline import Digester
 from swarmlore.clients import CLIENTS, client
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook import socket as wire

@@ -20,7 +20,7 @@ import pytest
 from databases import LOGIN, server
 from hook_runs import IN_TIME, USUAL, Hooks, payload
 from swarmlore import Lore
-from swarmlore.capture.digest import Digester
+from swarmlore.capture.pipeline import Digester
 from swarmlore.clients import client
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook import socket, spool

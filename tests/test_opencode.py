@@ -23,7 +23,7 @@ from conftest import DATA
 from hook_runs import Hooks, connections
 from swarmlore import Lore
 from swarmlore.capture.answering import answer
-from swarmlore.capture.digest import Digester
+from swarmlore.capture.pipeline import Digester
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook.event_from_payload import make_event, outcome_of
 from swarmlore.clients.hook.home import socket_path, spool_dir

@@ -15,7 +15,7 @@ import servers
 from command_line import Run
 from conftest import ALICE, NOW, quick_env
 from swarmlore import Lore
-from swarmlore.catching import session_body
+from swarmlore.capture.extract import session_body
 from swarmlore.clients.transcripts import Turn
 from swarmlore.config import WriterSettings
 from swarmlore.errors import Unavailable

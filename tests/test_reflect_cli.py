@@ -18,7 +18,7 @@ from reflecting import NOTE, RULE, answer
 from repositories import NEUTRAL, a_repository, git
 from swarmlore import Lore
 from swarmlore.capture.answering import answer as answer_event
-from swarmlore.capture.digest import Digester
+from swarmlore.capture.pipeline import Digester
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook.event import Event
 from swarmlore.worker.handlers import HANDLERS

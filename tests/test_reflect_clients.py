@@ -13,7 +13,7 @@ from conftest import DATA, NOW, quick_env
 from repositories import NEUTRAL, a_repository
 from swarmlore import Lore
 from swarmlore.capture.answering import answer as answer_event
-from swarmlore.capture.digest import Digester
+from swarmlore.capture.pipeline import Digester
 from swarmlore.clients import client as client_module
 from swarmlore.clients.hook.event_from_payload import make_event
 from swarmlore.notes.reflect.collect import hear_file, session_in

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from swarmlore import Lore
-from swarmlore.capture.digest import Digester
+from swarmlore.capture.pipeline import Digester
 from swarmlore.clients import client
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook import spool

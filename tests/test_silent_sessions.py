@@ -11,7 +11,7 @@ import pytest
 
 from databases import server
 from swarmlore import Lore
-from swarmlore.capture.digest import Digester
+from swarmlore.capture.pipeline import Digester
 from swarmlore.clients import client
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook import spool

@@ -20,7 +20,7 @@ from command_line import Run, process
 from conftest import ALICE, quick_env
 from hook_runs import Hooks, payload
 from swarmlore import Lore
-from swarmlore.capture.digest import Digester
+from swarmlore.capture.pipeline import Digester
 from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.home import spool_dir
 from swarmlore.domain.records import Job

@@ -22,7 +22,7 @@ from collections import Counter
 from typing import Any
 
 from swarmlore import Lore
-from swarmlore.capture.digest import Digester
+from swarmlore.capture.pipeline import Digester
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.event import Event

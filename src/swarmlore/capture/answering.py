@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from swarmlore.capture.state import session_of
+from swarmlore.capture.session_state import session_of
 from swarmlore.clients.hook import event as e
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.retrieval.context import TooLate

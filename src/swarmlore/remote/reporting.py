@@ -189,8 +189,7 @@ def _turns(event: Event, root: str) -> dict[str, Any]:
     """What was said in a session that ends or is about to be cut."""
     if not event.transcript or event.moment not in (e.SESSION_END, e.BEFORE_COMPACTION):
         return {}
-    from swarmlore.capture.transcript import inside
-    from swarmlore.catching import session_body
+    from swarmlore.capture.extract import inside, session_body
     from swarmlore.clients.transcripts import read_transcript
 
     turns = [inside(turn, root) for turn in read_transcript(event.client, event.transcript, TRANSCRIPT_BYTES)]
@@ -202,7 +201,7 @@ def _do_here(event: Event) -> None:
     root = str(event.project.get("root", ""))
     said = event.command.upper()
     if root and event.moment in (e.AFTER_TOOL, e.TOOL_FAILED) and ("LEARNED" in said or "INVESTIGATION" in said):
-        from swarmlore.formats.beads import capture_learned
+        from swarmlore.capture.beads import capture_learned
 
         with contextlib.suppress(OSError):
             capture_learned(root, event.cwd, event.command, event.at)

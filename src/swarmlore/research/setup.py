@@ -168,7 +168,7 @@ READERS: dict[str, Callable[[str], Iterator[Task]]] = {
 
 
 ASKED_FOR = 2.0  # the rank of what was asked for by its name
-_PACKAGE_KINDS = {
+_PACKAGES = {
     "database": "database",
     "framework": "framework",
     "language": "language",
@@ -179,7 +179,7 @@ _PACKAGE_KINDS = {
     "build tool": "build",
 }
 _WHICH = re.compile(
-    rf"\b(?:which|what)\s+(?:\w{{1,30}}\s+)??({'|'.join(sorted(_PACKAGE_KINDS, key=len, reverse=True))})s?\b(?!\s+should)",
+    rf"\b(?:which|what)\s+(?:\w{{1,30}}\s+)??({'|'.join(sorted(_PACKAGES, key=len, reverse=True))})s?\b(?!\s+should)",
     re.I,
 )
 
@@ -196,7 +196,7 @@ def search_stack(stack: Stack, question: Question, limit: int) -> tuple[Finding,
 
 def kinds_asked(question: Question) -> set[str]:
     """The kinds of technology that a question asks for: `which database …`."""
-    return {_PACKAGE_KINDS[found.lower()] for found in _WHICH.findall(question.text)}
+    return {_PACKAGES[found.lower()] for found in _WHICH.findall(question.text)}
 
 
 def named_in(question: Question, stack: Stack) -> list[Technology]:

@@ -41,7 +41,7 @@ def answer(event: Event, places: Places) -> str:
 
 
 def _digest(lore: Lore) -> None:
-    from swarmlore.capture.digest import Digester
+    from swarmlore.capture.pipeline import Digester
     from swarmlore.errors import StoreError
 
     with contextlib.suppress(StoreError, OSError):  # busy or full: it goes on waiting, and reading goes on
@@ -59,7 +59,7 @@ def digest_afterwards(places: Places) -> None:
 
             send_waiting(places.home, os.environ, LIMIT_S - 5.0)
             return
-        from swarmlore.capture.digest import Digester
+        from swarmlore.capture.pipeline import Digester
         from swarmlore.lore import Lore
 
         began = time.monotonic()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from swarmlore.capture.beads import label
 from swarmlore.domain.extraction.learned_comments import Learned
-from swarmlore.formats.beads import label
 from swarmlore.surfaces.page import clean, one_line
 
 NOTHING = "No knowledge entries yet."

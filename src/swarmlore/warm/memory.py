@@ -8,8 +8,8 @@ import threading
 import time
 
 from swarmlore.capture.answering import answer
-from swarmlore.capture.digest import Digester
-from swarmlore.capture.siblings import Siblings
+from swarmlore.capture.lore_pool import Siblings
+from swarmlore.capture.pipeline import Digester
 from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.event import AGENT_START, COMPACTED, from_plain, is_answered
 from swarmlore.clients.hook.home import spool_dir

@@ -42,13 +42,13 @@ def sweep(lore: Lore, job: Job) -> None:
 
 
 def extract(lore: Lore, job: Job) -> None:
-    from swarmlore.catching import extract as catch
+    from swarmlore.capture.extract import extract as catch
 
     catch(lore, job)
 
 
 def summarise(lore: Lore, job: Job) -> None:
-    from swarmlore.catching import summarise as sum_up
+    from swarmlore.capture.extract import summarise as sum_up
 
     sum_up(lore, job)
 

@@ -111,11 +111,11 @@ def _give_back(lore: Lore, job: Job) -> None:
 
 def _look_for_silent(lore: Lore) -> None:
     """Leave work for sessions whose end nobody reported; now and then, however often this is called."""
-    from swarmlore.capture.silent import is_time
+    from swarmlore.capture.pipeline import is_time
 
     if not is_time(spool_dir(lore.home), lore.now()):
         return
-    from swarmlore.capture.digest import Digester
+    from swarmlore.capture.pipeline import Digester
 
     with contextlib.suppress(StoreError, OSError):  # busy or full: the next look does it
         Digester(lore).read_silent()
@@ -203,7 +203,7 @@ class Runner:
 
     def _take_in(self) -> bool:
         """What hooks left on disk, while nobody else does that; whether there was anything."""
-        from swarmlore.capture.digest import Digester
+        from swarmlore.capture.pipeline import Digester
 
         return bool(sum(Digester(self._lore).drain(DIGEST_S).counts))
 

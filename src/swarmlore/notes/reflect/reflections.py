@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 
-from swarmlore.catching import turns_in
+from swarmlore.capture.extract import turns_in
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.language.display import shortened
 from swarmlore.domain.policy.gate import scrub_text

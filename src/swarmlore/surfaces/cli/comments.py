@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from swarmlore.capture import beads
 from swarmlore.errors import InvalidInput, SwarmloreError
-from swarmlore.formats import beads
 from swarmlore.surfaces import render_beads
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.reading import given_text

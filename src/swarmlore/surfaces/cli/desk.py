@@ -251,7 +251,7 @@ def _take_in(lore: Lore) -> str:
 
             tidy(lore.home)
         if waits(spool_dir(lore.home)) and not lore.store.engine.readonly:
-            from swarmlore.capture.digest import Digester
+            from swarmlore.capture.pipeline import Digester
 
             with lore.store.engine.hurried(WRITER_S):
                 Digester(lore).drain(TAKE_IN_S)

@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk) -> int:
-    from swarmlore.formats.beads import session_text
+    from swarmlore.capture.beads import session_text
 
     if desk.args.task is not None:
         return _before_task(desk)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from functools import partial
 
-from swarmlore.capture.far import answer_far, digest_far
+from swarmlore.capture.pipeline import answer_far, digest_far
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.http.app import Route, soon

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from swarmlore.clients.hook.event import Event
 
+
 PROMPT_CHARS = 800
 SAID_CHARS = 1_500
 ATTEMPT_CHARS = 600

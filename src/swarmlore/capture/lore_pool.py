@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from swarmlore.domain.records import Session
     from swarmlore.lore import Lore
 
+
 MOST = 64
 TOLD = (
     "SWARMLORE_AGENT",

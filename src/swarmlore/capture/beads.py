@@ -23,6 +23,7 @@ from swarmlore.workspace.files import SMALL_BYTES, Folder
 if TYPE_CHECKING:
     from typing import Any
 
+
 BEADS = ".beads"
 MEMORY = "memory"
 ACTIVE = "knowledge.jsonl"
