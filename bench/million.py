@@ -30,7 +30,7 @@ from corpus import lesson
 from large import write_file
 from swarmlore import Lore
 from swarmlore.domain.records import Caller
-from swarmlore.remote.lore import RemoteLore
+from swarmlore.server.client.remote_lore import RemoteLore
 from timing import SCRIPT
 
 PROJECT = "bench/large"

@@ -251,7 +251,7 @@ def _write_directly(number: int, texts: list[str], path: str, seconds: float) ->
 
 
 def _write_through(number: int, texts: list[str], port: int, tokens: list[str], seconds: float) -> list[agents.Told]:
-    from swarmlore.remote.line import Line
+    from swarmlore.server.client.http import Line
 
     line, told = Line(f"http://127.0.0.1:{port}", tokens[number]), []
     until = time.monotonic() + seconds

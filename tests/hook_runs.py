@@ -12,8 +12,8 @@ from pathlib import Path
 
 from swarmlore.clients.hook import main, spool
 from swarmlore.clients.hook.home import socket_path, spool_dir
-from swarmlore.remote import reporting
-from swarmlore.surfaces import alone
+from swarmlore.server import hook_fallback
+from swarmlore.server.client import outbox
 from waiting import PATIENCE_S, wait_until
 
 
@@ -30,7 +30,7 @@ from swarmlore.surfaces import alone
 entry.CAPTURE_WAIT_S, entry.ANSWER_WAIT_S, entry.LIMIT_S = {capture_s}, {answer_s}, {limit_s}
 alone.WAIT_S, alone.DIGEST_S = {writer_s}, {digest_s}
 if os.environ.get("SWARMLORE_URL"):
-    from swarmlore.remote import reporting
+    from swarmlore.server.client import reporting
     reporting.ANSWER_S, reporting.SLOW_S, reporting.DEAF_S = {server_s}, {slow_s}, {deaf_s}
 from swarmlore.main import main
 sys.exit(main())
@@ -39,11 +39,11 @@ USUAL = {
     "capture_s": main.CAPTURE_WAIT_S,
     "answer_s": main.ANSWER_WAIT_S,
     "limit_s": main.LIMIT_S,
-    "writer_s": alone.WAIT_S,
-    "digest_s": alone.DIGEST_S,
-    "server_s": reporting.ANSWER_S,
-    "slow_s": reporting.SLOW_S,
-    "deaf_s": reporting.DEAF_S,
+    "writer_s": hook_fallback.WAIT_S,
+    "digest_s": hook_fallback.DIGEST_S,
+    "server_s": outbox.ANSWER_S,
+    "slow_s": outbox.SLOW_S,
+    "deaf_s": outbox.DEAF_S,
 }
 PATIENT = dict.fromkeys(USUAL, PATIENCE_S)
 # Waits as usual for others, is not ended where itself it is slow, and remembers for long who let it wait.

@@ -21,7 +21,7 @@ from swarmlore.domain.json_codec import failure
 from swarmlore.domain.records import Caller
 from swarmlore.errors import SwarmloreError
 from swarmlore.main import main
-from swarmlore.surfaces.http.own_routes import document
+from swarmlore.server.http.routes import document
 
 CAROL = Caller("git.example/beta", "carol", "worker", 2)
 CHIEF = Caller("git.example/beta", "chief", "lead", 2)

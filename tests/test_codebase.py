@@ -14,7 +14,7 @@ from counting import calls
 from projects import SHOP, TOOL, commit, make
 from swarmlore import Lore
 from swarmlore.retrieval.prime import look_at
-from swarmlore.surfaces.mcp.calls import HANDLERS
+from swarmlore.server.mcp.calls import HANDLERS
 from swarmlore.workspace.codebase import (
     Held,
     Language,

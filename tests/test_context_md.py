@@ -17,9 +17,8 @@ from conftest import ALICE, NOW, quick_env
 from homes import PROGRAM
 from repositories import a_repository
 from swarmlore import Lore
+from swarmlore.compat.opencode_swarm import MAX_BULLETS, SECTIONS, Bullet, data_dir, read
 from swarmlore.errors import InvalidInput, NotAllowed, StoreError
-from swarmlore.formats.context_md import SECTIONS, Bullet, read
-from swarmlore.migrating import MAX_BULLETS, data_dir
 
 LESSON = "Run the migrations before the integration tests"
 SAMPLE = """# Context

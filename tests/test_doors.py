@@ -18,7 +18,7 @@ import pytest
 from conftest import LEAD, OTHER, quick_env
 from serving import LESSON, Server
 from swarmlore import Lore
-from swarmlore.surfaces.http.running import Place, listening
+from swarmlore.server.http.run import Place, listening
 from swarmlore.verbs.table import verbs
 from waiting import PATIENCE_S
 
@@ -243,7 +243,7 @@ def test_answers_go_out_at_once() -> None:
 HURRIED = """
 import sys
 from swarmlore.main import main
-from swarmlore.surfaces.http import asking, lines, telling
+from swarmlore.server.http import asking, lines, telling
 asking.BODY_S, lines.HEAD_S, lines.REST_S, lines.READ_S = float(sys.argv.pop(1)), 1.0, 2.0, 1.0
 lines.MOST_LINES, telling.MOST_LINES = 60, 100
 sys.exit(main())

@@ -296,7 +296,7 @@ def test_a_long_text_from_elsewhere_goes_on_through_our_own_files_and_back_from_
 
 
 def test_in_a_teams_store_agents_are_named_after_whoever_logs_in(tmp_path: Path) -> None:
-    from swarmlore.sharing.elsewhere import team_prefix
+    from swarmlore.compat.foreign_records import team_prefix
 
     assert [team_prefix(*names) for names in (("ada", "ada/claude"), ("ada", "claude"), ("", "claude"))] == [
         "ada/",

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import NOW, a_memory, examples
+from swarmlore.compat import agent_swarm, foreign_values, lane, mcp_memory, mem0
+from swarmlore.compat.foreign_records import Document
+from swarmlore.compat.lane import EntityRows
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.records import KINDS, Memory
-from swarmlore.formats.elsewhere import agent_swarm, lane, mcp_memory, mem0, values
-from swarmlore.formats.elsewhere.lane_graph import EntityRows
-from swarmlore.formats.json_stream import Document
 from swarmlore.frozen import replace
 from swarmlore.workspace.jsonl import BadLine
 
@@ -132,7 +132,7 @@ MEM0 = {
     ],
 )
 def test_times_are_read_in_every_spelling(value: Any, meant: float | None) -> None:
-    assert values.moment(value) == meant
+    assert foreign_values.moment(value) == meant
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_times_are_read_in_every_spelling(value: Any, meant: float | None) -> No
     ],
 )
 def test_tags_are_a_list_or_a_text_with_commas(value: Any, meant: tuple[str, ...]) -> None:
-    assert values.tags(value) == meant
+    assert foreign_values.tags(value) == meant
 
 
 @pytest.mark.parametrize(

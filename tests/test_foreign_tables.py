@@ -15,9 +15,9 @@ import pytest
 
 from elsewhere_files import LANE_TABLE, a_lane_row, database, fill
 from homes import linux
+from swarmlore.compat import sqlite_tables
+from swarmlore.compat.sqlite_tables import FIRST, Tables
 from swarmlore.errors import InvalidInput, StoreBusy, SwarmloreError
-from swarmlore.store import tables
-from swarmlore.store.tables import FIRST, Tables
 from test_elsewhere import open_in
 
 ROWS = {"memories": [a_lane_row(number) for number in range(3)]}
@@ -86,9 +86,7 @@ def test_a_journal_that_a_killed_program_left_is_rolled_back_in_a_copy(place: Pa
 @pytest.mark.parametrize("wal", [False, True])
 def test_a_folder_that_cannot_be_written_is_read_all_the_same(place: Path, wal: bool) -> None:
     path = database(place / "swarm.db", LANE_TABLE, ROWS, wal=wal)
-    code = (
-        f"from swarmlore.store.tables import *\nwith Tables({str(path)!r}) as t: print(len(t.rows('memories', FIRST)))"
-    )
+    code = f"from swarmlore.compat.sqlite_tables import *\nwith Tables({str(path)!r}) as t: print(len(t.rows('memories', FIRST)))"
     mounted = f"mount --bind {place} {place} && mount -o remount,ro,bind {place} && exec {sys.executable} -c '{{}}'"
     script = place.parent / "read.py"
     script.write_text(code)
@@ -102,7 +100,7 @@ def test_a_folder_that_cannot_be_written_is_read_all_the_same(place: Path, wal: 
 def test_no_copy_stays_behind(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copies = tmp_path / "copies"
     copies.mkdir()
-    monkeypatch.setattr(tables.tempfile, "tempdir", str(copies))
+    monkeypatch.setattr(sqlite_tables.tempfile, "tempdir", str(copies))
     writer = fill(place / "swarm.db", LANE_TABLE, ROWS, wal=True)
     with Tables(str(place / "swarm.db")) as found:
         assert list(copies.iterdir()) == []  # a kill from here on leaves nothing
@@ -215,7 +213,7 @@ def test_a_table_of_very_many_columns_is_read_in_part(place: Path) -> None:
     schema = f"CREATE TABLE memories ({', '.join(f'c{number}' for number in range(1500))})"
     path = database(place / "x.db", schema, {"memories": [{"c0": "x"}]})
     with Tables(str(path)) as found:
-        assert len(found.rows("memories", FIRST)[0].values) == tables.MOST_COLUMNS
+        assert len(found.rows("memories", FIRST)[0].values) == sqlite_tables.MOST_COLUMNS
 
 
 def test_damaged_files_are_errors_in_words(place: Path, tmp_path: Path) -> None:

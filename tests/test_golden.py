@@ -29,11 +29,10 @@ from swarmlore.domain import records
 from swarmlore.domain.json_codec import code_of
 from swarmlore.frozen import fields
 from swarmlore.lore import Lore
+from swarmlore.server.http.routes import described
+from swarmlore.server.mcp.tools import PROFILES, instructions, listing
 from swarmlore.surfaces.cli.commands import COMMANDS
 from swarmlore.surfaces.cli.parsing import parser_of
-from swarmlore.surfaces.http.openapi import described
-from swarmlore.surfaces.mcp.sets import PROFILES
-from swarmlore.surfaces.mcp.tools import instructions, listing
 from test_docs import an_error, error_classes
 from test_installing import Machine, tree
 

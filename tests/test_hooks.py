@@ -31,8 +31,8 @@ from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.event_from_payload import BadPayload, make_event
 from swarmlore.clients.hook.home import socket_path, spool_dir
 from swarmlore.domain.extraction.lesson_text import excerpt
-from swarmlore.warm.election import elect
-from swarmlore.warm.server import MOST_THREADS
+from swarmlore.server.daemon import MOST_THREADS
+from swarmlore.server.daemon_lock import elect
 from waiting import PATIENCE_S
 from warm_process import start_warm, stop, warm
 

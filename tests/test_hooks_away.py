@@ -22,7 +22,7 @@ from mcp_lines import Lines
 from serving import LESSON, Server
 from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.home import outbox_dir, spool_dir
-from swarmlore.remote.reporting import send_waiting
+from swarmlore.server.client.outbox import send_waiting
 from waiting import PATIENCE_S, wait_until
 
 PROMPT = "record the snapshot tests of the login page anew"

@@ -29,8 +29,8 @@ from swarmlore.clients.hook.home import socket_path, spool_dir
 from swarmlore.errors import StoreBusy
 from swarmlore.parts import _Guard
 from swarmlore.retrieval.context import TooLate
-from swarmlore.warm import memory as shared
-from swarmlore.warm.memory import SharedMemory
+from swarmlore.server import daemon as shared
+from swarmlore.server.daemon import SharedMemory
 from waiting import PATIENCE_S, wait_until
 
 LESSON = "Integration tests need the redis container: run make up first"
@@ -53,8 +53,8 @@ time.sleep(1000)
 """
 FEW_FILES = """
 import os, resource, sys
-from swarmlore.warm.election import elect
-from swarmlore.warm.server import WarmServer
+from swarmlore.server.daemon_lock import elect
+from swarmlore.server.daemon import WarmServer
 place = elect(sys.argv[1])
 WarmServer(place, lambda: None).start()
 resource.setrlimit(resource.RLIMIT_NOFILE, (os.dup(0) + 3, 4096))

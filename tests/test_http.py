@@ -13,7 +13,7 @@ import pytest
 from conftest import OTHER
 from serving import LESSON, Server
 from swarmlore import Lore
-from swarmlore.surfaces.http.door import Buckets, host_of
+from swarmlore.server.http.guard import Buckets, host_of
 from swarmlore.verbs.table import LOCAL, READS, WRITES, verbs
 from waiting import wait_until
 

@@ -19,7 +19,7 @@ from databases import server
 from swarmlore import Lore
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import NotAllowed, NotFound, SwarmloreError
-from swarmlore.surfaces.http.own_routes import document
+from swarmlore.server.http.routes import document
 
 WORDS = "harbour lantern copper violet meadow timber granite falcon saffron cobalt juniper walnut ember glacier".split()
 WHO = st.sampled_from(["ann", "ben", "boss", "eve"])

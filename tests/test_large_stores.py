@@ -12,9 +12,9 @@ from swarmlore.domain.records import Draft
 from swarmlore.frozen import replace
 from swarmlore.memory import report
 from swarmlore.memory.report import MemoryFigures
+from swarmlore.server.http import routes
 from swarmlore.store import memories
 from swarmlore.surfaces import render_report
-from swarmlore.surfaces.http import own_routes
 from swarmlore.surfaces.page import Page
 
 
@@ -86,6 +86,6 @@ def test_a_report_names_the_unused_that_wait_longest(open_as: Open, monkeypatch:
 def test_an_answer_names_memories_with_something_to_tell_first(monkeypatch: pytest.MonkeyPatch) -> None:
     quiet = [MemoryFigures(f"q{n}", "", "", "", "", "", "", "", float(n)) for n in range(5)]
     shown = MemoryFigures("shown", "", "", "", "", "", "", "", 0.0, shown=3)
-    assert own_routes._worth_telling([*quiet, shown]) == (*quiet, shown)
-    monkeypatch.setattr(own_routes, "MOST_TOLD", 3)
-    assert [item.id for item in own_routes._worth_telling([*quiet, shown])] == ["shown", "q0", "q1"]
+    assert routes._worth_telling([*quiet, shown]) == (*quiet, shown)
+    monkeypatch.setattr(routes, "MOST_TOLD", 3)
+    assert [item.id for item in routes._worth_telling([*quiet, shown])] == ["shown", "q0", "q1"]

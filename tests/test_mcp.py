@@ -21,11 +21,10 @@ from swarmlore import Lore
 from swarmlore.domain.policy.context_block import HEADER, quote, strip_blocks
 from swarmlore.domain.records import KINDS, Caller, Draft, Hit, Memory
 from swarmlore.errors import InvalidInput, SwarmloreError
-from swarmlore.surfaces.mcp import answers
-from swarmlore.surfaces.mcp.calls import HANDLERS, answer
-from swarmlore.surfaces.mcp.schema import checked
-from swarmlore.surfaces.mcp.session import Context, context_of, hello, passed_on
-from swarmlore.surfaces.mcp.tools import BY_NAME, TOOLS, listing
+from swarmlore.server.mcp import answers
+from swarmlore.server.mcp.calls import HANDLERS, answer
+from swarmlore.server.mcp.server import Context, context_of, hello, passed_on
+from swarmlore.server.mcp.tools import BY_NAME, TOOLS, checked, listing
 
 EIGHT = ["remember", "recall", "get", "forget", "rate", "outcome", "reflect", "prime"]
 ALICE = Caller("git.example/alpha", "alice", "worker", 2)
@@ -359,7 +358,7 @@ def test_nothing_but_the_protocol_is_on_standard_output(tmp_path: Path, project:
     """Whatever prints in the process, a library or a child, must not get between the lines."""
     code = (
         "import sys, os\n"
-        "from swarmlore.surfaces.mcp import calls\n"
+        "from swarmlore.server.mcp import calls\n"
         "real = calls.HANDLERS['prime']\n"
         "def loud(*words):\n"
         "    print('stray'); os.write(1, b'stray'); os.system('echo stray')\n"

@@ -20,8 +20,8 @@ import pytest
 
 from mcp_lines import HELLO, LESSON, Lines, environment
 from swarmlore.clients.hook.home import socket_path
-from swarmlore.surfaces.mcp.proxy import Handover, Proxy, answered_id
-from swarmlore.warm.election import elect
+from swarmlore.server.daemon_lock import elect
+from swarmlore.server.mcp.proxy import Handover, Proxy, answered_id
 
 OTHER = "The release notes are written by make notes before each tag"
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs unix sockets")
@@ -354,7 +354,7 @@ def test_which_request_a_line_answers(said: bytes, id: Any) -> None:
 
 def test_the_proxy_imports_nothing_but_the_standard_library() -> None:
     code = (
-        "import sys; import swarmlore.surfaces.mcp.proxy, swarmlore.surfaces.mcp.session; "
+        "import sys; import swarmlore.server.mcp.proxy, swarmlore.server.mcp.server; "
         "print(sorted({name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)"
         " - {'swarmlore', '__main__'}))"
     )

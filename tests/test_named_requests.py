@@ -18,13 +18,13 @@ from serving import LESSON, Server
 from swarmlore import Lore
 from swarmlore.domain.records import Token
 from swarmlore.errors import Conflict, StoreLost
-from swarmlore.serving.hall import Hall
+from swarmlore.server.http.app import App, Route, soon
+from swarmlore.server.http.body import Turned
+from swarmlore.server.http.guard import Door
+from swarmlore.server.http.log import Telling
+from swarmlore.server.service import Hall
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
-from swarmlore.surfaces.http.app import App, Route, soon
-from swarmlore.surfaces.http.asking import Turned
-from swarmlore.surfaces.http.door import Door
-from swarmlore.surfaces.http.telling import Telling
 from waiting import PATIENCE_S, wait_until
 
 

@@ -23,8 +23,8 @@ from serving import LESSON, Server, children_of
 from swarmlore import Lore
 from swarmlore.domain.records import Caller
 from swarmlore.errors import StoreLost, Unavailable
-from swarmlore.remote import line as remote_line
-from swarmlore.remote.lore import RemoteLore
+from swarmlore.server.client import http as remote_line
+from swarmlore.server.client.remote_lore import RemoteLore
 from swarmlore.store import postgres
 from swarmlore.store.postgres import CHANNEL
 from swarmlore.store.store import Store

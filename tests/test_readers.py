@@ -20,10 +20,9 @@ from swarmlore import errors
 from swarmlore.domain.records import Token
 from swarmlore.errors import NotFound, StoreBusy, SwarmloreError, Unavailable
 from swarmlore.lore import Lore
-from swarmlore.serving import readers
-from swarmlore.serving.desks import open_desks
-from swarmlore.serving.hall import FEW_WAITING, OneWriter
-from swarmlore.serving.readers import Reader, how_many
+from swarmlore.server import readers
+from swarmlore.server.readers import Reader, how_many
+from swarmlore.server.service import FEW_WAITING, OneWriter, open_desks
 from swarmlore.store import search
 from waiting import wait_until
 
@@ -139,7 +138,7 @@ def test_questions_are_sparing_while_writes_wait(tmp_path: Path) -> None:
 
 def is_reader(pid: int) -> bool:
     try:
-        return b"swarmlore.serving.reading" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"swarmlore.server.reader_process" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
 

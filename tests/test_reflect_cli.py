@@ -21,8 +21,8 @@ from swarmlore.capture.answering import answer as answer_event
 from swarmlore.capture.pipeline import Digester
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook.event import Event
-from swarmlore.worker.handlers import HANDLERS
-from swarmlore.worker.running import do_here
+from swarmlore.server.worker.child import do_here
+from swarmlore.server.worker.handlers import HANDLERS
 from swarmlore.workspace.project import find_project
 from waiting import PATIENCE_S, Deadline
 

@@ -17,8 +17,8 @@ from swarmlore.capture.pipeline import Digester
 from swarmlore.clients import client as client_module
 from swarmlore.clients.hook.event_from_payload import make_event
 from swarmlore.notes.reflect.collect import hear_file, session_in
-from swarmlore.worker.handlers import HANDLERS
-from swarmlore.worker.running import do_here
+from swarmlore.server.worker.child import do_here
+from swarmlore.server.worker.handlers import HANDLERS
 from swarmlore.workspace.project import find_project
 from test_opencode_transcripts import SESSION, Database, text
 

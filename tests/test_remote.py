@@ -16,9 +16,9 @@ from serving import LESSON, Server
 from swarmlore import Lore
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import ConfigError, InvalidInput, NotAllowed, NotFound, Rejected, SwarmloreError, Unavailable
-from swarmlore.remote import line as remote_line
-from swarmlore.remote.line import Line
-from swarmlore.remote.lore import RemoteLore
+from swarmlore.server.client import http as remote_line
+from swarmlore.server.client.http import Line
+from swarmlore.server.client.remote_lore import RemoteLore
 from swarmlore.verbs.table import READS, WRITES
 from waiting import PATIENCE_S
 

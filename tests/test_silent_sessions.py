@@ -18,8 +18,8 @@ from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.event_from_payload import make_event
 from swarmlore.clients.hook.home import spool_dir
 from swarmlore.domain.records import Session
-from swarmlore.worker.handlers import HANDLERS
-from swarmlore.worker.running import do_here
+from swarmlore.server.worker.child import do_here
+from swarmlore.server.worker.handlers import HANDLERS
 from test_opencode_transcripts import SESSION, Database, text
 from waiting_jobs import do_jobs, waiting
 

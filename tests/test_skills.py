@@ -19,8 +19,8 @@ from swarmlore.clients.install.status import Activity, standing
 from swarmlore.domain.records import KINDS
 from swarmlore.notes.entities_sidecar import ENTITY_TYPES, RELATION_TYPES, parse_sidecar
 from swarmlore.notes.note_format import CATEGORIES, missing_for_add, parse_note, problems
+from swarmlore.server.mcp.tools import BY_NAME
 from swarmlore.surfaces.cli.parsing import parse, split_command
-from swarmlore.surfaces.mcp.tools import BY_NAME
 from test_installing import Machine, a_machine, tree
 
 MOST_LINES = 120

@@ -25,11 +25,11 @@ from swarmlore import Lore
 from swarmlore.domain.records import Caller, Token
 from swarmlore.errors import InvalidInput, NotAllowed, Unavailable
 from swarmlore.exchange.import_files import Brought
-from swarmlore.remote.lore import RemoteLore
-from swarmlore.serving.hall import Hall
-from swarmlore.surfaces.http import streams
-from swarmlore.surfaces.http.app import Request
-from swarmlore.surfaces.http.splitting import Splitter
+from swarmlore.server.client.remote_lore import RemoteLore
+from swarmlore.server.http import streams
+from swarmlore.server.http.app import Request
+from swarmlore.server.http.streams import Splitter
+from swarmlore.server.service import Hall
 
 
 class Place:

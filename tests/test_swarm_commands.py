@@ -11,8 +11,8 @@ import pytest
 from command_line import Reply, Run
 from conftest import NOW, a_memory
 from swarmlore import Lore
+from swarmlore.compat.opencode_swarm_commands import entries, prefixes
 from swarmlore.surfaces.page import Page
-from swarmlore.surfaces.render_swarm import entries, prefixes
 
 BACKPRESSURE = "Prefer stream.Readable.from(generator) over async iterators for backpressure."
 PINNED = "Pin the base image by digest, tags move under your feet"

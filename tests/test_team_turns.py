@@ -16,9 +16,9 @@ from conftest import ALICE, BOB, NOW, OTHER, a_memory, an_operation, quick_env
 from databases import Proxy, server
 from swarmlore.domain.records import Caller, Token
 from swarmlore.errors import Conflict, InvalidInput, StoreLost
-from swarmlore.serving import turns
-from swarmlore.serving.hall import Hall
-from swarmlore.serving.turns import Turns
+from swarmlore.server import group_commit
+from swarmlore.server.group_commit import Turns
+from swarmlore.server.service import Hall
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 
@@ -61,7 +61,7 @@ def number_of_writes() -> int:
 
 
 def test_a_group_is_one_transaction(store: Store, writer: Turns, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "GROUP_S", 10.0)  # however slow the machine is
+    monkeypatch.setattr(group_commit, "GROUP_S", 10.0)  # however slow the machine is
     put(store, "A lesson before all others")
     before = number_of_writes()
     works = [lambda number=number: put(store, f"Lesson number {number}") for number in range(5)]
@@ -215,7 +215,7 @@ def test_only_what_others_write_makes_known_places_doubtful(proxy: Proxy, store:
 def test_what_many_callers_remember_at_once_shares_transactions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "GROUP_S", 10.0)  # however slow the machine is
+    monkeypatch.setattr(group_commit, "GROUP_S", 10.0)  # however slow the machine is
     server().empty()
     hall = Hall(str(tmp_path / "home"), {**quick_env(), "SWARMLORE_STORE_URL": server().url})
     try:

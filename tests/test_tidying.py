@@ -13,8 +13,8 @@ import pytest
 
 from conftest import ALICE, NOW, a_memory, an_operation
 from homes import linux
-from swarmlore.serving import tidying
-from swarmlore.serving.tidying import Tidier
+from swarmlore.server import checkpointer
+from swarmlore.server.checkpointer import Tidier
 from swarmlore.store import sqlite
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
@@ -41,7 +41,7 @@ def write_on(store: Store, ended: threading.Event) -> int:
 
 
 def test_a_journal_begins_anew_while_others_write(fast_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tidying, "EACH_S", 0.05)
+    monkeypatch.setattr(checkpointer, "EACH_S", 0.05)
     monkeypatch.setattr(sqlite, "CHECKPOINT_PAGES", 50)
     ended, counts = threading.Event(), []
     with closing(Store.open(str(fast_path), NOW)) as writer, closing(Store.open(str(fast_path), NOW)) as beside:

@@ -16,13 +16,12 @@ from hypothesis import strategies as st
 from conftest import ALICE, BOB, LEAD, Open
 from swarmlore import Lore
 from swarmlore.clients.install.commands import Call, Target, server, server_call
+from swarmlore.compat.tool_answers import Talk, tame
 from swarmlore.domain.records import Caller
 from swarmlore.errors import SwarmloreError
-from swarmlore.surfaces.mcp.calls import answer_in
-from swarmlore.surfaces.mcp.session import Context, context_of, hello
-from swarmlore.surfaces.mcp.sets import DEFAULT, NAMES, PROFILES, handler_of, tools_in
-from swarmlore.surfaces.mcp.sets.saying import Talk, tame
-from swarmlore.surfaces.mcp.tools import instructions, listing
+from swarmlore.server.mcp.calls import answer_in
+from swarmlore.server.mcp.server import Context, context_of, hello
+from swarmlore.server.mcp.tools import DEFAULT, NAMES, PROFILES, handler_of, instructions, listing, tools_in
 
 on_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"])  # what no database has a part in
 OTHERS = tuple(name for name in NAMES if name != DEFAULT)

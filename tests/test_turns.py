@@ -18,9 +18,9 @@ from conftest import ALICE, a_memory, an_operation, quick_env
 from swarmlore import Lore
 from swarmlore.domain.records import Memory
 from swarmlore.errors import Conflict, StoreBusy, StoreFull, SwarmloreError
-from swarmlore.serving import turns
-from swarmlore.serving.hall import _united
-from swarmlore.serving.turns import Turns
+from swarmlore.server import group_commit
+from swarmlore.server.group_commit import Turns
+from swarmlore.server.service import _united
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 
@@ -183,7 +183,7 @@ def test_a_turn_that_was_cancelled_before_it_came_is_not_done(store: Store) -> N
 
 
 def test_too_many_waiting_writes_are_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "MOST_WAITING", 3)
+    monkeypatch.setattr(group_commit, "MOST_WAITING", 3)
     begun, go = threading.Event(), threading.Event()
     writer = Turns(store, nullcontext)
 
@@ -206,7 +206,7 @@ import sys
 from contextlib import nullcontext
 sys.path.insert(0, sys.argv[2])
 from conftest import a_memory, an_operation, ALICE
-from swarmlore.serving.turns import Turns
+from swarmlore.server.group_commit import Turns
 from swarmlore.store.store import Store
 store = Store.open(sys.argv[1], 0.0)
 writer = Turns(store, nullcontext)

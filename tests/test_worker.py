@@ -26,8 +26,8 @@ from swarmlore.clients.hook.home import spool_dir
 from swarmlore.domain.records import Job
 from swarmlore.errors import Conflict
 from swarmlore.frozen import replace
+from swarmlore.server.worker.handlers import HANDLERS
 from swarmlore.store.jobs import Terms
-from swarmlore.worker.handlers import HANDLERS
 from waiting import PATIENCE_S, wait_until
 from warm_process import warm
 from worker_process import SENDER, environment, opened, put, start
@@ -468,7 +468,7 @@ def test_doctor_tells_what_was_given_up_and_who_works(home: Path, started: Start
 
 def test_the_handlers_of_the_tests_are_not_those_of_the_product() -> None:
     from swarmlore.domain.records import JOB_KINDS
-    from swarmlore.worker.handlers import HANDLERS
+    from swarmlore.server.worker.handlers import HANDLERS
 
     assert set(HANDLERS) == set(JOB_KINDS)
     assert not set(HANDLERS) & set(worker_process.HANDLERS)
@@ -477,9 +477,9 @@ def test_the_handlers_of_the_tests_are_not_those_of_the_product() -> None:
 IN_VAIN = """
 import os, sys
 from swarmlore import config
-from swarmlore.worker.handlers import HANDLERS
-from swarmlore.worker.running import Orders
-from swarmlore.worker.supervising import Worker
+from swarmlore.server.worker.handlers import HANDLERS
+from swarmlore.server.worker.child import Orders
+from swarmlore.server.worker.supervisor import Worker
 orders = Orders(sys.argv[1], "me", 7, until_empty=True)  # no kinds: its children fail
 worker = Worker(orders, HANDLERS, config.load(sys.argv[1], "", os.environ).worker)
 worker._worked = bool(sys.argv[2:])  # whether a child did something before

@@ -16,9 +16,9 @@ from waiting import PATIENCE_S, wait_until
 _PROGRAM = """
 import sys
 from swarmlore.warm import memory as shared
-from swarmlore.warm.election import elect
-from swarmlore.warm.memory import SharedMemory
-from swarmlore.warm.server import WarmServer
+from swarmlore.server.daemon_lock import elect
+from swarmlore.server.daemon import SharedMemory
+from swarmlore.server.daemon import WarmServer
 
 shared.ANSWER_S = 60.0  # a busy machine answers as well, only later
 home, folder = sys.argv[1:]

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 from swarmlore import Lore, config
 from swarmlore.domain.records import Caller, Job, uuid7
 from swarmlore.frozen import replace
-from swarmlore.worker.burst import new_owner
-from swarmlore.worker.running import Orders, Runner
-from swarmlore.worker.supervising import Worker
+from swarmlore.server.worker.child import Orders, Runner
+from swarmlore.server.worker.supervisor import Worker, new_owner
 
 if TYPE_CHECKING:
-    from swarmlore.worker.handlers import Handler
+    from swarmlore.server.worker.handlers import Handler
 
 SENDER = Caller("tests", "sender", "worker", 2)
 

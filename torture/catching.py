@@ -89,8 +89,8 @@ def go_on(home: str, folder: str, kill_at: int) -> None:
         if seen == kill_at:
             os.kill(os.getpid(), 9)
 
-    from swarmlore.worker.handlers import HANDLERS
-    from swarmlore.worker.running import do_here
+    from swarmlore.server.worker.child import do_here
+    from swarmlore.server.worker.handlers import HANDLERS
 
     sys.setprofile(step)
     with Lore.open(home, cwd=folder, env=ENV, client="claude") as lore:

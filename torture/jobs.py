@@ -30,8 +30,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from swarmlore import Lore, config
 from swarmlore.domain.records import Caller, Job, uuid7
-from swarmlore.worker.running import Orders
-from swarmlore.worker.supervising import Worker
+from swarmlore.server.worker.child import Orders
+from swarmlore.server.worker.supervisor import Worker
 
 FORK = multiprocessing.get_context("fork")  # an interpreter per worker and kill would leave two cores no time to work
 CALLER = Caller("torture", "sender", "worker", 2)

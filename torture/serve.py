@@ -37,7 +37,7 @@ from serving import Server
 from swarmlore import Lore
 from swarmlore.domain.records import Caller
 from swarmlore.errors import Rejected, StoreLost, SwarmloreError, Unavailable
-from swarmlore.remote.lore import RemoteLore
+from swarmlore.server.client.remote_lore import RemoteLore
 from swarmlore.store.memories import Filter
 
 PROJECT = "torture"

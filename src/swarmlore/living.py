@@ -145,7 +145,7 @@ class Living(Parts):
         A plan comes with the repository, so a person must have agreed to its files."""
         if not self._shares or not self.exchange.own_folder():
             return (), ()
-        from swarmlore.migrating import Migrating
+        from swarmlore.compat.opencode_swarm import Migrating
 
         parts = (self.store, self.caller, self.settings, self.writing, self.new_id)
         learned, bad = Migrating(self.project.root, *parts).plan(self._operation("curate"))

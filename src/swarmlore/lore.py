@@ -40,6 +40,7 @@ from swarmlore.workspace.project import may_change
 if TYPE_CHECKING:
     from typing import Any
 
+    from swarmlore.compat.opencode_swarm import Migrated
     from swarmlore.domain.policy.outcomes import Criterion
     from swarmlore.domain.records import (
         AuditRow,
@@ -63,7 +64,6 @@ if TYPE_CHECKING:
     from swarmlore.memory.quarantine import Undone
     from swarmlore.memory.report import Report
     from swarmlore.memory.write import Imported
-    from swarmlore.migrating import Migrated
     from swarmlore.models.embedding import Progress
     from swarmlore.notes.memory_files import IndexedFile
     from swarmlore.retrieval.recall import Hits
@@ -406,7 +406,7 @@ class Lore(Studies, Living, Errands, Receiving):
 
     def migrate(self) -> Migrated:
         """Take over `.swarm/context.md` of this project and the old hive file of opencode-swarm, each once."""
-        from swarmlore.migrating import Migrated, Migrating, data_dir
+        from swarmlore.compat.opencode_swarm import Migrated, Migrating, data_dir
 
         with self._changing():
             parts = (self.store, self.caller, self.settings, self.writing, self.new_id)

@@ -77,13 +77,13 @@ def _leave_at_once(code: int) -> None:
 
 
 def _answer_alone(event: Event, places: Places) -> str:
-    from swarmlore.surfaces.alone import answer
+    from swarmlore.server.hook_fallback import answer
 
     return answer(event, places)
 
 
 def _digest_afterwards(places: Places) -> None:
-    from swarmlore.surfaces.alone import digest_afterwards
+    from swarmlore.server.hook_fallback import digest_afterwards
 
     digest_afterwards(places)
 

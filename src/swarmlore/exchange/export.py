@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any, TypeVar
 
-    from swarmlore.store.elsewhere import NewFile
+    from swarmlore.compat.sqlite_tables import NewFile
 
     T = TypeVar("T")
 
@@ -76,7 +76,7 @@ class Export:
         if self._format not in DATABASES:
             write_lines(path, self.lines, overwrite=overwrite)
             return self.count
-        from swarmlore.store.elsewhere import NewFile
+        from swarmlore.compat.sqlite_tables import NewFile
 
         with whole(path, overwrite=overwrite, private=self._private) as part:
             made = NewFile(part, self._format)
@@ -123,17 +123,17 @@ class Export:
     # As texts
 
     def _lane(self) -> Iterator[bytes]:
-        from swarmlore.formats.elsewhere.lane import to_line
+        from swarmlore.compat.lane import to_line
 
         yield from (dump(to_line(memory)) + b"\n" for memory in self._memories())
 
     def _graph(self) -> Iterator[bytes]:
-        from swarmlore.formats.elsewhere.mcp_memory import to_objects
+        from swarmlore.compat.mcp_memory import to_objects
 
         yield from (dump(obj) + b"\n" for obj in to_objects(self._memories(), self._name))
 
     def _mem0(self) -> Iterator[bytes]:
-        from swarmlore.formats.elsewhere.mem0 import relation_of, to_object
+        from swarmlore.compat.mem0 import relation_of, to_object
 
         relations, sign = [], b'{"results":[\n'
         for memory in self._memories():
@@ -149,7 +149,7 @@ class Export:
 
     def _fill(self, made: NewFile) -> None:
         if self._format == "agent-swarm":
-            from swarmlore.formats.elsewhere.agent_swarm import TABLE, to_row
+            from swarmlore.compat.agent_swarm import TABLE, to_row
 
             for memory in self._memories():
                 made.add(TABLE, to_row(memory))
@@ -157,8 +157,7 @@ class Export:
         self._fill_lane(made)
 
     def _fill_lane(self, made: NewFile) -> None:
-        from swarmlore.formats.elsewhere.lane import TABLE, to_row
-        from swarmlore.formats.elsewhere.lane_graph import EntityRows
+        from swarmlore.compat.lane import TABLE, EntityRows, to_row
 
         entities, written = EntityRows(), []
         for memory in self._memories():

@@ -65,7 +65,7 @@ def recognised(path: str, format: str, file: BinaryIO) -> str:
 
 
 def _of_database(path: str, format: str) -> str:
-    from swarmlore.store.tables import Tables
+    from swarmlore.compat.sqlite_tables import Tables
 
     wanted = "lane-db" if format == "lane" else format
     if wanted not in ("auto", *DATABASES):
@@ -103,8 +103,8 @@ def _of_content(head: bytes, file: BinaryIO) -> str:
 
 def kind_of_record(obj: Mapping[str, Any]) -> str:
     """By what a record looks like; '' where that tells nothing."""
-    from swarmlore.formats.elsewhere.mcp_memory import is_graph
-    from swarmlore.formats.elsewhere.mem0 import is_record
+    from swarmlore.compat.mcp_memory import is_graph
+    from swarmlore.compat.mem0 import is_record
 
     if is_retraction(obj):
         return "retractions"
@@ -227,7 +227,7 @@ class Importing:
 
     def _work(self, kind: str) -> type[Import]:
         if kind in FOREIGN:
-            from swarmlore.sharing.elsewhere import ForeignImport
+            from swarmlore.compat.foreign_records import ForeignImport
 
             return ForeignImport
         return _Retractions if kind == "retractions" else Import

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from swarmlore.compat.foreign_records import ForeignImport, reader_of
 from swarmlore.domain.policy.merge import Version
 from swarmlore.domain.records import Memory
 from swarmlore.errors import InvalidInput
 from swarmlore.exchange.import_files import TIERS, Brought, Import, Importing, check_switches, kind_of_record
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.sharing.elsewhere import ForeignImport
-from swarmlore.sharing.foreign_records import reader_of
 from swarmlore.store.database import Operation
 from swarmlore.store.ledgers import ImportState
 from swarmlore.workspace import jsonl

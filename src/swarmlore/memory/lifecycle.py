@@ -41,7 +41,7 @@ from swarmlore.store.store import Store
 from swarmlore.workspace.files import Folder
 
 if TYPE_CHECKING:
-    from swarmlore.formats.context_md import Bullet
+    from swarmlore.compat.opencode_swarm import Bullet
     from swarmlore.memory.doctor import Check
 
 
@@ -67,9 +67,9 @@ def planned_phase(root: str) -> PlannedPhase | None:
 
 def looked_back(root: str) -> tuple[list[Bullet], list[str]]:
     """What the plan of a folder says under "Lessons Learned": lessons, and those that it takes back."""
-    from swarmlore.formats import context_md
+    from swarmlore.compat import opencode_swarm
 
-    said = [bullet for bullet in context_md.read(_plan(root)) if bullet.section == "lessons-learned"]
+    said = [bullet for bullet in opencode_swarm.read(_plan(root)) if bullet.section == "lessons-learned"]
     taken_back = {bullet: found[1].strip() for bullet in said if (found := _taken_back().match(bullet.text))}
     return [bullet for bullet in said if bullet not in taken_back], list(taken_back.values())
 

@@ -10,7 +10,7 @@ from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.surfaces.page import Page, ago, clean, hang, many, one_line, say, table, when
 
 if TYPE_CHECKING:
-    from swarmlore.worker.supervising import Tally
+    from swarmlore.server.worker.supervisor import Tally
 
 ABOUT = 200  # characters of what a job is about
 SHOWN = 40  # characters of an agent's name in a list

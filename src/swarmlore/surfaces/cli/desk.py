@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from swarmlore.domain.records import Block
     from swarmlore.lore import Lore
-    from swarmlore.remote.away import AwayLore
+    from swarmlore.server.client.remote_lore import AwayLore
     from swarmlore.surfaces.cli.progress import Progress
 
 YES = ("y", "yes")
@@ -110,7 +110,7 @@ class Desk:
 
     def ask_server(self) -> AwayLore:
         from swarmlore.config import home_dir
-        from swarmlore.remote.away import AwayLore
+        from swarmlore.server.client.remote_lore import AwayLore
 
         if self.args.project:
             raise InvalidInput("a token is for one project", f"leave out --project, or: env -u {URL} swarmlore …")
@@ -232,7 +232,7 @@ def _through_server(lore: Lore, profile: str) -> Lore:
     itself."""
     if lore.store.engine.remote or not os.path.exists(os.path.join(lore.home, "serve.lock")):
         return lore
-    from swarmlore.remote.nearby import Nearby
+    from swarmlore.server.client.local_server import Nearby
 
     return Nearby(lore, profile)  # type: ignore[return-value]  # all that a memory has, it has
 
@@ -247,7 +247,7 @@ def _take_in(lore: Lore) -> str:
 
     try:
         if os.path.lexists(socket_path(lore.home)):
-            from swarmlore.warm.election import tidy
+            from swarmlore.server.daemon_lock import tidy
 
             tidy(lore.home)
         if waits(spool_dir(lore.home)) and not lore.store.engine.readonly:
@@ -267,7 +267,7 @@ def _send_off(home: str) -> None:
     from swarmlore.clients.hook.spool import waits
 
     if waits(outbox_dir(home)):
-        from swarmlore.remote.reporting import send_waiting
+        from swarmlore.server.client.outbox import send_waiting
 
         send_waiting(home, os.environ, TAKE_IN_S)
 

@@ -56,7 +56,7 @@ def _of_home(desk: Desk) -> tuple[Check, ...]:
 
 def _of_server(desk: Desk) -> tuple[Check, ...]:
     """The way to the server, and what this machine has to do with it; the server's own health is for its machine."""
-    from swarmlore.remote.checking import checks, standing
+    from swarmlore.server.client.remote_lore import checks, standing
 
     with desk.ask_server() as lore:
         told = standing(lore)

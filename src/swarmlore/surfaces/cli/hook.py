@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(desk: Desk) -> int:
     from swarmlore.clients.hook.main import run as serve
-    from swarmlore.surfaces.alone import answer, digest_afterwards
+    from swarmlore.server.hook_fallback import answer, digest_afterwards
 
     given = {"--home": desk.home, "--socket": desk.args.socket, "--spool": desk.args.spool}
     options = [word for name, value in given.items() if value for word in (name, value)]

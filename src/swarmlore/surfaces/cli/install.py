@@ -11,10 +11,10 @@ from contextlib import suppress
 from swarmlore.domain.language.display import choices_hint
 from swarmlore.errors import InvalidInput, NotFound
 from swarmlore.frozen import TYPE_CHECKING, replace
+from swarmlore.server.mcp.tools import NAMES as SETS
 from swarmlore.surfaces import render_clients
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.parsing import chosen as known
-from swarmlore.surfaces.mcp.sets import NAMES as SETS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

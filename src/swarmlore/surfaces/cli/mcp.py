@@ -7,14 +7,14 @@ import os
 import time
 
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.server.mcp.tools import DEFAULT, NAMES
 from swarmlore.surfaces.cli.desk import Desk
 from swarmlore.surfaces.cli.elsewhere import URL
 from swarmlore.surfaces.cli.parsing import chosen
-from swarmlore.surfaces.mcp.sets import DEFAULT, NAMES
 
 if TYPE_CHECKING:
-    from swarmlore.surfaces.mcp.proxy import Handover, Proxy
-    from swarmlore.warm.election import Elected
+    from swarmlore.server.daemon_lock import Elected
+    from swarmlore.server.mcp.proxy import Handover, Proxy
 
 PAUSE_S, PATIENCE_S = 0.05, 1.0  # with a process that has the place of the warm one and does not listen yet
 EXAMPLES = ("swarmlore mcp", "swarmlore mcp --client claude", "swarmlore mcp --tools lane,swarm-mail")
@@ -32,30 +32,30 @@ def run(desk: Desk) -> int:
     home = os.path.abspath(desk.home) if desk.home else usual_home(desk.args.client, os.environ)
     tools = chosen("--tools", desk.args.tools, NAMES)
     if os.environ.get(URL):  # also where `install` wrote a home into the command: it is where this machine keeps things
-        from swarmlore.surfaces.mcp.away import run_away
+        from swarmlore.server.mcp.remote_proxy import run_away
 
         return run_away(os.environ, home, () if tools == (DEFAULT,) else tools)
     from swarmlore.clients.hook.home import socket_path
-    from swarmlore.surfaces.mcp.proxy import Proxy
-    from swarmlore.surfaces.mcp.session import Context, hello, passed_on
+    from swarmlore.server.mcp.proxy import Proxy
+    from swarmlore.server.mcp.server import Context, hello, passed_on
 
     context = Context(desk.folder, desk.args.client, passed_on(os.environ), () if tools == (DEFAULT,) else tools)
     handover, place = _turn(Proxy(socket_path(home), hello(context)), home)
     if handover is None:
         return 0
-    from swarmlore.surfaces.mcp.warming import Memory, Warm
+    from swarmlore.server.mcp.host import Memory, Warm
 
     memory = Memory(home, context)
     warm = Warm(place, memory)
-    from swarmlore.surfaces.mcp.host import serve  # the SDK: only where this process has to speak the protocol itself
+    from swarmlore.server.mcp.host import serve  # the SDK: only where this process has to speak the protocol itself
 
     return serve(context, handover, memory, warm)
 
 
 def _turn(proxy: Proxy, home: str) -> tuple[Handover | None, Elected | None]:
     """Stay a proxy while there is a warm process; else what to go on with, and its place if that is free."""
-    from swarmlore.surfaces.mcp.warming import elected
-    from swarmlore.warm.election import is_starting
+    from swarmlore.server.daemon_lock import is_starting
+    from swarmlore.server.mcp.host import elected
 
     deadline = time.monotonic() + PATIENCE_S
     while (handover := proxy.run()) is not None:

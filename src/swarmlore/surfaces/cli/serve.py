@@ -33,9 +33,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk) -> int:
-    from swarmlore.surfaces.http.running import Place
-    from swarmlore.surfaces.http.running import run as serve
-    from swarmlore.surfaces.http.telling import Telling
+    from swarmlore.server.http.log import Telling
+    from swarmlore.server.http.run import Place
+    from swarmlore.server.http.run import run as serve
 
     own = desk.args
     place = Place(

@@ -40,7 +40,7 @@ def run(desk: Desk) -> int:
 
 def _of_server(desk: Desk, names: list[str]) -> int:
     """The same where a server is asked: first how it stands."""
-    from swarmlore.remote.checking import standing
+    from swarmlore.server.client.remote_lore import standing
 
     with desk.ask_server() as lore:
         told = standing(lore)

@@ -29,10 +29,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(desk: Desk) -> int:
-    from swarmlore.worker.burst import new_owner
-    from swarmlore.worker.handlers import HANDLERS
-    from swarmlore.worker.running import Orders
-    from swarmlore.worker.supervising import Worker
+    from swarmlore.server.worker.child import Orders
+    from swarmlore.server.worker.handlers import HANDLERS
+    from swarmlore.server.worker.supervisor import Worker, new_owner
 
     kinds = chosen("--kind", desk.args.kind, JOB_KINDS) or tuple(HANDLERS)
     home = os.path.abspath(desk.home) if desk.home else config.home_dir(os.environ)

@@ -1,1 +1,0 @@
-"""Records of other memory programs, one module per program: read into a memory, written back as they were."""
