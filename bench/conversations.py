@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from swarmlore import Lore
 from swarmlore.domain.records import Caller, Proposal
+from swarmlore.lore import Lore
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "conversations"
 SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool"}

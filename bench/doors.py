@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from hooks import warm
-from swarmlore import Lore
 from swarmlore.clients.hook.home import socket_path, spool_dir
 from swarmlore.domain.records import Draft
+from swarmlore.lore import Lore
 from timing import SCRIPT, environment
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "lessons.jsonl"

@@ -20,10 +20,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import labelled
-from swarmlore import Lore
 from swarmlore.capture.extract import inside, session_body
 from swarmlore.clients.transcripts import CLIENTS, read_transcript
 from swarmlore.domain.records import Caller, Memory
+from swarmlore.lore import Lore
 from waiting_jobs import do_jobs
 
 

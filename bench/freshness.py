@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 import corpus
-from swarmlore import Lore
 from swarmlore.domain.records import Caller, Citation, Cited, Draft
+from swarmlore.lore import Lore
 from swarmlore.workspace.cited_code import WHOLE, Look, Tree
 
 STATES = ("unchanged", "moved", "changed", "gone")

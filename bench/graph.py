@@ -28,9 +28,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from swarmlore import Lore
 from swarmlore.domain.records import Caller, Draft
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 from swarmlore.retrieval.candidates import Connections
 
 ROOT = Path(__file__).parents[1]

@@ -25,12 +25,12 @@ from pathlib import Path
 
 import corpus
 from speed import fill_vectors
-from swarmlore import Lore
 from swarmlore.clients.hook import socket as wire
 from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.event import BEGUN_BY_PROMPT
 from swarmlore.clients.hook.home import socket_path, spool_dir
 from swarmlore.domain.records import Draft
+from swarmlore.lore import Lore
 from timing import SCRIPT, Command, environment, interleaved, ratios
 
 CUES = corpus.questions(200)

@@ -23,9 +23,9 @@ from pathlib import Path
 sys.path.insert(0, os.path.dirname(__file__))
 
 from corpus import lesson
-from swarmlore import Lore
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.records import Caller
+from swarmlore.lore import Lore
 
 BAD = 0.01
 TWICE = 0.05

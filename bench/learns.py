@@ -30,8 +30,8 @@ from typing import Any
 
 import corpus
 from mistakes import MISTAKES, Mistake
-from swarmlore import Lore
 from swarmlore.domain.records import Caller, Draft
+from swarmlore.lore import Lore
 
 AGENTS = ("ada", "bob", "cleo")
 START = 1_750_000_000.0

@@ -28,8 +28,8 @@ import apsw
 
 from corpus import lesson
 from large import write_file
-from swarmlore import Lore
 from swarmlore.domain.records import Caller
+from swarmlore.lore import Lore
 from swarmlore.server.client.remote_lore import RemoteLore
 from timing import SCRIPT
 

@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from swarmlore import Lore
+from swarmlore.lore import Lore
 from swarmlore.notes.file_search import scan
 from swarmlore.notes.notes import Notes
 

@@ -25,7 +25,7 @@ def resident(statm: str) -> float:
 
 
 def open_and_close(home: str, number: int) -> float:
-    from swarmlore import Lore
+    from swarmlore.lore import Lore
 
     began = time.perf_counter()
     with Lore.open(home, cwd=home) as lore:

@@ -27,9 +27,9 @@ from typing import Any
 import apsw
 import numpy as np
 
-from swarmlore import Lore
 from swarmlore.domain.language.tokenizer import STOP_WORDS
 from swarmlore.domain.records import Caller, Draft
+from swarmlore.lore import Lore
 
 ROOT = Path(__file__).parents[1]
 LESSONS = ROOT / "tests" / "data" / "lessons.jsonl"

@@ -29,10 +29,10 @@ import apsw
 import numpy as np
 
 import corpus
-from swarmlore import Lore
 from swarmlore.domain.language.late_interaction import pack_pieces, unique_ids
 from swarmlore.domain.language.tokenizer import query_terms
 from swarmlore.domain.records import Caller, Draft
+from swarmlore.lore import Lore
 
 CALLER = Caller("bench", "bench", "worker", 2)
 REAL_VECTORS = 2_000

@@ -37,10 +37,10 @@ import agents
 import corpus
 import slow_disk
 import speed
-from swarmlore import Lore
 from swarmlore.domain.policy.gate import pass_gate
 from swarmlore.domain.records import Caller, Draft
 from swarmlore.errors import Rejected
+from swarmlore.lore import Lore
 
 LEAD = Caller(speed.CALLER.project, "lead", "lead", 2)
 MOST_MS = 150.0

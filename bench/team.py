@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import corpus
 import speed
 from databases import server
-from swarmlore import Lore
 from swarmlore.domain.records import Caller, Draft
+from swarmlore.lore import Lore
 from swarmlore.store.copy import copy
 from swarmlore.store.store import Store
 from swarmlore.store.vectors.in_database import RemoteVectors

@@ -31,8 +31,8 @@ import apsw
 
 import corpus
 from learns import Clock
-from swarmlore import Lore
 from swarmlore.domain.records import Caller, Draft
+from swarmlore.lore import Lore
 
 PROJECTS = tuple(f"git.example/team/{name}" for name in (
     "shop billing search mobile admin gateway reports mailer importer exporter ledger vouchers media auth audit "

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from conftest import ALICE, NOW, quick_env
-from swarmlore import Lore
 from swarmlore.domain.records import Caller
+from swarmlore.lore import Lore
 
 FILES = ("knowledge.jsonl", "knowledge-quarantined.jsonl")
 

@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from programs import unaccepted
-from swarmlore import Lore
 from swarmlore.domain.records import Caller, Memory, uuid7
+from swarmlore.lore import Lore
 from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from conftest import ALICE, LEAD, quick_env
-from swarmlore import Lore
 from swarmlore.domain.records import Caller
+from swarmlore.lore import Lore
 from waiting import PATIENCE_S, wait_until
 
 LESSON = "The release build runs with make release in the tools folder"

@@ -16,10 +16,10 @@ from unittest.mock import patch
 
 from conftest import ALICE, BOB, LEAD, PERSON, engine_env
 from serving import Server
-from swarmlore import Lore
 from swarmlore.domain.json_codec import failure
 from swarmlore.domain.records import Caller
 from swarmlore.errors import SwarmloreError
+from swarmlore.lore import Lore
 from swarmlore.main import main
 from swarmlore.server.http.routes import document
 

@@ -11,8 +11,8 @@ import pytest
 
 from conftest import NOW, engine_env, quick_env
 from repositories import git
-from swarmlore import Lore
 from swarmlore.domain.records import Caller, Memory
+from swarmlore.lore import Lore
 from swarmlore.notes import notes
 
 HEAD = """---

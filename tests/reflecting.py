@@ -10,8 +10,8 @@ import pytest
 
 from conftest import NOW, PERSON, engine_env
 from repositories import NEUTRAL, a_repository, git
-from swarmlore import Lore
 from swarmlore.domain.records import Caller, Proposal
+from swarmlore.lore import Lore
 
 RULE = {"route": "behavioral", "text": "Run the whole test suite before each commit", "level": "high"}
 NOTE = {

@@ -92,7 +92,7 @@ class Door:
 
     def _name(self) -> str:
         """The project that its folder is."""
-        from swarmlore import Lore
+        from swarmlore.lore import Lore
 
         with Lore.open(self.home, cwd=self.project, env=environment()) as lore:
             return lore.caller.project

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from conftest import LEAD, engine_env, quick_env
-from swarmlore import Lore
 from swarmlore.domain.records import Caller
+from swarmlore.lore import Lore
 
 LESSON = "Snapshot tests are recorded with make snap-record, never by hand"
 

@@ -21,10 +21,11 @@ from hypothesis import strategies as st
 from conftest import ALICE, BOB, PERSON, examples, quick_env
 from homes import LESSON, in_memory
 from odd_strings import ODD
-from swarmlore import Lore, config
+from swarmlore import config
 from swarmlore.domain.policy.gate import check_structure
 from swarmlore.domain.records import PROFILES, Draft
 from swarmlore.errors import InvalidInput, NotFound, Rejected, SwarmloreError
+from swarmlore.lore import Lore
 from swarmlore.main import main
 
 TEXTS = examples(5_000)

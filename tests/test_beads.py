@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from command_line import Run, process
 from repositories import a_repository, git
-from swarmlore import Lore
 from swarmlore.capture import beads
 from swarmlore.capture.beads import capture_learned, read_knowledge, session_text
 from swarmlore.domain.extraction.learned_comments import Learned
 from swarmlore.exchange.ledger_setup import CONTENT, write_recall_script
+from swarmlore.lore import Lore
 from swarmlore.workspace.files import Folder
 
 NOW = 1_800_000_000

@@ -16,8 +16,8 @@ import pytest
 from conftest import quick_env
 from homes import PROGRAM, prints
 from repositories import a_repository, git
-from swarmlore import Lore
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound
+from swarmlore.lore import Lore
 from swarmlore.workspace.project import MARKER, find_project
 
 FIRST = "Snapshot tests are recorded with make snap-record, never by hand"

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from command_line import Run
 from conftest import ALICE, NOW, PERSON, engine_env, quick_env
 from noting import opened, put
-from swarmlore import Lore
 from swarmlore.domain.records import Caller
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound
+from swarmlore.lore import Lore
 from swarmlore.notes.entities_sidecar import parse_sidecar
 from swarmlore.notes.exchange import export_notes, import_notes, outgoing
 from swarmlore.notes.instincts import parse

@@ -29,8 +29,8 @@ from homes import (
     prints,
     process,
 )
-from swarmlore import Lore
 from swarmlore.errors import StoreCorrupt, StoreError, StoreTooNew, SwarmloreError
+from swarmlore.lore import Lore
 from swarmlore.store.sqlite import SqliteEngine
 from swarmlore.store.store import Store
 

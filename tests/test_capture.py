@@ -10,7 +10,6 @@ import pytest
 
 from hook_runs import Hooks, payload
 from repositories import a_repository
-from swarmlore import Lore
 from swarmlore.capture.answering import answer
 from swarmlore.capture.lore_pool import Siblings
 from swarmlore.capture.pipeline import Digester
@@ -20,6 +19,7 @@ from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.event_from_payload import make_event
 from swarmlore.clients.hook.home import spool_dir
 from swarmlore.domain.records import Memory, Receipt
+from swarmlore.lore import Lore
 from waiting_jobs import do_jobs
 
 

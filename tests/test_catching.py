@@ -13,11 +13,11 @@ import pytest
 from command_line import Run
 from conftest import ALICE, BOB, NOW, quick_env
 from hook_runs import Hooks
-from swarmlore import Lore
 from swarmlore.capture.extract import session_body
 from swarmlore.clients.transcripts import CLIENTS, Turn
 from swarmlore.domain.policy.context_block import TASK_HEADER, strip_blocks
 from swarmlore.domain.records import Caller, Memory
+from swarmlore.lore import Lore
 from test_catching_rules import OAUTH
 from waiting import wait_until
 from waiting_jobs import do_jobs, waiting

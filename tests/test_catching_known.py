@@ -11,10 +11,10 @@ import pytest
 
 from conftest import ALICE, NOW, quick_env
 from hook_runs import Hooks
-from swarmlore import Lore
 from swarmlore.capture.extract import session_body
 from swarmlore.clients.transcripts import Turn
 from swarmlore.domain.records import Caller, Memory
+from swarmlore.lore import Lore
 from waiting import wait_until
 from waiting_jobs import do_jobs
 

@@ -12,10 +12,10 @@ import pytest
 from command_line import Run
 from conftest import ALICE, NOW, quick_env
 from hook_runs import Hooks
-from swarmlore import Lore
 from swarmlore.clients.hook.event_from_payload import is_refused, outcome_of
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import InvalidInput
+from swarmlore.lore import Lore
 from swarmlore.memory.mail import MOST_TRANSCRIPT, readable
 from test_catching_rules import OAUTH
 from waiting import wait_until

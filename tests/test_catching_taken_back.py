@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from conftest import ALICE, NOW, quick_env
-from swarmlore import Lore
 from swarmlore.capture.extract import session_body
 from swarmlore.clients.transcripts import Turn
 from swarmlore.domain.extraction.summaries import without
 from swarmlore.domain.extraction.task_reports import Account, lessons_told
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 from waiting_jobs import do_jobs, waiting
 
 RULE = "No, never use npm in this repository, use pnpm: the lockfile is pnpm's"

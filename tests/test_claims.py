@@ -12,12 +12,12 @@ from clones import Clone
 from conftest import ALICE, LEAD, NOW, PERSON, Open, a_memory, an_operation, engine_env
 from elsewhere_files import LANE_CORE, LANE_TABLE, SWARM_LATER, SWARM_TABLE, a_lane_row, a_swarm_row, database
 from serving import Server
-from swarmlore import Lore
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.merge import Version, applied, as_claimed, merge, published, with_claims
 from swarmlore.domain.policy.ranking import knowledge_score
 from swarmlore.domain.records import Caller, Confirmation, Draft, Memory, Outcomes
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 from test_tool_sets import caller_of
 
 TEXT = "Service s31 listens on port 2013, see 7919.md"

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from command_line import Reply, Run, command, process
-from swarmlore import Lore, __version__, errors
+from swarmlore import __version__, errors
+from swarmlore.lore import Lore
 from swarmlore.surfaces.cli import commands, completion, progress
 from swarmlore.surfaces.cli.parsing import duration, items, parse, parser_of, share, split_command
 

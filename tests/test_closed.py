@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from conftest import ALICE, quick_env
-from swarmlore import Lore
 from swarmlore.domain.records import Citation, Memory
 from swarmlore.errors import InvalidInput
+from swarmlore.lore import Lore
 
 LESSON = "The release build runs with make release in the tools folder"
 NEEDS_NO_STORE = {"open", "close", "restore_backup", "scopes", "now", "new_id"}

@@ -12,7 +12,7 @@ import pytest
 from conftest import NOW, PERSON, quick_env
 from counting import calls
 from projects import SHOP, TOOL, commit, make
-from swarmlore import Lore
+from swarmlore.lore import Lore
 from swarmlore.retrieval.prime import look_at
 from swarmlore.server.mcp.calls import HANDLERS
 from swarmlore.workspace.codebase import (

@@ -12,7 +12,7 @@ import pytest
 from mcp_lines import Lines, environment, words
 from scripted import Agent, Door
 from serving import Server
-from swarmlore import Lore
+from swarmlore.lore import Lore
 from waiting_jobs import do_jobs
 
 QUICK = {"SWARMLORE_EMBEDDER_KIND": "none"}

@@ -12,9 +12,9 @@ import pytest
 
 import servers
 from conftest import ALICE, BOB, engine_env, quick_env
-from swarmlore import Lore
 from swarmlore.domain.records import Entity, Memory, Relation
 from swarmlore.errors import Unavailable
+from swarmlore.lore import Lore
 from swarmlore.notes.graph_extraction import LONGEST_LIST, find_graph, find_report
 from swarmlore.retrieval import graph_communities
 from test_writers import Says

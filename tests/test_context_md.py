@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from conftest import ALICE, NOW, quick_env
 from homes import PROGRAM
 from repositories import a_repository
-from swarmlore import Lore
 from swarmlore.compat.opencode_swarm import MAX_BULLETS, SECTIONS, Bullet, data_dir, read
 from swarmlore.errors import InvalidInput, NotAllowed, StoreError
+from swarmlore.lore import Lore
 
 LESSON = "Run the migrations before the integration tests"
 SAMPLE = """# Context

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 import servers
 from command_line import Run
 from conftest import ALICE, BOB, LEAD, NOW, PERSON, a_memory, an_operation, engine_env, quick_env
-from swarmlore import Lore
 from swarmlore.domain.policy import curation
 from swarmlore.domain.policy.curation import Finding, in_order, judged, may_be_unused, merged_text, pairs, useless
 from swarmlore.domain.policy.lifecycle import LifeTerms
 from swarmlore.domain.records import Caller, Confirmation, Memory, Outcomes
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 from swarmlore.memory import curation as curated
 from swarmlore.memory.curation import Curated, Kept, Recommendation
 

@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from swarmlore import Lore, errors
+from swarmlore import errors
 from swarmlore.config import Settings, Value
 from swarmlore.domain.json_codec import code_of
 from swarmlore.domain.policy import deduplication, gate
 from swarmlore.domain.records import Draft, Query
 from swarmlore.domain.security import safety
+from swarmlore.lore import Lore
 from swarmlore.surfaces.cli.commands import COMMANDS
 from swarmlore.surfaces.cli.parsing import parser_of
 

@@ -17,9 +17,9 @@ import pytest
 
 from conftest import LEAD, OTHER, quick_env
 from serving import LESSON, Server
-from swarmlore import Lore
+from swarmlore.lore import Lore
+from swarmlore.lore.verbs import verbs
 from swarmlore.server.http.run import Place, listening
-from swarmlore.verbs.table import verbs
 from waiting import PATIENCE_S
 
 VERBS = [("POST", f"/v1/{name}") for name in verbs()]

@@ -21,10 +21,10 @@ from elsewhere_files import (
     json_lines,
 )
 from homes import killed_import, process
-from swarmlore import Lore
 from swarmlore.domain.policy.merge import as_claimed
 from swarmlore.domain.records import Caller
 from swarmlore.errors import InvalidInput, NotAllowed
+from swarmlore.lore import Lore
 from test_elsewhere_records import LANE_LINE, LANE_ROW, LATER, MEM0, SWARM_ROW, TEXT
 
 JOHN = {"type": "entity", "name": "John_Smith", "entityType": "person", "observations": ["Speaks Spanish", "Likes Go"]}

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import servers
-from swarmlore import Lore
 from swarmlore.errors import ConfigError, Unavailable
+from swarmlore.lore import Lore
 from swarmlore.models.embedding import BATCH
 from swarmlore.models.openai import OpenAIEmbedder
 from waiting import wait_until

@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import ALICE, BOB, NOW, OTHER, a_memory, an_operation, quick_env
-from swarmlore import Lore
 from swarmlore.domain.policy.ranking import STATES, default_priors, is_stale, rank_down, stale_later
 from swarmlore.domain.records import PROFILES, Caller, Citation, Cited, Draft, Hit, Memory, Part
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 from swarmlore.store.store import Store
 from swarmlore.workspace.cited_code import MAX_FILE_BYTES, Budget, Look, Tree, Unreadable
 from swarmlore.workspace.git import commits_of, file_at, head_commit

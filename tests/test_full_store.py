@@ -26,8 +26,8 @@ from homes import (
     process,
     use_all,
 )
-from swarmlore import Lore
 from swarmlore.errors import StoreBusy, StoreFull, StoreReadOnly
+from swarmlore.lore import Lore
 from swarmlore.store import sqlite
 
 # Read-only

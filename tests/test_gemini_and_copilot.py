@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from conftest import DATA
 from hook_runs import Hooks
 from repositories import a_repository
-from swarmlore import Lore
 from swarmlore.capture.pipeline import Digester
 from swarmlore.clients import client, sender
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.event_from_payload import make_event, stamp
 from swarmlore.clients.hook.home import spool_dir
+from swarmlore.lore import Lore
 from test_capture import Work
 from warm_process import warm
 

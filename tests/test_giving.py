@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from command_line import Run
 from conftest import ALICE, NOW, PERSON, quick_env
 from handwritten import ENDS
-from swarmlore import Lore
 from swarmlore.config import Settings
 from swarmlore.domain.records import Caller
 from swarmlore.errors import InvalidInput, NotFound
+from swarmlore.lore import Lore
 from swarmlore.notes.instincts import Instincts
 from swarmlore.notes.project_memory.memory_file import ProjectMemory
 from swarmlore.notes.project_memory.transfer import Bringing, Giving

@@ -10,9 +10,9 @@ import pytest
 
 from conftest import ALICE, BOB, OTHER, a_memory, an_operation, engine_env, quick_env
 from counting import calls
-from swarmlore import Lore
 from swarmlore.domain.policy.graph import GUESSED, MOST_MENTIONS, Way, mentions_of, rarity, row_scores, share, step
 from swarmlore.domain.records import Caller, Memory
+from swarmlore.lore import Lore
 from swarmlore.retrieval import graph_communities
 from swarmlore.retrieval.candidates import Neighbourhood, names_in
 from swarmlore.store.graph import Graphs

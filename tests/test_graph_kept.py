@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from command_line import Run
 from conftest import ALICE, NOW, a_memory, an_operation, engine_env, quick_env
-from swarmlore import Lore
 from swarmlore.domain.policy.graph import GUESSED, mentions_of
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import Conflict
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 from swarmlore.notes.sync import graph_of
 from swarmlore.retrieval import graph_communities
 from swarmlore.retrieval.graph_picture import GraphView

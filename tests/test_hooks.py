@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 
 from conftest import DATA
 from hook_runs import IN_TIME, USUAL, Hooks, connections, content, payload
-from swarmlore import Lore
 from swarmlore.capture.pipeline import Digester
 from swarmlore.clients import CLIENTS, client
 from swarmlore.clients.hook import event as e
@@ -31,6 +30,7 @@ from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.event_from_payload import BadPayload, make_event
 from swarmlore.clients.hook.home import socket_path, spool_dir
 from swarmlore.domain.extraction.lesson_text import excerpt
+from swarmlore.lore import Lore
 from swarmlore.server.daemon import MOST_THREADS
 from swarmlore.server.daemon_lock import elect
 from waiting import PATIENCE_S

@@ -19,7 +19,6 @@ import pytest
 
 from databases import LOGIN, server
 from hook_runs import IN_TIME, USUAL, Hooks, payload
-from swarmlore import Lore
 from swarmlore.capture.pipeline import Digester
 from swarmlore.clients import client
 from swarmlore.clients.hook import event as e
@@ -27,7 +26,8 @@ from swarmlore.clients.hook import socket, spool
 from swarmlore.clients.hook.event_from_payload import make_event
 from swarmlore.clients.hook.home import socket_path, spool_dir
 from swarmlore.errors import StoreBusy
-from swarmlore.parts import _Guard
+from swarmlore.lore import Lore
+from swarmlore.lore.opening import _Guard
 from swarmlore.retrieval.context import TooLate
 from swarmlore.server import daemon as shared
 from swarmlore.server.daemon import SharedMemory

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from clones import Clone
 from conftest import ALICE, NOW, OTHER, quick_env
-from swarmlore import Lore
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.merge import as_claimed
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.exchange.knowledge_format import from_object
+from swarmlore.lore import Lore
 from swarmlore.workspace.jsonl import BadLine, lines, parse
 from test_knowledge_lines import anything
 from test_two_clones import folder

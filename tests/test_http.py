@@ -12,9 +12,9 @@ import pytest
 
 from conftest import OTHER
 from serving import LESSON, Server
-from swarmlore import Lore
+from swarmlore.lore import Lore
+from swarmlore.lore.verbs import LOCAL, READS, WRITES, verbs
 from swarmlore.server.http.guard import Buckets, host_of
-from swarmlore.verbs.table import LOCAL, READS, WRITES, verbs
 from waiting import wait_until
 
 HOOKS = ("/v1/hooks/answer", "/v1/hooks/events")

@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from clones import Clone
 from conftest import ALICE, BOB, LEAD, NOW, a_memory, an_operation, quick_env
 from homes import killed_import, process
-from swarmlore import Lore
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.records import CATEGORIES, KINDS, LIVE_STATUSES, Citation, Confirmation, Memory, Situation
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound
+from swarmlore.lore import Lore
 from test_knowledge_lines import HIVE, QUARANTINED, THEIRS, memories
 from test_two_clones import folder
 

@@ -17,8 +17,8 @@ import pytest
 from command_line import Run
 from conftest import ALICE, LEAD, NOW, PERSON, engine_env, quick_env
 from noting import opened, put
-from swarmlore import Lore
 from swarmlore.errors import InvalidInput, NotAllowed
+from swarmlore.lore import Lore
 from swarmlore.notes.memory_files import slug_of
 from swarmlore.notes.note_format import missing_for_add, parse_note, problems
 from swarmlore.notes.project_memory.client_memory import (

@@ -15,8 +15,8 @@ from command_line import Run, process
 from conftest import ALICE, NOW, OTHER, quick_env
 from repositories import a_repository, git
 from skill_files import HOW_MANY, skills_in
-from swarmlore import Lore
 from swarmlore.domain.records import Caller, Session
+from swarmlore.lore import Lore
 from swarmlore.store.store import Store
 from test_cli import Terminal, posix
 

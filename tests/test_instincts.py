@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from command_line import Run
 from conftest import ALICE, NOW, PERSON, engine_env, quick_env
 from homes import PROGRAM
-from swarmlore import Lore
 from swarmlore.domain.json_codec import from_iso
 from swarmlore.domain.pages.instincts import (
     Course,
@@ -32,6 +31,7 @@ from swarmlore.domain.pages.instincts import (
     reinforce,
 )
 from swarmlore.errors import Ambiguous, Conflict, InvalidInput, NotAllowed, NotFound, Rejected
+from swarmlore.lore import Lore
 from swarmlore.notes.entities_sidecar import parse_sidecar
 from swarmlore.notes.instincts import Instincts, added, changed, parse, removed
 from swarmlore.notes.note_format import parse_note

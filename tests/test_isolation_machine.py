@@ -16,9 +16,9 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 from conftest import engine_env, examples
 from databases import server
-from swarmlore import Lore
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import NotAllowed, NotFound, SwarmloreError
+from swarmlore.lore import Lore
 from swarmlore.server.http.routes import document
 
 WORDS = "harbour lantern copper violet meadow timber granite falcon saffron cobalt juniper walnut ember glacier".split()

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from conftest import ALICE, NOW, quick_env
-from swarmlore import Lore
 from swarmlore.domain.policy.ranking import TOGETHER
 from swarmlore.domain.records import Memory
+from swarmlore.lore import Lore
 
 QUESTION = "how are snapshot tests recorded"
 WRONG = "Snapshot tests are recorded by editing files under shots"

@@ -14,10 +14,10 @@ import pytest
 
 from clones import Clone, git
 from conftest import ALICE, BOB, NOW, OTHER, quick_env
-from swarmlore import Lore
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.records import Caller
 from swarmlore.errors import NotAllowed, NotFound, StoreError, SwarmloreError
+from swarmlore.lore import Lore
 
 PNPM = "Use pnpm here, the lockfile of npm is not read"
 PORT = "The database of the tests listens on port 5433"

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from conftest import ALICE, BOB, LEAD, NOW, OTHER, PERSON, engine_env
-from swarmlore import Lore
 from swarmlore.domain.records import Caller, Draft, Memory, Outcomes
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 
 DAY = 86_400.0
 LESSON = "Pin the version of every build tool before a release"

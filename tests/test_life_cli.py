@@ -12,7 +12,7 @@ import pytest
 from command_line import Run
 from conftest import LEAD, quick_env
 from repositories import a_repository
-from swarmlore import Lore
+from swarmlore.lore import Lore
 
 LESSON = "Pin the version of every build tool before a release"
 

@@ -14,11 +14,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from conftest import NOW, quick_env
 from databases import server
-from swarmlore import Lore
 from swarmlore.domain.policy.lifecycle import names_project
 from swarmlore.domain.records import AuditRow, Caller, Memory
 from swarmlore.errors import Conflict, NotFound, SwarmloreError
 from swarmlore.frozen import frozen
+from swarmlore.lore import Lore
 from test_store_machine import FAST_DISK, runs
 
 DAY = 86_400.0

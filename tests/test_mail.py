@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from clones import Clone
 from conftest import ALICE, BOB, LEAD, NOBODY, NOW, OTHER, PERSON, new_id, quick_env
-from swarmlore import Lore
 from swarmlore.domain.policy.gate import scrub_text, scrub_value
 from swarmlore.domain.records import Caller, Job
 from swarmlore.errors import Ambiguous, Conflict, InvalidInput, NotAllowed, NotFound
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 from swarmlore.memory.mail import MOST_BODY, MOST_JOB
 from swarmlore.store.jobs import LOST, Terms
 from swarmlore.store.store import Store

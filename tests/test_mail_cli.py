@@ -11,8 +11,8 @@ import pytest
 
 from command_line import Run, process
 from hook_runs import Hooks, payload
-from swarmlore import Lore
 from swarmlore.domain.policy.context_block import strip_blocks
+from swarmlore.lore import Lore
 
 
 def as_agent(name: str, *words: str) -> Any:

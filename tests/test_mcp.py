@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_lines import LESSON, Lines, environment, words
-from swarmlore import Lore
 from swarmlore.domain.policy.context_block import HEADER, quote, strip_blocks
 from swarmlore.domain.records import KINDS, Caller, Draft, Hit, Memory
 from swarmlore.errors import InvalidInput, SwarmloreError
+from swarmlore.lore import Lore
 from swarmlore.server.mcp import answers
 from swarmlore.server.mcp.calls import HANDLERS, answer
 from swarmlore.server.mcp.server import Context, context_of, hello, passed_on

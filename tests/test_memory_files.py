@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from conftest import quick_env
 from counting import calls
 from repositories import a_repository, git
-from swarmlore import Lore
 from swarmlore.errors import NotAllowed
+from swarmlore.lore import Lore
 from swarmlore.notes.memory_files import UNWATCHED, IndexedFile, Watched, read_note, roots_of, slug_of, watched
 
 PNPM = "Install packages with pnpm in the web folder, never with npm: the lock file is pnpm's."

@@ -16,8 +16,8 @@ import apsw
 import pytest
 
 from conftest import ALICE, quick_env
-from swarmlore import Lore
 from swarmlore.errors import StoreError, StoreFull, StoreReadOnly, StoreTooNew
+from swarmlore.lore import Lore
 from swarmlore.store import database as migrate
 from swarmlore.store import database as queries
 from swarmlore.store.sqlite import SqliteEngine

@@ -15,9 +15,9 @@ import pytest
 from conftest import ALICE, LEAD, a_memory, an_operation, quick_env
 from databases import Proxy
 from serving import LESSON, Server
-from swarmlore import Lore
 from swarmlore.domain.records import Token
 from swarmlore.errors import Conflict, StoreLost
+from swarmlore.lore import Lore
 from swarmlore.server.http.app import App, Route, soon
 from swarmlore.server.http.body import Turned
 from swarmlore.server.http.guard import Door

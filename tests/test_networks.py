@@ -20,9 +20,9 @@ import namespaces
 from conftest import LEAD, quick_env
 from namespaces import Network
 from serving import LESSON, Server, children_of
-from swarmlore import Lore
 from swarmlore.domain.records import Caller
 from swarmlore.errors import StoreLost, Unavailable
+from swarmlore.lore import Lore
 from swarmlore.server.client import http as remote_line
 from swarmlore.server.client.remote_lore import RemoteLore
 from swarmlore.store import postgres

@@ -9,9 +9,9 @@ import pytest
 
 from command_line import Run
 from conftest import ALICE, PERSON, quick_env
-from swarmlore import Lore
 from swarmlore.domain.records import Entity, Relation
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound
+from swarmlore.lore import Lore
 from swarmlore.notes.entities_sidecar import Sidecar, parse_sidecar, write_sidecar
 from swarmlore.notes.rows import Graph
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from noting import write
-from swarmlore import Lore
+from swarmlore.lore import Lore
 
 
 @pytest.fixture(scope="module")

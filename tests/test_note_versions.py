@@ -12,8 +12,8 @@ import pytest
 from conftest import an_operation
 from noting import BODY, rows, titles, write
 from repositories import git
-from swarmlore import Lore
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 
 pytestmark = pytest.mark.usefixtures("look_at_once")
 NAME = "debugging-sessions/tokio.md"

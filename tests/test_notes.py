@@ -13,8 +13,8 @@ import pytest
 
 from noting import BODY, HEAD, rows, titles, write
 from repositories import git
-from swarmlore import Lore
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected, StoreBusy
+from swarmlore.lore import Lore
 from swarmlore.notes import notes
 from swarmlore.notes.locations import NotePlace, checkouts, files_of, learnings_root
 from swarmlore.notes.sync import Cache

@@ -14,9 +14,9 @@ import pytest
 from command_line import Run
 from conftest import ALICE, PERSON
 from serving import LESSON, Server
-from swarmlore import Lore
 from swarmlore.clients.hook.home import socket_path
 from swarmlore.errors import NotFound, Rejected
+from swarmlore.lore import Lore
 from swarmlore.server.client.local_server import Nearby
 from test_asking_a_server import AGENT, _difference, _project, _run_all
 from waiting import wait_until

@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 
 from conftest import DATA
 from hook_runs import Hooks, connections
-from swarmlore import Lore
 from swarmlore.capture.answering import answer
 from swarmlore.capture.pipeline import Digester
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook.event_from_payload import make_event, outcome_of
 from swarmlore.clients.hook.home import socket_path, spool_dir
 from swarmlore.clients.opencode import payload
+from swarmlore.lore import Lore
 from test_opencode_transcripts import Database
 from waiting import PATIENCE_S
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from hook_runs import Hooks
-from swarmlore import Lore
 from swarmlore.clients.install.locations import for_person
 from swarmlore.clients.opencode.install import CLIENT
+from swarmlore.lore import Lore
 from waiting import PATIENCE_S
 
 NODE = shutil.which("node")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hook_runs import Hooks
-from swarmlore import Lore
+from swarmlore.lore import Lore
 from test_opencode_plugin import (
     ASKED,
     LESSON,

@@ -15,7 +15,7 @@ from onnxruntime import InferenceSession
 
 from conftest import ALICE, quick_env
 from homes import linux
-from swarmlore import Lore
+from swarmlore.lore import Lore
 
 MINILM = quick_env(SWARMLORE_EMBEDDER_KIND="minilm")
 

@@ -10,12 +10,12 @@ import pytest
 
 from command_line import Run
 from conftest import ALICE, BOB, LEAD, a_memory, quick_env
-from swarmlore import Lore
 from swarmlore.domain.policy import outcomes
 from swarmlore.domain.policy.outcomes import PartPlayed, credited, outcome_score, rated, verdict_of, witnessed
 from swarmlore.domain.records import Caller, Outcomes
 from swarmlore.errors import Conflict, InvalidInput, NotFound
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 
 LESSON = "Snapshot tests are recorded with make snap-record, never by hand"
 CUE = "record the snapshot tests again"

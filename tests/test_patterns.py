@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from command_line import Run
 from conftest import ALICE, BOB, LEAD, NOW, PERSON, Open, quick_env
-from swarmlore import Lore
 from swarmlore.domain.policy import outcomes
 from swarmlore.domain.policy.outcomes import (
     Record,
@@ -28,6 +27,7 @@ from swarmlore.domain.policy.outcomes import (
 )
 from swarmlore.domain.records import Caller
 from swarmlore.errors import NotAllowed
+from swarmlore.lore import Lore
 
 DAY = 86_400.0
 GOOD: dict[str, Any] = {"success": True, "duration_ms": 1}

@@ -14,11 +14,11 @@ import pytest
 
 from conftest import ALICE, BOB, NOW, OTHER, PERSON, a_memory, an_operation
 from databases import LOGIN, Proxy, Server, server
-from swarmlore import Lore
 from swarmlore.domain.language.display import user_of, without_password
 from swarmlore.domain.records import Caller, Link, Memory, Outcomes, Receipt, Rejection, Session, Shown, Situation
 from swarmlore.errors import Conflict, StoreError, StoreLost
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 from swarmlore.memory.decide import add_link
 from swarmlore.store import database
 from swarmlore.store.database import Operation

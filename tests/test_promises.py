@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from conftest import ALICE, BOB, LEAD, NOW, PERSON, quick_env
-from swarmlore import Lore
 from swarmlore.domain.records import Caller, Draft
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 
 PORT = "The staging database listens on port 54321"
 MINILM = {"SWARMLORE_EMBEDDER_KIND": "minilm"}

@@ -14,11 +14,11 @@ import pytest
 import servers
 from command_line import Run
 from conftest import ALICE, NOW, quick_env
-from swarmlore import Lore
 from swarmlore.capture.extract import session_body
 from swarmlore.clients.transcripts import Turn
 from swarmlore.config import WriterSettings
 from swarmlore.errors import Unavailable
+from swarmlore.lore import Lore
 from swarmlore.models.llm import Capped, Spending
 from swarmlore.store.store import Store
 from test_writers import Says

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from conftest import ALICE, NOW, Open, a_memory, an_operation, quick_env
-from swarmlore import Lore
 from swarmlore.domain.records import Citation, Memory, Situation
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 from swarmlore.store import reindex
 from swarmlore.store.history import SCRUB_META
 from swarmlore.store.memories import Filter

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from conftest import ALICE, NOW, PERSON, quick_env
-from swarmlore import Lore
 from swarmlore.domain.records import PROFILES, Caller, Draft, Hit, Memory, Query
 from swarmlore.errors import Ambiguous, InvalidInput
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 from swarmlore.retrieval.recall import final_hits
 
 LESSONS = {

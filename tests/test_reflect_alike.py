@@ -12,8 +12,8 @@ import pytest
 import servers
 from reflecting import NOTE, World, answer
 from repositories import NEUTRAL
-from swarmlore import Lore
 from swarmlore.domain.records import Proposal
+from swarmlore.lore import Lore
 from swarmlore.notes.note_format import parse_note
 from swarmlore.notes.reflect.propose import news_for
 

@@ -16,11 +16,11 @@ from command_line import Run, command
 from conftest import NOW, PERSON, quick_env
 from reflecting import NOTE, RULE, answer
 from repositories import NEUTRAL, a_repository, git
-from swarmlore import Lore
 from swarmlore.capture.answering import answer as answer_event
 from swarmlore.capture.pipeline import Digester
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook.event import Event
+from swarmlore.lore import Lore
 from swarmlore.server.worker.child import do_here
 from swarmlore.server.worker.handlers import HANDLERS
 from swarmlore.workspace.project import find_project

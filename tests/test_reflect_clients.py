@@ -11,11 +11,11 @@ import pytest
 
 from conftest import DATA, NOW, quick_env
 from repositories import NEUTRAL, a_repository
-from swarmlore import Lore
 from swarmlore.capture.answering import answer as answer_event
 from swarmlore.capture.pipeline import Digester
 from swarmlore.clients import client as client_module
 from swarmlore.clients.hook.event_from_payload import make_event
+from swarmlore.lore import Lore
 from swarmlore.notes.reflect.collect import hear_file, session_in
 from swarmlore.server.worker.child import do_here
 from swarmlore.server.worker.handlers import HANDLERS

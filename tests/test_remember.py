@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from conftest import ALICE, BOB, LEAD, NOBODY, NOW, OTHER, PERSON, Open, quick_env
-from swarmlore import Lore
 from swarmlore.domain.records import Caller, Draft
 from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound, Rejected
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 
 PORT = "The staging database listens on port 5432"
 DAY = 86_400.0

@@ -13,13 +13,13 @@ import pytest
 import servers
 from conftest import LEAD
 from serving import LESSON, Server
-from swarmlore import Lore
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import ConfigError, InvalidInput, NotAllowed, NotFound, Rejected, SwarmloreError, Unavailable
+from swarmlore.lore import Lore
+from swarmlore.lore.verbs import READS, WRITES
 from swarmlore.server.client import http as remote_line
 from swarmlore.server.client.http import Line
 from swarmlore.server.client.remote_lore import RemoteLore
-from swarmlore.verbs.table import READS, WRITES
 from waiting import PATIENCE_S
 
 ALICE = Caller(LEAD.project, "alice", "worker", 2)

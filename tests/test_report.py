@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from command_line import Run
 from conftest import ALICE, BOB, LEAD, NOW, PERSON, a_memory, an_operation, quick_env
-from swarmlore import Lore
 from swarmlore.config import Settings
 from swarmlore.domain.policy.curation import Limits, check
 from swarmlore.domain.records import Caller, Outcomes
 from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 from swarmlore.memory.report import (
     DAY_S,
     MOST,

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from swarmlore import Lore
 from swarmlore.capture.pipeline import Digester
 from swarmlore.clients import client
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.event_from_payload import make_event
 from swarmlore.clients.hook.home import spool_dir
+from swarmlore.lore import Lore
 from waiting_jobs import waiting
 
 TASK = {

@@ -17,9 +17,9 @@ import pytest
 from command_line import Run
 from conftest import NOW, PERSON, Open, quick_env
 from projects import SHOP, TOOL, commit, make
-from swarmlore import Lore
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.errors import ConfigError, InvalidInput, NotAllowed, Unavailable
+from swarmlore.lore import Lore
 from swarmlore.research.code import parse
 from swarmlore.research.question import read_question
 from swarmlore.research.report import Finding, Report, finding_line, page

@@ -12,9 +12,9 @@ import pytest
 from command_line import Run
 from conftest import NOW, PERSON, quick_env
 from projects import Files, make
-from swarmlore import Lore
 from swarmlore.domain.records import Memory
 from swarmlore.errors import Unavailable
+from swarmlore.lore import Lore
 from swarmlore.research.report import Report
 from swarmlore.research.setup import justfile, makefile, package_scripts, pipeline, system_packages
 from swarmlore.research.sources import FROM, Web

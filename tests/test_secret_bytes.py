@@ -21,10 +21,10 @@ from hook_runs import Hooks, content
 from mcp_lines import Lines
 from mcp_lines import words as mcp_words
 from serving import Server
-from swarmlore import Lore
 from swarmlore.domain.policy.gate import scrub_value
 from swarmlore.domain.records import Draft
 from swarmlore.errors import SwarmloreError
+from swarmlore.lore import Lore
 
 ALNUM = string.ascii_letters + string.digits
 WINDOW = 8  # characters of a secret in a row that are a leak; looked for at every fourth place

@@ -10,7 +10,6 @@ import apsw
 import pytest
 
 from databases import server
-from swarmlore import Lore
 from swarmlore.capture.pipeline import Digester
 from swarmlore.clients import client
 from swarmlore.clients.hook import event as e
@@ -18,6 +17,7 @@ from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.event_from_payload import make_event
 from swarmlore.clients.hook.home import spool_dir
 from swarmlore.domain.records import Session
+from swarmlore.lore import Lore
 from swarmlore.server.worker.child import do_here
 from swarmlore.server.worker.handlers import HANDLERS
 from test_opencode_transcripts import SESSION, Database, text

@@ -21,10 +21,10 @@ import pytest
 
 from conftest import OTHER, engine_env, quick_env
 from serving import LESSON, Server
-from swarmlore import Lore
 from swarmlore.domain.records import Caller, Token
 from swarmlore.errors import InvalidInput, NotAllowed, Unavailable
 from swarmlore.exchange.import_files import Brought
+from swarmlore.lore import Lore
 from swarmlore.server.client.remote_lore import RemoteLore
 from swarmlore.server.http import streams
 from swarmlore.server.http.app import Request

@@ -10,8 +10,8 @@ import pytest
 
 from command_line import Reply, Run
 from conftest import NOW, a_memory
-from swarmlore import Lore
 from swarmlore.compat.opencode_swarm_commands import entries, prefixes
+from swarmlore.lore import Lore
 from swarmlore.surfaces.page import Page
 
 BACKPRESSURE = "Prefer stream.Readable.from(generator) over async iterators for backpressure."

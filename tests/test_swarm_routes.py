@@ -11,7 +11,7 @@ import pytest
 
 from conftest import LEAD
 from serving import Server
-from swarmlore import Lore
+from swarmlore.lore import Lore
 from swarmlore.store.memories import COLUMNS
 
 FIX = "The API requires the Bearer prefix on all auth headers. Without it, you get a misleading 403 instead of 401."

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from conftest import ALICE, LEAD, NOW, OTHER, PERSON, Open, quick_env
-from swarmlore import Lore
 from swarmlore.domain.records import Caller, Token
 from swarmlore.domain.security.redaction import redact
 from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound
+from swarmlore.lore import Lore
 from swarmlore.memory.tokens import caller_of, is_due, recognise
 from swarmlore.store.store import Store
 

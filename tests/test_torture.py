@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ALICE, BOB, quick_env
-from swarmlore import Lore
+from swarmlore.lore import Lore
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "torture"))
 import kill

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from conftest import ALICE, a_memory, an_operation, quick_env
-from swarmlore import Lore
 from swarmlore.domain.records import Memory
 from swarmlore.errors import Conflict, StoreBusy, StoreFull, SwarmloreError
+from swarmlore.lore import Lore
 from swarmlore.server import group_commit
 from swarmlore.server.group_commit import Turns
 from swarmlore.server.service import _united

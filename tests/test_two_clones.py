@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from clones import FILES, Clock, Clone, git
 from conftest import ALICE, LEAD, examples
-from swarmlore import Lore
 from swarmlore.domain.policy.gate import confirm
 from swarmlore.domain.policy.merge import as_claimed
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import Rejected
 from swarmlore.exchange.merge_driver import merge_files, merge_lines
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 from test_store_machine import FAST_DISK
 
 DAY_S = 86_400.0

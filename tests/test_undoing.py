@@ -8,8 +8,8 @@ import pytest
 
 from conftest import LEAD, quick_env
 from homes import process
-from swarmlore import Lore
 from swarmlore.errors import Conflict, NotFound
+from swarmlore.lore import Lore
 
 FIRST = "Run the linter before each push to main"
 SECOND = "The staging database listens on port 6543"

@@ -12,8 +12,8 @@ import pytest
 from browser import Browser
 from command_line import Run
 from conftest import ALICE, BOB, quick_env
-from swarmlore import Lore
 from swarmlore.domain.records import Memory
+from swarmlore.lore import Lore
 from swarmlore.retrieval.graph_picture import Line, Node, Picture
 from swarmlore.surfaces import render_graph_html
 

@@ -19,13 +19,13 @@ import worker_process
 from command_line import Run, process
 from conftest import ALICE, quick_env
 from hook_runs import Hooks, payload
-from swarmlore import Lore
 from swarmlore.capture.pipeline import Digester
 from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.home import spool_dir
 from swarmlore.domain.records import Job
 from swarmlore.errors import Conflict
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 from swarmlore.server.worker.handlers import HANDLERS
 from swarmlore.store.jobs import Terms
 from waiting import PATIENCE_S, wait_until

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from swarmlore import Lore
 from swarmlore.domain.records import JOB_KINDS, Job
+from swarmlore.lore import Lore
 from swarmlore.server.worker.handlers import HANDLERS
 from swarmlore.store.jobs import Terms
 

@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from swarmlore import Lore, config
+from swarmlore import config
 from swarmlore.domain.records import Caller, Job, uuid7
 from swarmlore.frozen import replace
+from swarmlore.lore import Lore
 from swarmlore.server.worker.child import Orders, Runner
 from swarmlore.server.worker.supervisor import Worker, new_owner
 

@@ -21,12 +21,12 @@ import tempfile
 from collections import Counter
 from typing import Any
 
-from swarmlore import Lore
 from swarmlore.capture.pipeline import Digester
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.event import Event
 from swarmlore.clients.hook.home import spool_dir
+from swarmlore.lore import Lore
 
 ENV = {
     "SWARMLORE_EMBEDDER_KIND": "none",

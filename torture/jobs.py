@@ -28,8 +28,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from swarmlore import Lore, config
+from swarmlore import config
 from swarmlore.domain.records import Caller, Job, uuid7
+from swarmlore.lore import Lore
 from swarmlore.server.worker.child import Orders
 from swarmlore.server.worker.supervisor import Worker
 

@@ -23,8 +23,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from databases import Server
-from swarmlore import Lore
 from swarmlore.domain.records import Caller
+from swarmlore.lore import Lore
 from swarmlore.store.memories import Filter
 
 WORDS = """

@@ -23,8 +23,8 @@ import tempfile
 from collections import Counter
 from typing import Any
 
-from swarmlore import Lore
 from swarmlore.domain.records import Caller
+from swarmlore.lore import Lore
 
 PERSON = Caller("git.example/torture", "person", "person", 3)
 CALLED = (("sqlite.py", "run"), ("sqlite.py", "writing"), ("postgres.py", "run"), ("postgres.py", "writing"))

@@ -34,9 +34,9 @@ from kill import WORDS, whole_lines
 
 from namespaces import CUTS, Network, why_not
 from serving import Server
-from swarmlore import Lore
 from swarmlore.domain.records import Caller
 from swarmlore.errors import Rejected, StoreLost, SwarmloreError, Unavailable
+from swarmlore.lore import Lore
 from swarmlore.server.client.remote_lore import RemoteLore
 from swarmlore.store.memories import Filter
 

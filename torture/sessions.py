@@ -24,9 +24,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from swarmlore import Lore
 from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.home import socket_path, spool_dir
+from swarmlore.lore import Lore
 
 SCRIPT = str(Path(sys.executable).parent / "swarmlore")
 LANES = 4

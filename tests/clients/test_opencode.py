@@ -18,7 +18,7 @@ from clients.model import Step, never
 from clients.runners import Client, OpenCode, Session
 from clients.stories import OTHER_LESSONS
 from clients.world import World, soon
-from swarmlore import Lore
+from swarmlore.lore import Lore
 
 PLUGIN = ".config/opencode/plugins/swarmlore.js"
 LESSON = "The ledger is closed at noon, so refunds after twelve go into the next day"

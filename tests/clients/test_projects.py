@@ -8,7 +8,7 @@ from clients.conftest import INSTALL, NAMES, NewWorld
 from clients.model import Step
 from clients.runners import CLIENTS, Client
 from clients.world import PROGRAM, World, soon
-from swarmlore import Lore
+from swarmlore.lore import Lore
 
 WRAPPER = '#!/bin/sh\nunset SWARMLORE_HOME\nexec {program} "$@"\n'  # a project's lines use what the person's own name
 LESSON = "Data is kept in parquet files, never in CSV"

@@ -16,10 +16,10 @@ from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.domain.records import LESSON_SOURCES, STRATEGY_SOURCE, Hit, Memory
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.lore.verbs import check
 from swarmlore.server.http.app import Route, soon
 from swarmlore.server.http.routes import WAIT_S
 from swarmlore.server.mcp.tools import MAX_QUERY, MAX_TEXT, Tool, count, flag, one_of, text, texts
-from swarmlore.verbs.schema import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,13 +13,13 @@ from swarmlore.clients.hook.home import outbox_dir
 from swarmlore.domain.language.citations import may_cite
 from swarmlore.errors import NotAllowed, Rejected, SwarmloreError, Unavailable
 from swarmlore.frozen import TYPE_CHECKING, fields, replace
+from swarmlore.lore.verbs import LOCAL, READS, WRITES
 from swarmlore.memory.doctor import Check, ago, problems
 from swarmlore.memory.write import Imported
 from swarmlore.retrieval.recall import Hits
 from swarmlore.server.client.calls import body_of, result_of
 from swarmlore.server.client.environment import URL, token_in
 from swarmlore.server.client.http import PLAIN, Line
-from swarmlore.verbs.table import LOCAL, READS, WRITES
 from swarmlore.workspace.project import find_project, stacks
 
 if TYPE_CHECKING:

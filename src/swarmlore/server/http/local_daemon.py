@@ -16,6 +16,7 @@ from swarmlore.clients.hook.socket import ask
 from swarmlore.domain.records import Caller, make
 from swarmlore.errors import InvalidInput, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.lore.verbs import verb_named
 from swarmlore.server.client.local_server import HANDED, asked, mark
 from swarmlore.server.daemon import SharedMemory, WarmServer
 from swarmlore.server.daemon_lock import elect
@@ -24,7 +25,6 @@ from swarmlore.server.http.routes import document
 from swarmlore.server.mcp.host import Bridge
 from swarmlore.server.service import open_desks
 from swarmlore.surfaces.cli.worker import WITH_PARENT
-from swarmlore.verbs.table import verb_named
 
 if TYPE_CHECKING:
     import asyncio

@@ -15,20 +15,20 @@ from swarmlore.domain.records import ID_HINT, PROFILES, Citation, choose, is_id,
 from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.lore import Lore
+from swarmlore.lore.verbs import SEARCHES, verb_named, verbs
 from swarmlore.server.http.app import Route, soon
 from swarmlore.server.http.body import Figures, Ready, ready
-from swarmlore.verbs.table import SEARCHES, verb_named, verbs
 from swarmlore.workspace.project import known_stacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from swarmlore.lore.verbs import Verb
     from swarmlore.memory.report import MemoryFigures
     from swarmlore.server.http.app import App, Request
     from swarmlore.server.http.log import Telling
     from swarmlore.server.service import Hall
-    from swarmlore.verbs.table import Verb
 
 
 _ERROR = {

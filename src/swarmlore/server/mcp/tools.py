@@ -13,7 +13,7 @@ from swarmlore.domain.language.display import choices_hint
 from swarmlore.domain.records import KINDS, TIERS
 from swarmlore.errors import InvalidInput, NotFound
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.verbs.schema import NO_TEXT
+from swarmlore.lore.verbs import NO_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

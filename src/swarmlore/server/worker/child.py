@@ -22,7 +22,7 @@ from swarmlore.domain.records import Job
 from swarmlore.errors import StoreError, StoreReadOnly, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.lore import Lore
-from swarmlore.parts import open_store
+from swarmlore.lore.opening import open_store
 from swarmlore.server.worker.limits import die_with_parent, limit_memory
 from swarmlore.store.jobs import Terms
 

@@ -95,7 +95,7 @@ def carry_out(desk: Desk, plan: Plan, kept: Sequence[Any], question: str, to_do:
 
 def apply_plan(plan: Plan, home: str, kept: Sequence[Any]) -> None:
     from swarmlore.clients.install.plan import apply
-    from swarmlore.parts import make_home
+    from swarmlore.lore.opening import make_home
 
     was_there = os.path.lexists(home)
     make_home(home)

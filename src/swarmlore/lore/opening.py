@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from swarmlore.workspace.project import Project
     from swarmlore.workspace.project_names import Belonging
 
+
 NOWHERE = os.path.join(os.devnull, "nowhere")  # no folder can be there
 CATCH_UP_AT_CLOSE = 64  # texts that a process with a loaded model embeds before it leaves
 

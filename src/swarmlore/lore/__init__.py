@@ -27,14 +27,11 @@ from swarmlore.domain.records import (
     json_values,
     make,
 )
-from swarmlore.errands import Errands
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.living import Living
-from swarmlore.parts import make_home
-from swarmlore.receiving import Receiving
+from swarmlore.lore.methods import Errands, Living, Receiving, Studies
+from swarmlore.lore.opening import make_home
 from swarmlore.store.memories import Filter
-from swarmlore.studies import Studies
 from swarmlore.workspace.project import may_change
 
 if TYPE_CHECKING:
@@ -71,6 +68,7 @@ if TYPE_CHECKING:
     from swarmlore.store.copy import Copied
     from swarmlore.store.database import Operation
     from swarmlore.workspace.project_names import Identity
+
 
 MOST_LISTED = 10_000_000
 COUNTER_S = 2.0  # for other writers, before a read goes on without having been counted

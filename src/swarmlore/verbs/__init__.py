@@ -1,1 +1,0 @@
-"""What can be asked of a server: the methods of `Lore` as a table, with what each takes."""
