@@ -26,7 +26,7 @@ def payload(event: str, session: str = "s1", **facts: object) -> dict[str, objec
 PROGRAM = """
 import os, sys
 from swarmlore.clients.hook import entry
-from swarmlore.surfaces import alone
+from swarmlore.cli.render import alone
 entry.CAPTURE_WAIT_S, entry.ANSWER_WAIT_S, entry.LIMIT_S = {capture_s}, {answer_s}, {limit_s}
 alone.WAIT_S, alone.DIGEST_S = {writer_s}, {digest_s}
 if os.environ.get("SWARMLORE_URL"):

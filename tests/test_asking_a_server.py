@@ -15,10 +15,9 @@ import pytest
 from command_line import Run
 from conftest import LEAD
 from serving import LESSON, Server
+from swarmlore.cli.command_table import ASKED, COMMANDS, HERE, REFUSED
 from swarmlore.server.client import http as remote_line
 from swarmlore.server.http.run import Place, listening
-from swarmlore.surfaces.cli.commands import COMMANDS
-from swarmlore.surfaces.cli.elsewhere import ASKED, HERE, REFUSED
 
 SECOND = "Tokens are refreshed in auth.py:1-2 before they expire, never after"
 AGENT = "alice"

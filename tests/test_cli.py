@@ -17,9 +17,10 @@ import pytest
 
 from command_line import Reply, Run, command, process
 from swarmlore import __version__, errors
+from swarmlore.cli import command_table, terminal
+from swarmlore.cli.arguments import duration, items, parse, parser_of, share, split_command
+from swarmlore.cli.commands import completion
 from swarmlore.lore import Lore
-from swarmlore.surfaces.cli import commands, completion, progress
-from swarmlore.surfaces.cli.parsing import duration, items, parse, parser_of, share, split_command
 
 LESSON = "Snapshot tests are recorded with make snap-record, never by hand"
 OTHER = "The billing service reads its port from BILLING_PORT in config/env.py"
@@ -37,12 +38,12 @@ def test_without_words_it_says_what_it_is_with_three_examples(run: Run) -> None:
     reply = run()
     assert reply.code == 0
     assert reply.out.count("  swarmlore ") == 3
-    assert all(f"  {name}" in reply.out for name in commands.COMMANDS)
+    assert all(f"  {name}" in reply.out for name in command_table.COMMANDS)
 
 
 def test_every_command_stands_in_exactly_one_group() -> None:
-    grouped = [name for _, names in commands.GROUPS for name in names]
-    assert sorted(grouped) == sorted(commands.COMMANDS)
+    grouped = [name for _, names in command_table.GROUPS for name in names]
+    assert sorted(grouped) == sorted(command_table.COMMANDS)
 
 
 def test_version(run: Run) -> None:
@@ -50,7 +51,7 @@ def test_version(run: Run) -> None:
     assert run("--version", "--json").json == {"version": __version__}
 
 
-@pytest.mark.parametrize("name", commands.COMMANDS)
+@pytest.mark.parametrize("name", command_table.COMMANDS)
 def test_each_command_explains_itself_with_examples(run: Run, name: str) -> None:
     reply = run(name, "--help")
     assert reply.code == 0
@@ -62,8 +63,8 @@ def test_each_command_explains_itself_with_examples(run: Run, name: str) -> None
 def test_the_examples_of_a_command_parse() -> None:
     import shlex
 
-    for name in commands.COMMANDS:
-        for example in commands.module_of(name).EXAMPLES:
+    for name in command_table.COMMANDS:
+        for example in command_table.load_command(name).examples:
             words = shlex.split(example.split("|")[-1].split(">")[0].removeprefix('eval "$(').removesuffix(')"'))
             assert split_command(words[1:])[0] == name, example
             parse(name, split_command(words[1:])[1])
@@ -650,15 +651,16 @@ def test_an_ambiguous_word_lists_what_fits(run: Run) -> None:
 @pytest.fixture
 def broken_command(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
     """A command that raises what it is told to."""
-    module = types.ModuleType("swarmlore.surfaces.cli.explode")
-    monkeypatch.setitem(commands.COMMANDS, "explode", "fail")
+    module = types.ModuleType("swarmlore.cli.commands.explode")
+    monkeypatch.setitem(command_table.COMMANDS, "explode", "fail")
+    monkeypatch.setitem(command_table.MODULES, "cli.commands.explode", ("explode",))
     monkeypatch.setitem(sys.modules, module.__name__, module)
 
     def raises(error: BaseException) -> None:
         def run(_: object) -> int:
             raise error
 
-        vars(module).update(EXAMPLES=(), arguments=lambda _: None, run=run)
+        vars(module).update(EXPLODE_EXAMPLES=(), explode_arguments=lambda _: None, run_explode=run)
 
     return raises
 
@@ -884,15 +886,15 @@ def test_erasing_asks_a_person(world: Path, typed: str, left: int) -> None:
 
 
 def test_progress_is_a_bar_at_a_terminal_and_lines_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "BAR_EVERY_S", 0.0)
+    monkeypatch.setattr(terminal, "BAR_EVERY_S", 0.0)
     bar = io.StringIO()
-    with progress.Progress("embedding", bar, terminal=True) as tell:
+    with terminal.Progress("embedding", bar, terminal=True) as tell:
         tell(5, 10)
     assert bar.getvalue().startswith("\rembedding [##########..........] 5/10")
     assert bar.getvalue().endswith("\r")
-    monkeypatch.setattr(progress, "LINE_EVERY_S", 0.0)
+    monkeypatch.setattr(terminal, "LINE_EVERY_S", 0.0)
     lines = io.StringIO()
-    with progress.Progress("importing", lines, terminal=False) as tell:
+    with terminal.Progress("importing", lines, terminal=False) as tell:
         tell(400, 0)
         tell(500, 1000)
     assert lines.getvalue() == "importing 400\nimporting 500 of 1000\n"
@@ -953,13 +955,13 @@ def test_scripts_and_blocks_are_not_wrapped(run: Run, monkeypatch: pytest.Monkey
     assert len(wrapped[1].splitlines()) == len(whole[1].splitlines())
 
 
-@pytest.mark.parametrize("name", commands.COMMANDS)
+@pytest.mark.parametrize("name", command_table.COMMANDS)
 def test_every_example_fits_a_usual_terminal(name: str) -> None:
-    assert [line for line in commands.module_of(name).EXAMPLES if len(line) > 78] == []
+    assert [line for line in command_table.load_command(name).examples if len(line) > 78] == []
 
 
 @pytest.mark.parametrize("width", [50, 160])
-@pytest.mark.parametrize("name", ["", *commands.COMMANDS])
+@pytest.mark.parametrize("name", ["", *command_table.COMMANDS])
 def test_help_is_as_wide_as_the_page(run: Run, monkeypatch: pytest.MonkeyPatch, name: str, width: int) -> None:
     usual = run("help", name).out if name else run().out
     monkeypatch.setenv("COLUMNS", str(width))
@@ -981,7 +983,7 @@ def test_help_does_not_cut_a_name_at_its_hyphens() -> None:
 @pytest.mark.parametrize("width", [1, 7, 20, 33, 79, 500])
 def test_help_is_shown_however_narrow_or_wide(run: Run, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    for name in commands.COMMANDS:
+    for name in command_table.COMMANDS:
         assert run("help", name).code == 0
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from programs import need
-from swarmlore.surfaces.cli import commands, completion
-from swarmlore.surfaces.cli.parsing import parser_of
+from swarmlore.cli import command_table
+from swarmlore.cli.arguments import parser_of
+from swarmlore.cli.commands import completion
 
 SCRIPTS: dict[str, Callable[[], str]] = {"bash": completion.bash, "zsh": completion.zsh, "fish": completion.fish}
 LINES = {
@@ -64,7 +65,7 @@ def run(words: list[str], folder: Path, **env: str) -> str:
 @pytest.mark.parametrize("shell", SCRIPTS)
 def test_a_script_knows_every_command_and_option(shell: str) -> None:
     script = SCRIPTS[shell]()
-    for name in commands.COMMANDS:
+    for name in command_table.COMMANDS:
         assert name in script
         for action in parser_of(name)._actions:
             for flag in action.option_strings:

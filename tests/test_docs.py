@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 from swarmlore import errors
+from swarmlore.cli.arguments import parser_of
+from swarmlore.cli.command_table import COMMANDS
 from swarmlore.config import Settings, Value
 from swarmlore.domain.json_codec import code_of
 from swarmlore.domain.policy import deduplication, gate
 from swarmlore.domain.records import Draft, Query
 from swarmlore.domain.security import safety
 from swarmlore.lore import Lore
-from swarmlore.surfaces.cli.commands import COMMANDS
-from swarmlore.surfaces.cli.parsing import parser_of
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -21,6 +21,8 @@ from command_line import Run
 from conftest import DATA, connect
 from goldens import Names, check, check_document, shape
 from swarmlore import errors
+from swarmlore.cli.arguments import parser_of
+from swarmlore.cli.command_table import COMMANDS
 from swarmlore.clients import CLIENTS, client, sender
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook.event_from_payload import make_event
@@ -31,8 +33,6 @@ from swarmlore.frozen import fields
 from swarmlore.lore import Lore
 from swarmlore.server.http.routes import described
 from swarmlore.server.mcp.tools import PROFILES, instructions, listing
-from swarmlore.surfaces.cli.commands import COMMANDS
-from swarmlore.surfaces.cli.parsing import parser_of
 from test_docs import an_error, error_classes
 from test_installing import Machine, tree
 

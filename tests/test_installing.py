@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from homes import linux
 from skill_files import HOW_MANY, skills_in
-from swarmlore.clients import NAMES, client_called, clients_here
+from swarmlore.clients import CLIENTS, client_called, clients_here
 from swarmlore.clients.install import manifest
 from swarmlore.clients.install.commands import Call, Target, hook_call, hook_line, server_call
 from swarmlore.clients.install.edit_json import JsonSheet, undone
@@ -54,7 +54,7 @@ class Machine:
         return for_person(home or str(self.home), self.env, program)
 
     def plan(self, *names: str, where: Where | None = None, version: str = "1.0") -> Plan:
-        clients = [client_called(name) for name in names or NAMES]
+        clients = [client_called(name) for name in names or CLIENTS]
         return plan_install(where or self.where(), clients, manifest.read(str(self.home)), version, NOW)
 
     def install(self, *names: str, where: Where | None = None) -> Plan:
@@ -64,7 +64,7 @@ class Machine:
 
     def uninstall(self, *names: str, where: Where | None = None) -> Plan:
         kept = manifest.read(str(self.home))
-        plan = plan_uninstall(where or self.where(), [client_called(name) for name in names or NAMES], kept)
+        plan = plan_uninstall(where or self.where(), [client_called(name) for name in names or CLIENTS], kept)
         apply(plan, str(self.home), kept)
         return plan
 

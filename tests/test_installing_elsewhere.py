@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from skill_files import skills_in
-from swarmlore.clients import NAMES, client_called
+from swarmlore.clients import CLIENTS, client_called
 from swarmlore.clients.install import manifest
 from swarmlore.clients.install.plan import Plan, apply, plan_install, plan_uninstall
 from swarmlore.clients.install.status import Activity, Standing, standing
@@ -41,7 +41,7 @@ class Homes(Machine):
         home = self.home_called(name)
         os.makedirs(home, exist_ok=True)
         kept = manifest.read(home)
-        chosen = [client_called(client) for client in clients or NAMES]
+        chosen = [client_called(client) for client in clients or CLIENTS]
         plan = plan_install(self.where(home=home), chosen, kept, "1.0", NOW)
         apply(plan, home, kept)
         return plan
@@ -51,7 +51,7 @@ class Homes(Machine):
         os.makedirs(home, exist_ok=True)
         kept = manifest.read(home)
         plan = plan_uninstall(
-            self.where(home=home, program=""), [client_called(client) for client in clients or NAMES], kept
+            self.where(home=home, program=""), [client_called(client) for client in clients or CLIENTS], kept
         )
         apply(plan, home, kept)
         return plan
@@ -287,7 +287,7 @@ def test_a_broken_file_leaves_out_its_client_whole_and_no_other(machine: Homes) 
     machine.write(".codex/config.toml", "model = ")
     plan = machine.install()
     assert [name for name, _ in plan.refused] == ["codex"]
-    assert plan.clients == tuple(name for name in NAMES if name != "codex")
+    assert plan.clients == tuple(name for name in CLIENTS if name != "codex")
     assert files(machine.user / ".codex") == {"config.toml"}
     assert {entry.client for entry in manifest.read(str(machine.home))} == set(plan.clients)
     machine.uninstall()

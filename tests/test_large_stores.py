@@ -8,14 +8,14 @@ from itertools import product
 import pytest
 
 from conftest import ALICE, NOW, Open
+from swarmlore.cli.layout import Page
+from swarmlore.cli.render import report as render_report
 from swarmlore.domain.records import Draft
 from swarmlore.frozen import replace
 from swarmlore.memory import report
 from swarmlore.memory.report import MemoryFigures
 from swarmlore.server.http import routes
 from swarmlore.store import memories
-from swarmlore.surfaces import render_report
-from swarmlore.surfaces.page import Page
 
 
 def test_a_page_far_down_is_found_without_reading_what_stands_above_it(

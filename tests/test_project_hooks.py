@@ -14,7 +14,7 @@ import pytest
 from command_line import command
 from hook_runs import Hooks
 from repositories import a_repository
-from swarmlore.clients import NAMES, client_called
+from swarmlore.clients import CLIENTS, client_called
 from swarmlore.clients.hook.home import FILES, hooks_file, named_home, usual_home
 from test_installing import Machine
 from waiting import wait_until
@@ -110,7 +110,7 @@ def test_the_files_of_a_person_are_where_install_writes_them(tmp_path: Path) -> 
     moved = {variable: str(tmp_path / variable) for variable, _, _ in FILES.values()}
     for env in (machine.env, {**machine.env, **moved}):
         machine.env = env
-        for name in NAMES:
+        for name in CLIENTS:
             written = {file.path for file in client_called(name).files(machine.where())}
             assert hooks_file(name, env) in written
 

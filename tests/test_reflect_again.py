@@ -10,10 +10,10 @@ import pytest
 from conftest import PERSON, quick_env
 from reflecting import NOTE, RULE, World, answer, states
 from repositories import NEUTRAL, git
+from swarmlore.cli.layout import Page
+from swarmlore.cli.render.memories import forgotten
 from swarmlore.errors import Conflict
 from swarmlore.notes.reflect.git_commit import Commit, commit
-from swarmlore.surfaces.page import Page
-from swarmlore.surfaces.render import forgotten
 
 CAUSE = "The root cause was a missing index on the orders table. Fixed by adding the index in a migration."
 

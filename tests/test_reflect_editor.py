@@ -9,9 +9,9 @@ import pytest
 
 from command_line import Run
 from reflecting import NOTE, RULE, World
+from swarmlore.cli.terminal import edited
 from swarmlore.errors import InvalidInput, SwarmloreError, Unavailable
 from swarmlore.notes.reflect.answers import editable
-from swarmlore.surfaces.cli.editor import edited
 from test_reflect_cli import items, project, talk
 
 __all__ = ["project"]  # a fixture

@@ -13,6 +13,8 @@ import pytest
 
 from conftest import NOW, a_memory
 from swarmlore import errors
+from swarmlore.cli.layout import Page, ago, clean, fold, hang, json_text, say, size, when
+from swarmlore.cli.render import memories
 from swarmlore.config import Value
 from swarmlore.domain.policy.ranking import STATES
 from swarmlore.domain.records import (
@@ -33,8 +35,6 @@ from swarmlore.frozen import replace
 from swarmlore.memory.doctor import Check
 from swarmlore.retrieval.recall import Hits
 from swarmlore.store.backup import Backup
-from swarmlore.surfaces import cited, render
-from swarmlore.surfaces.page import Page, ago, clean, fold, hang, json_text, say, size, when
 from swarmlore.workspace.project_names import Identity
 
 HOSTILE = "\x1b]0;title\x07\x1b[31mred\x9b2J\u202egnp.exe\r\x7f\ud800"
@@ -66,32 +66,32 @@ def renderings(page: Page, text: str = HOSTILE, name: str = HOSTILE) -> Iterator
     backup = Backup(text, 1, 1, 1.0)
     for outcome in ("added", "linked", "confirmed", "updated", "superseded", "quarantined"):
         told = Remembered(memory, outcome, text, (text,), (text,), (text,), 1, text)
-        yield render.remembered(told, [(name, text)], page)
-    yield render.remembered_lines({"added": 1}, [(1, text)], [(2, name, text)], page)
-    yield "\n".join(render.reports([text], page))
+        yield memories.remembered(told, [(name, text)], page)
+    yield memories.remembered_lines({"added": 1}, [(1, text)], [(2, name, text)], page)
+    yield "\n".join(memories.reports([text], page))
     note = Hit(replace(memory, source="note", title=text), 1.0)
-    yield render.found(Hits([hit, note], (), (text,)), page, lambda _: text, explain=True)
-    yield render.rows([memory], page)
-    yield render.card(memory, page, found)
-    yield cited.stale([Stale(memory, found)], page)
-    yield cited.followed([memory], page)
-    yield render.forgotten([memory], {key: [text] for key in ("backups", "commits", "files")}, page, erased=True)
-    yield render.forgotten([memory], {}, page, erased=False)
-    yield render.history([AuditRow(text, 1.0, text, text, text, text, None, before)], page)
-    yield render.undone([memory], "op-1", page)
-    yield render.receipts([receipt], {text: text}, page)
+    yield memories.found(Hits([hit, note], (), (text,)), page, lambda _: text, explain=True)
+    yield memories.rows([memory], page)
+    yield memories.card(memory, page, found)
+    yield memories.stale([Stale(memory, found)], page)
+    yield memories.followed([memory], page)
+    yield memories.forgotten([memory], {key: [text] for key in ("backups", "commits", "files")}, page, erased=True)
+    yield memories.forgotten([memory], {}, page, erased=False)
+    yield memories.history([AuditRow(text, 1.0, text, text, text, text, None, before)], page)
+    yield memories.undone([memory], "op-1", page)
+    yield memories.receipts([receipt], {text: text}, page)
     many = (text, text)
-    yield render.migrated(1, 1, "0" * 64, f"postgresql://{text}", page)
-    yield render.project(Identity(text, text, text, "git", many, (*many, "red"), text, many, many), page)
-    yield render.stats({"store": text, "by_kind": {name: 1}}, page)
-    yield render.checks([Check(name, "fail", text, text)], page)
-    yield render.settings([Value("a.b", text, text, text)], page)
-    yield render.setting(Value("a.b", (text,), text, text), page)
-    yield render.setting_written(Value("a.b", text, text, text), text, page)
-    yield render.backed_up(backup, page)
-    yield render.restored(backup, text, page)
-    yield render.failure(errors.NotFound(text, text), page)
-    yield render.note(text, page)
+    yield memories.migrated(1, 1, "0" * 64, f"postgresql://{text}", page)
+    yield memories.project(Identity(text, text, text, "git", many, (*many, "red"), text, many, many), page)
+    yield memories.stats({"store": text, "by_kind": {name: 1}}, page)
+    yield memories.checks([Check(name, "fail", text, text)], page)
+    yield memories.settings([Value("a.b", text, text, text)], page)
+    yield memories.setting(Value("a.b", (text,), text, text), page)
+    yield memories.setting_written(Value("a.b", text, text, text), text, page)
+    yield memories.backed_up(backup, page)
+    yield memories.restored(backup, text, page)
+    yield memories.failure(errors.NotFound(text, text), page)
+    yield memories.note(text, page)
     yield json_text({text: text})
 
 
@@ -110,8 +110,10 @@ def test_colour_is_the_only_escape_that_is_written() -> None:
 
 def test_every_renderer_is_tried_with_hostile_text() -> None:
     source = Path(__file__).read_text(encoding="utf-8")
-    public = [name for name, value in vars(render).items() if value.__class__ is types.FunctionType and name[0] != "_"]
-    own = [name for name in public if getattr(render, name).__module__ == render.__name__]
+    public = [
+        name for name, value in vars(memories).items() if value.__class__ is types.FunctionType and name[0] != "_"
+    ]
+    own = [name for name in public if getattr(memories, name).__module__ == memories.__name__]
     texts = [
         name for name in own if name not in ("overview", "progress", "reindexed", "more")
     ]  # they show no stored text
@@ -182,10 +184,10 @@ def test_a_list_has_narrow_columns_and_names_what_is_unusual() -> None:
         confirmed_by=(Confirmation("a", NOW, "bob"),),
     )
     page = Page(80, now=NOW)
-    assert render.rows([first], page) == (
+    assert memories.rows([first], page) == (
         "3f9a2c  swarm  45 d  Requests time out after 30 seconds in the gateway, retry t…"
     )
-    assert render.rows([first, odd], page).splitlines()[1] == (
+    assert memories.rows([first, odd], page).splitlines()[1] == (
         "8a3dab  hive   5 min  correction: Requests time out after 30 seconds in the gat…"
     )
 
@@ -193,7 +195,7 @@ def test_a_list_has_narrow_columns_and_names_what_is_unusual() -> None:
 def test_a_status_takes_room_only_where_one_is_not_live() -> None:
     gone = a_row(handle="8a3dab", status="quarantined")
     hidden = a_row(handle="5b1cfe", forgotten_at=NOW)
-    shown = render.rows([a_row(handle="3f9a2c"), gone, hidden], Page(80, now=NOW)).splitlines()
+    shown = memories.rows([a_row(handle="3f9a2c"), gone, hidden], Page(80, now=NOW)).splitlines()
     assert [line[:34] for line in shown] == [
         "3f9a2c  swarm  45 d               ",
         "8a3dab  swarm  45 d  quarantined  ",
@@ -204,8 +206,8 @@ def test_a_status_takes_room_only_where_one_is_not_live() -> None:
 
 def test_a_strategy_is_called_one() -> None:
     known = a_row(handle="9b8baa", text="file-based", kind="pattern_seed", source="outcome")
-    assert render.rows([known], Page(80, now=NOW)) == "9b8baa  swarm  45 d  strategy: file-based"
-    assert "pattern_seed" not in render.card(known, Page(80, now=NOW))
+    assert memories.rows([known], Page(80, now=NOW)) == "9b8baa  swarm  45 d  strategy: file-based"
+    assert "pattern_seed" not in memories.card(known, Page(80, now=NOW))
 
 
 @pytest.mark.parametrize(
@@ -217,7 +219,7 @@ def test_a_strategy_is_called_one() -> None:
     ],
 )
 def test_a_list_that_stops_says_where(shown: int, total: int | None, offset: int, said: str) -> None:
-    assert render.more(shown, total, offset) == said
+    assert memories.more(shown, total, offset) == said
 
 
 def test_emoji_and_foreign_scripts_pass_whole() -> None:

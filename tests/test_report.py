@@ -15,6 +15,10 @@ from hypothesis import strategies as st
 
 from command_line import Run
 from conftest import ALICE, BOB, LEAD, NOW, PERSON, a_memory, an_operation, quick_env
+from swarmlore.cli.layout import Page, fold
+from swarmlore.cli.render import report as render_report
+from swarmlore.cli.render import report_html
+from swarmlore.cli.render.report_html import Series, amount, bars, line
 from swarmlore.config import Settings
 from swarmlore.domain.policy.curation import Limits, check
 from swarmlore.domain.records import Caller, Outcomes
@@ -37,9 +41,6 @@ from swarmlore.memory.report import (
     span_of,
 )
 from swarmlore.store.store import Store
-from swarmlore.surfaces import render_report, render_report_html
-from swarmlore.surfaces.page import Page, fold
-from swarmlore.surfaces.render_plots import Series, amount, bars, line
 
 SNAPSHOTS = "Snapshot tests are recorded with make snap-record and never edited by hand"
 PROMPT = "the snapshot tests fail, record them again"
@@ -222,7 +223,7 @@ def test_a_strategy_is_no_lesson_and_counts_a_task_only_once(opened: Opened) -> 
     assert "live    1 lesson, 2 strategies; 1 added" in shown
     assert "file-based" not in shown
     assert "feature-based" not in shown
-    assert '<span class="kind">strategy</span> file-based' in b"".join(render_report_html.lines(told)).decode()
+    assert '<span class="kind">strategy</span> file-based' in b"".join(report_html.lines(told)).decode()
 
 
 def test_a_worker_counts_its_own_ratings_and_knows_what_a_memory_did(opened: Opened) -> None:
@@ -361,7 +362,7 @@ def test_an_empty_memory_has_a_report(opened: Opened) -> None:
     told = opened(LEAD).report()
     assert (told.standing, told.memories, told.kept, len(told.periods)) == (Standing(), (), True, 1)
     assert render_report.report(told, Page(80, now=NOW))
-    assert b"</html>" in b"".join(render_report_html.lines(told))
+    assert b"</html>" in b"".join(report_html.lines(told))
 
 
 # The command
@@ -429,7 +430,7 @@ def test_a_report_calls_a_project_by_its_name(opened: Opened) -> None:
     assert lot not in shown
     mine = opened(replace(PERSON, project=f"shop#{lot}")).report()
     assert render_report.report(mine, Page(100, now=NOW)).startswith("shop, 20")
-    assert "<title>Swarmlore report: shop</title>" in b"".join(render_report_html.lines(mine)).decode()
+    assert "<title>Swarmlore report: shop</title>" in b"".join(report_html.lines(mine)).decode()
 
 
 @pytest.mark.parametrize("width", [30, 60, 80, 120])
@@ -507,8 +508,8 @@ def test_no_text_becomes_markup(text: str, reason: str) -> None:
     told = replace(told, memories=(replace(memory, junk=("stale", "unused", "harmful"), helped=1),))
     told = replace(told, silences=(Silence(text, reason, 1),), cuts=(Cut(reason, 1),))
     plain, found = Tags(), Tags()
-    plain.feed(b"".join(render_report_html.lines(_in_plain_words(told))).decode())
-    found.feed(b"".join(render_report_html.lines(told)).decode())
+    plain.feed(b"".join(report_html.lines(_in_plain_words(told))).decode())
+    found.feed(b"".join(report_html.lines(told)).decode())
     assert found.names == plain.names
 
 
@@ -536,7 +537,7 @@ def test_the_terminal_is_safe_from_what_is_stored(store: Store, opened: Opened) 
     opened(LEAD).rate(evil.id, helpful=False)
     told = opened(LEAD).report()
     shown = render_report.report(told, Page(100, now=NOW))
-    page = b"".join(render_report_html.lines(told)).decode()
+    page = b"".join(report_html.lines(told)).decode()
     for text in (shown, page):
         assert "\\x1b[2J" in text
         assert not re.search("[\x1b\u202e]", text)

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from skill_files import HOW_MANY, skills_in
+from swarmlore.cli.arguments import parse, split_command
 from swarmlore.clients import client_called
 from swarmlore.clients.install import locations, manifest
 from swarmlore.clients.install.locations import NAMES, PARTS, shared_skills
@@ -20,7 +21,6 @@ from swarmlore.domain.records import KINDS
 from swarmlore.notes.entities_sidecar import ENTITY_TYPES, RELATION_TYPES, parse_sidecar
 from swarmlore.notes.note_format import CATEGORIES, missing_for_add, parse_note, problems
 from swarmlore.server.mcp.tools import BY_NAME
-from swarmlore.surfaces.cli.parsing import parse, split_command
 from test_installing import Machine, a_machine, tree
 
 MOST_LINES = 120

@@ -10,9 +10,9 @@ import pytest
 
 from command_line import Reply, Run
 from conftest import NOW, a_memory
+from swarmlore.cli.layout import Page
 from swarmlore.compat.opencode_swarm_commands import entries, prefixes
 from swarmlore.lore import Lore
-from swarmlore.surfaces.page import Page
 
 BACKPRESSURE = "Prefer stream.Readable.from(generator) over async iterators for backpressure."
 PINNED = "Pin the base image by digest, tags move under your feet"

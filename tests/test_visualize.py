@@ -12,10 +12,10 @@ import pytest
 from browser import Browser
 from command_line import Run
 from conftest import ALICE, BOB, quick_env
+from swarmlore.cli.render import graph
 from swarmlore.domain.records import Memory
 from swarmlore.lore import Lore
 from swarmlore.retrieval.graph_picture import Line, Node, Picture
-from swarmlore.surfaces import render_graph_html
 
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">\u2028<!--"
 
@@ -39,7 +39,7 @@ def a_picture(count: int, name: str = "part {}") -> Picture:
 
 
 def written(path: Path, picture: Picture, about: str = "demo") -> Path:
-    path.write_bytes(b"".join(render_graph_html.lines(picture, about)))
+    path.write_bytes(b"".join(graph.lines(picture, about)))
     return path
 
 
@@ -51,14 +51,14 @@ def data_of(page: str) -> dict[str, list[dict[str, str]]]:
 
 
 def test_no_text_can_leave_its_place_in_the_page() -> None:
-    page = "".join(render_graph_html.page(a_picture(2, HOSTILE + "{}"), HOSTILE))
+    page = "".join(graph.page(a_picture(2, HOSTILE + "{}"), HOSTILE))
     assert "<img" not in page
     assert page.count("</script>") == 2
     assert data_of(page)["nodes"][0]["n"].startswith("</script><img")
 
 
 def test_the_page_may_load_and_run_nothing_but_itself() -> None:
-    page = "".join(render_graph_html.page(a_picture(2), "demo"))
+    page = "".join(graph.page(a_picture(2), "demo"))
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
     assert policy
     assert policy[1].startswith("default-src 'none'; script-src 'sha256-")
@@ -67,7 +67,7 @@ def test_the_page_may_load_and_run_nothing_but_itself() -> None:
 
 
 def test_an_empty_graph_says_how_to_fill_it() -> None:
-    page = "".join(render_graph_html.page(Picture((), (), ()), "demo"))
+    page = "".join(graph.page(Picture((), (), ()), "demo"))
     assert "Nothing is connected yet" in page
     assert "swarmlore remember" in page
     assert "<canvas" not in page

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from swarmlore.cli.console import Desk
     from swarmlore.clients.hook.event import Event
     from swarmlore.clients.hook.main import Places
     from swarmlore.errors import SwarmloreError
-    from swarmlore.surfaces.cli.desk import Desk
 
 INTERRUPTED = 130  # as a shell reports SIGINT
 PIPE_CLOSED = 141  # as a shell reports SIGPIPE
@@ -46,7 +46,7 @@ def _under(name: str) -> int:
 
 
 def _command(words: list[str]) -> int:
-    from swarmlore.surfaces.cli.desk import Desk
+    from swarmlore.cli.console import Desk
 
     desk = Desk(words)
     try:

@@ -34,9 +34,6 @@ def sender(name: str, payload: Mapping[str, Any]) -> str:
     return "copilot" if name == "claude" and timed else name
 
 
-NAMES = ("claude", "codex", "gemini", "copilot", "opencode")
-
-
 def client_called(name: str) -> Client:
     from importlib import import_module
 
@@ -45,7 +42,7 @@ def client_called(name: str) -> Client:
 
 
 def every_client() -> tuple[Client, ...]:
-    return tuple(map(client_called, NAMES))
+    return tuple(map(client_called, CLIENTS))
 
 
 def clients_here(env: Mapping[str, str]) -> tuple[Client, ...]:

@@ -15,14 +15,14 @@ import argparse
 import os
 from collections.abc import Callable, Mapping, Sequence
 
+from swarmlore.cli.console import Desk
+from swarmlore.cli.layout import Page, clean, many, one_line, say
 from swarmlore.domain.json_codec import plain
 from swarmlore.domain.language.display import choices_hint
 from swarmlore.domain.policy.curation import MEET
 from swarmlore.domain.records import Memory
 from swarmlore.errors import Ambiguous, Conflict, InvalidInput, NotFound, Rejected
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.surfaces.cli.desk import Desk
-from swarmlore.surfaces.page import Page, clean, many, one_line, say
 
 if TYPE_CHECKING:
     from typing import Any

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 
+from swarmlore.background import Meanwhile
 from swarmlore.config import Settings
 from swarmlore.domain.language.citations import may_cite
 from swarmlore.domain.language.concepts import entities_from_text, resolve_entities
@@ -26,7 +27,6 @@ from swarmlore.domain.records import (
 )
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, Rejected, StoreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.meanwhile import Meanwhile
 from swarmlore.memory.decide import Stored, Terms, as_neighbour, neighbours_of, settle, store_new
 from swarmlore.store.database import Operation
 from swarmlore.store.search import embedded_text

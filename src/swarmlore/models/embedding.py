@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 
+from swarmlore.background import Meanwhile
 from swarmlore.config import EmbedderSettings, RecallSettings
 from swarmlore.errors import StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.meanwhile import Meanwhile
 from swarmlore.store.search import EMBEDDER_META
 from swarmlore.store.store import Store
 

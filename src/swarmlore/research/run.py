@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
+from swarmlore.background import Meanwhile
 from swarmlore.domain.language.similarity import jaccard_bigram
 from swarmlore.domain.language.tokenizer import split_words, stem_word
 from swarmlore.domain.policy.contradiction import differences
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.errors import InvalidInput, SwarmloreError, Unavailable
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.meanwhile import Meanwhile
 from swarmlore.models.providers import ask_json
 from swarmlore.research.code import COMMENTS, best_files, search_code, search_syntax
 from swarmlore.research.conflicts import (

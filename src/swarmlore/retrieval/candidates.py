@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
+from swarmlore.background import InTurn, Meanwhile
 from swarmlore.config import RecallSettings
 from swarmlore.domain.language.concepts import ORDINARY, canonical, words_of
 from swarmlore.domain.language.tokenizer import STOP_WORDS, code_share, index_text, query_terms, stem
@@ -17,7 +18,6 @@ from swarmlore.domain.policy.graph import DEFAULT, Spread, Way, rarity, row_scor
 from swarmlore.domain.policy.ranking import Evidence
 from swarmlore.domain.records import RAW_SOURCES, Hit, Memory, Part, Query, Situation
 from swarmlore.frozen import TYPE_CHECKING, field, frozen, replace
-from swarmlore.meanwhile import InTurn, Meanwhile
 from swarmlore.models.embedding import Embedding, QueryVector
 from swarmlore.store.graph import Edge, Mention
 from swarmlore.store.search import CandidateRow

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 
+from swarmlore.background import Meanwhile
 from swarmlore.capture.answering import answer
 from swarmlore.capture.lore_pool import Siblings
 from swarmlore.capture.pipeline import Digester
@@ -20,7 +21,6 @@ from swarmlore.clients.hook.socket import MOST_LINE, peer_is_us
 from swarmlore.errors import StoreBusy, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.lore import Lore
-from swarmlore.meanwhile import Meanwhile
 from swarmlore.retrieval.context import TooLate
 from swarmlore.server.daemon_lock import Elected
 from swarmlore.server.worker.child import do_here

@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from swarmlore.frozen import frozen, replace
-from swarmlore.workspace import manifests as by_line
-from swarmlore.workspace import manifests as by_table
+from swarmlore.workspace import manifests
 from swarmlore.workspace.cited_code import Tree, Unreadable
 from swarmlore.workspace.codebase import Language, Listing, languages
 from swarmlore.workspace.manifests import LOCK_BYTES, LOCKS, MAX_BYTES, Named, held
@@ -150,41 +149,41 @@ def plain_version(said: str) -> str:
 MOST_MANIFESTS = 60
 DEEPEST = 3  # folders above a manifest
 _READERS: dict[str, Callable[[str], Iterator[Named]]] = {
-    "package.json": by_table.package_json,
-    "deno.json": by_table.deno_json,
-    "deno.jsonc": by_table.deno_json,
-    "composer.json": by_table.composer_json,
-    "pyproject.toml": by_table.pyproject,
-    "Pipfile": by_table.pipfile,
-    "Cargo.toml": by_table.cargo_toml,
-    "requirements.txt": by_line.requirements,
-    "setup.cfg": by_line.setup_cfg,
-    "go.mod": by_line.go_mod,
-    "Gemfile": by_line.gemfile,
-    "pom.xml": by_line.pom,
-    "build.gradle": by_line.gradle,
-    "build.gradle.kts": by_line.gradle,
-    "mix.exs": by_line.mix,
-    "pubspec.yaml": by_line.pubspec,
-    "Package.swift": by_line.swift,
-    "CMakeLists.txt": by_line.cmake,
-    "Dockerfile": by_line.dockerfile,
-    "docker-compose.yml": by_line.compose,
-    "docker-compose.yaml": by_line.compose,
-    "compose.yml": by_line.compose,
-    "compose.yaml": by_line.compose,
-    ".gitlab-ci.yml": by_line.gitlab,
-    "devcontainer.json": by_line.devcontainer,
-    ".devcontainer.json": by_line.devcontainer,
-    ".tool-versions": by_line.tool_versions,
-    "mise.toml": by_table.toml_tools,
-    ".mise.toml": by_table.toml_tools,
-    "rust-toolchain": by_line.rust_toolchain,
-    "rust-toolchain.toml": by_line.rust_toolchain,
-    ".nvmrc": by_line.version_file("Node.js"),
-    ".node-version": by_line.version_file("Node.js"),
-    ".python-version": by_line.version_file("Python"),
-    ".ruby-version": by_line.version_file("Ruby"),
+    "package.json": manifests.package_json,
+    "deno.json": manifests.deno_json,
+    "deno.jsonc": manifests.deno_json,
+    "composer.json": manifests.composer_json,
+    "pyproject.toml": manifests.pyproject,
+    "Pipfile": manifests.pipfile,
+    "Cargo.toml": manifests.cargo_toml,
+    "requirements.txt": manifests.requirements,
+    "setup.cfg": manifests.setup_cfg,
+    "go.mod": manifests.go_mod,
+    "Gemfile": manifests.gemfile,
+    "pom.xml": manifests.pom,
+    "build.gradle": manifests.gradle,
+    "build.gradle.kts": manifests.gradle,
+    "mix.exs": manifests.mix,
+    "pubspec.yaml": manifests.pubspec,
+    "Package.swift": manifests.swift,
+    "CMakeLists.txt": manifests.cmake,
+    "Dockerfile": manifests.dockerfile,
+    "docker-compose.yml": manifests.compose,
+    "docker-compose.yaml": manifests.compose,
+    "compose.yml": manifests.compose,
+    "compose.yaml": manifests.compose,
+    ".gitlab-ci.yml": manifests.gitlab,
+    "devcontainer.json": manifests.devcontainer,
+    ".devcontainer.json": manifests.devcontainer,
+    ".tool-versions": manifests.tool_versions,
+    "mise.toml": manifests.toml_tools,
+    ".mise.toml": manifests.toml_tools,
+    "rust-toolchain": manifests.rust_toolchain,
+    "rust-toolchain.toml": manifests.rust_toolchain,
+    ".nvmrc": manifests.version_file("Node.js"),
+    ".node-version": manifests.version_file("Node.js"),
+    ".python-version": manifests.version_file("Python"),
+    ".ruby-version": manifests.version_file("Ruby"),
 }
 # What a file stands for by being there: kind and name.
 _SIGNS = {
@@ -295,12 +294,12 @@ def _is_about_elsewhere(path: str) -> bool:
 def _reader(path: str) -> Callable[[str], Iterator[Named]] | None:
     name = path.rpartition("/")[2]
     if path.startswith(".github/workflows/") and name.endswith((".yml", ".yaml")):
-        return by_line.workflow
+        return manifests.workflow
     if name.endswith(".csproj"):
-        return by_line.csproj
+        return manifests.csproj
     if name.startswith("requirements") and name.endswith(".txt"):
-        return by_line.requirements
-    return by_line.dockerfile if name.startswith("Dockerfile.") else _READERS.get(name)
+        return manifests.requirements
+    return manifests.dockerfile if name.startswith("Dockerfile.") else _READERS.get(name)
 
 
 def _locks(tree: Tree) -> Iterator[str]:

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from swarmlore.domain.extraction import signal_phrases as phrases
-from swarmlore.domain.extraction import signal_phrases as tongues
-from swarmlore.domain.extraction import signal_phrases as words
 from swarmlore.domain.extraction.correction_patterns import FAILING, SYMPTOM, TASK_STARTS, compiled, names_something
 from swarmlore.domain.extraction.signal_phrases import HIGH, LOW, MEDIUM, OBSERVATION, ONCE
 from swarmlore.domain.extraction.statement_score import EXCERPT_CHARS, open_sentence, plain
@@ -544,10 +542,10 @@ def _may_correct(sentence: str, kind: str, signal: Signal | None) -> bool:
 def _own(text: str) -> Iterator[str]:
     """The sentences that somebody says on their own behalf: no prompt for an agent, no list of somebody else's."""
     said = sentences(text)
-    if said and compiled(words.FOR_AN_AGENT).match(said[0].text.lower()):
+    if said and compiled(phrases.FOR_AN_AGENT).match(said[0].text.lower()):
         return
     for sentence in said:
-        if not (sentence.listed and compiled(words.FOREIGN_LIST).search(sentence.heading.lower())):
+        if not (sentence.listed and compiled(phrases.FOREIGN_LIST).search(sentence.heading.lower())):
             yield sentence.text
 
 
@@ -591,15 +589,15 @@ def _signal(sentence: str, speaker: str) -> Signal | None:
     low = masked(plain(sentence).lower())
     if _is_idle(low):
         return None
-    bare = compiled(words.FALSE_ALARMS).sub(_MASK, low)
+    bare = compiled(phrases.FALSE_ALARMS).sub(_MASK, low)
     if speaker == "assistant":
-        bare = compiled(words.POLITE).sub(_MASK, bare)
+        bare = compiled(phrases.POLITE).sub(_MASK, bare)
     if bare.startswith(_MASK) and low.startswith(("never", "nvm")) and " but " not in low:
         return None  # whatever else is said, it is taken back
     if speaker == "assistant" and compiled(_AT_WORK).search(bare):
         return None
     if task := _is_task(bare):
-        bare = compiled(words.TASK_CLAUSE).sub(_MASK, bare)
+        bare = compiled(phrases.TASK_CLAUSE).sub(_MASK, bare)
     found = _cue(bare, speaker, task)
     if found and not (found[1] == "caveat" and speaker == "user" and norm_in(bare, task)):
         category = category_of(sentence, speaker == "user" and found[1] in _STATED, found[1])
@@ -608,7 +606,7 @@ def _signal(sentence: str, speaker: str) -> Signal | None:
         return Signal(found[0], sentence, found[2], category, speaker, way=found[1])
     if compiled(_ASKED_FOR).search(low):
         return None
-    if speaker == "user" and (cue := norm_in(bare, task)) and not compiled(words.ONCE).search(low):
+    if speaker == "user" and (cue := norm_in(bare, task)) and not compiled(phrases.ONCE).search(low):
         return Signal(HIGH, sentence, cue, category_of(sentence, stated=True), speaker, way="rule")
     if bare == low and is_observation(low, speaker) and (category := _observed(sentence, speaker)) != UNKNOWN:
         if speaker == "user" and is_of_a_kind(low, category):
@@ -633,31 +631,31 @@ def masked(low: str) -> str:
 
 def _is_idle(low: str) -> bool:
     """Whether a sentence states nothing by which its speaker stands: a question, a quotation, a thought."""
-    asked = compiled(words.ASKED).search(low) and not (
-        low.endswith("?") and "again" in low and compiled(words.NO_REPROACH).match(low)
+    asked = compiled(phrases.ASKED).search(low) and not (
+        low.endswith("?") and "again" in low and compiled(phrases.NO_REPROACH).match(low)
     )
     if not asked and _is_question(low):
         return True
     wonders = compiled(_WONDERS).match(low) is not None
-    if compiled(words.HYPOTHETICAL).search(low) and not wonders:
+    if compiled(phrases.HYPOTHETICAL).search(low) and not wonders:
         return True
-    if any(compiled(pattern).search(low) for pattern in (words.CODE, phrases.FOREIGN)):
+    if any(compiled(pattern).search(low) for pattern in (phrases.CODE, phrases.FOREIGN)):
         return True
     return _is_reported(low)
 
 
 def _is_reported(low: str) -> bool:
     """Whether it tells what others say, and does not go on to say how it is."""
-    reported = compiled(words.REPORTED).search(low) is not None
+    reported = compiled(phrases.REPORTED).search(low) is not None
     return reported and not compiled(
         r"\b(?:but|yet|though|in fact|actually|in practice|in reality|it isn't|it doesn't|isn't true|not true)\b"
     ).search(low)
 
 
 def _is_question(low: str) -> bool:
-    if compiled(words.ASKED_TAIL).search(low):
+    if compiled(phrases.ASKED_TAIL).search(low):
         return False
-    opened = compiled(rf"{words.QUESTION}|{tongues.FOREIGN_QUESTION}").match(low) is not None
+    opened = compiled(rf"{phrases.QUESTION}|{phrases.FOREIGN_QUESTION}").match(low) is not None
     told = compiled(r"what (?:[\w'-]+ ){1,8}(?:was|is|were) ").match(low) is not None  # "what broke it was …"
     return low.rstrip(" )\"'”").endswith("?") or (opened and ":" not in low and not told)
 
@@ -675,8 +673,8 @@ def _cue(low: str, speaker: str, task: bool) -> tuple[str, str, str] | None:
         return HIGH, "fix", compiled(phrases.HELPS).findall(low)[0]
     agent = speaker == "assistant"
     itself = agent and compiled(_OF_ITSELF).match(low) is not None
-    for level, way, patterns in words.CUES:
-        if agent and (way in words.PERSONAL or (itself and way not in ("cause", "fix", "decision", "found"))):
+    for level, way, patterns in phrases.CUES:
+        if agent and (way in phrases.PERSONAL or (itself and way not in ("cause", "fix", "decision", "found"))):
             continue
         if task and way in ("praise", "keep") and "continue" not in low[:20]:
             continue  # "make the footer always stick to the bottom"
@@ -694,24 +692,24 @@ def _is_for_the_task(low: str, cue: re.Match[str]) -> bool:
     ordered = compiled(r"(?:.{0,12} )?(?:don't|do not|remember to|avoid)").match(cue[0]) is not None
     if not ordered or compiled(r" \w+ (?:an?|any|anything) ").match(low, cue.end()):
         return False
-    return compiled(words.FOR_THE_TASK).search(low) is not None
+    return compiled(phrases.FOR_THE_TASK).search(low) is not None
 
 
 def _is_no_rule(low: str, cue: re.Match[str], task: bool) -> bool:
     """Whether an order holds for this once, or is a part of what is asked for, or tells what happens."""
-    if compiled(words.ONCE).search(low) or compiled(_ASKED_FOR).search(low):
+    if compiled(phrases.ONCE).search(low) or compiled(_ASKED_FOR).search(low):
         return True
     if task and compiled(r"(?:please )?\w+ (?:it|this|that)\b.*\b(?:don't|do not)$").match(low[: cue.end()]):
         return True  # "fix it, and don't break the tests"
     if cue[0].startswith("whenever") and compiled(r"(?:please )?(?:be|make) sure\b").match(low):
         return True  # a reminder, and only that
-    if compiled(words.MANNERS).search(low):
+    if compiled(phrases.MANNERS).search(low):
         return False
-    if compiled(words.HEDGED).match(low):
+    if compiled(phrases.HEDGED).match(low):
         return True
     if _is_for_the_task(low, cue):
         return True
-    if task and not compiled(words.OWN_CLAUSE).search(low[: cue.start()]):
+    if task and not compiled(phrases.OWN_CLAUSE).search(low[: cue.start()]):
         return cue.start() > 0 and not cue[0].startswith(_MODAL)  # "test names must …" asks for no test
     if cue[0] in ("never", "always") and compiled(FAILING).search(low[: cue.start()]):
         return True

@@ -137,7 +137,7 @@ def primed(begin: Primed, block: Block) -> Answer:
 
 def _project(begin: Primed) -> list[tuple[str, str]]:
     """What the project's files tell, in harmless lines that stay short."""
-    from swarmlore.surfaces.render_prime import codebase, stack
+    from swarmlore.cli.render.prime import codebase, stack
 
     purpose = [("purpose", begin.readme.purpose.text)] if begin.readme.purpose else []
     said = {"set-up": begin.readme.setup, "conventions": begin.readme.conventions}
