@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from swarmlore.clients.install.edit_json import blanked
 from swarmlore.clients.transcripts import Turn, turns_of
-from swarmlore.compat.opencode_swarm import read as read_context
 from swarmlore.domain.extraction.corrections import find_corrections
 from swarmlore.domain.extraction.fixes import error_excerpt, error_line
 from swarmlore.domain.extraction.learned_comments import find_learned
@@ -26,6 +25,7 @@ from swarmlore.domain.security.redaction import redact
 from swarmlore.domain.security.safety import inspect_safety
 from swarmlore.errors import Conflict
 from swarmlore.memory.lifecycle import current_phase
+from swarmlore.memory.swarm_files import read as read_context
 from swarmlore.notes.markdown import read_page, with_added
 from swarmlore.notes.note_format import parse_note
 from swarmlore.notes.project_memory import memory_md

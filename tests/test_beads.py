@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from command_line import Run, process
 from repositories import a_repository, git
-from swarmlore.capture import beads
-from swarmlore.capture.beads import capture_learned, read_knowledge, session_text
 from swarmlore.domain.extraction.learned_comments import Learned
+from swarmlore.exchange import beads
+from swarmlore.exchange.beads import capture_learned, read_knowledge, session_text
 from swarmlore.exchange.ledger_setup import CONTENT, write_recall_script
 from swarmlore.lore import Lore
 from swarmlore.workspace.files import Folder
@@ -114,7 +114,7 @@ def test_a_full_disk_leaves_no_half_line(root: Path) -> None:
     before = active(root).read_bytes()
     code = (
         "import resource, signal, sys\n"
-        "from swarmlore.capture.beads import add_learned\n"
+        "from swarmlore.exchange.beads import add_learned\n"
         "from swarmlore.domain.language.learned import find_learned\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({len(before) + 50},) * 2)\n"
@@ -201,7 +201,7 @@ def test_what_the_archive_ends_with_is_recognised_wherever_the_kill_came(
 
 WRITER = """
 import sys
-from swarmlore.capture.beads import capture_learned
+from swarmlore.exchange.beads import capture_learned
 root, name = sys.argv[1:]
 for number in range(100_000):
     text = f"{name} {number}"

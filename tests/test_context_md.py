@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from conftest import ALICE, NOW, quick_env
 from homes import PROGRAM
 from repositories import a_repository
-from swarmlore.compat.opencode_swarm import MAX_BULLETS, SECTIONS, Bullet, data_dir, read
+from swarmlore.compat.opencode_swarm import MAX_BULLETS, data_dir
 from swarmlore.errors import InvalidInput, NotAllowed, StoreError
 from swarmlore.lore import Lore
+from swarmlore.memory.swarm_files import SECTIONS, Bullet, read
 
 LESSON = "Run the migrations before the integration tests"
 SAMPLE = """# Context

@@ -15,9 +15,9 @@ import pytest
 
 from elsewhere_files import LANE_TABLE, a_lane_row, database, fill
 from homes import linux
-from swarmlore.compat import sqlite_tables
-from swarmlore.compat.sqlite_tables import FIRST, Tables
 from swarmlore.errors import InvalidInput, StoreBusy, SwarmloreError
+from swarmlore.exchange import sqlite_tables
+from swarmlore.exchange.sqlite_tables import FIRST, Tables
 from test_elsewhere import open_in
 
 ROWS = {"memories": [a_lane_row(number) for number in range(3)]}
@@ -86,7 +86,7 @@ def test_a_journal_that_a_killed_program_left_is_rolled_back_in_a_copy(place: Pa
 @pytest.mark.parametrize("wal", [False, True])
 def test_a_folder_that_cannot_be_written_is_read_all_the_same(place: Path, wal: bool) -> None:
     path = database(place / "swarm.db", LANE_TABLE, ROWS, wal=wal)
-    code = f"from swarmlore.compat.sqlite_tables import *\nwith Tables({str(path)!r}) as t: print(len(t.rows('memories', FIRST)))"
+    code = f"from swarmlore.exchange.sqlite_tables import *\nwith Tables({str(path)!r}) as t: print(len(t.rows('memories', FIRST)))"
     mounted = f"mount --bind {place} {place} && mount -o remount,ro,bind {place} && exec {sys.executable} -c '{{}}'"
     script = place.parent / "read.py"
     script.write_text(code)

@@ -33,9 +33,9 @@ from swarmlore.domain.records import (
 )
 from swarmlore.frozen import replace
 from swarmlore.memory.doctor import Check
+from swarmlore.memory.project_names import Identity
 from swarmlore.retrieval.recall import Hits
 from swarmlore.store.backup import Backup
-from swarmlore.workspace.project_names import Identity
 
 HOSTILE = "\x1b]0;title\x07\x1b[31mred\x9b2J\u202egnp.exe\r\x7f\ud800"
 

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from conftest import ALICE, BOB, LEAD, Open
 from swarmlore.clients.install.commands import Call, Target, server, server_call
-from swarmlore.compat.tool_answers import Talk, tame
 from swarmlore.domain.records import Caller
 from swarmlore.errors import SwarmloreError
 from swarmlore.lore import Lore
 from swarmlore.server.mcp.calls import answer_in
 from swarmlore.server.mcp.server import Context, context_of, hello
+from swarmlore.server.mcp.tool_answers import Talk, tame
 from swarmlore.server.mcp.tools import DEFAULT, NAMES, PROFILES, handler_of, instructions, listing, tools_in
 
 on_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"])  # what no database has a part in

@@ -17,7 +17,7 @@ from swarmlore.capture.session_state import TRIED_AT, UNREAD, attempts_of, is_un
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.home import spool_dir
-from swarmlore.clients.transcripts import Tally, Turn, read_transcript
+from swarmlore.clients.transcripts import Tally, Turn, mapping_in, read_transcript, text_in, turns_in
 from swarmlore.domain.extraction import summaries
 from swarmlore.domain.extraction.lesson_text import CONFIDENCE_VALUES, Found
 from swarmlore.domain.extraction.session_lessons import MOST_LESSONS, corrects, distinct, entities_of
@@ -109,39 +109,6 @@ def _plain(turn: Turn) -> dict[str, Any]:
     return {**kept, "files": list(turn.files)} if turn.files else kept
 
 
-def turns_in(body: Mapping[str, Any]) -> list[Turn]:
-    """The turns of a job; a transcript in plain text where it came by mail."""
-    listed = body.get("turns")
-    if isinstance(listed, list):
-        return [turn for item in listed if (turn := _turn(item)) is not None]
-    text = _text(body, "text") or _text(_mapping(body, "outcome"), "transcript")
-    if not text:
-        return []
-    from swarmlore.clients.transcripts import turns_of
-
-    return cut(turns_of(text), MOST_CHARS)
-
-
-def _turn(item: Any) -> Turn | None:
-    if not isinstance(item, Mapping) or item.get("role") not in ("user", "assistant", "tool"):
-        return None
-    texts: dict[str, Any] = {name: _text(item, name) for name in ("role", "text", "tool", "command", "error")}
-    files = item.get("files")
-    paths = tuple(path for path in files if isinstance(path, str)) if isinstance(files, list) else ()
-    failed = item.get("failed")
-    return Turn(**texts, files=paths, failed=failed if isinstance(failed, bool) else None)
-
-
-def _text(values: Mapping[str, Any], name: str) -> str:
-    value = values.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _mapping(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = values.get(name)
-    return value if isinstance(value, Mapping) else {}
-
-
 # --- the handlers
 
 
@@ -149,8 +116,8 @@ def extract(lore: Lore, job: Job) -> None:
     """Keep what a session or a task teaches; of a task also how it ended, if that was said. Runs of schedulers and
     heartbeats say the same each time: of them only the outcome is recorded."""
     body = job.body
-    told = _mapping(body, "outcome")
-    account = account_of(told or _mapping(body, "figures"))
+    told = mapping_in(body, "outcome")
+    account = account_of(told or mapping_in(body, "figures"))
     turns = turns_in(body)
     if not lore.settings.knowledge.enabled:
         return
@@ -178,7 +145,7 @@ def summarise(lore: Lore, job: Job) -> None:
     facts = {"source": "session_summary", "kind": "workflow_note", "tier": "agent", "source_ref": ref}
 
     def keep() -> None:
-        session = _of_session(lore, _text(job.body, "session"))
+        session = _of_session(lore, text_in(job.body, "session"))
         before = [item for item in session if item.source == "session_summary" and item.owner == lore.caller.agent]
         if ref["at"] and any(_ended_at(item.source_ref) > ref["at"] for item in before):
             return  # the session went on, and that has been summed up already
@@ -234,7 +201,7 @@ def _summary(lore: Lore, job: Job, turns: Sequence[Turn]) -> str:
 def _taken_back(lore: Lore, job: Job, found: Sequence[Found]) -> list[str]:
     """Lessons that this session taught and that are not there any more: a summary must not bring them back. One that
     was known from elsewhere is left out as well; it needs no summary."""
-    session = _text(job.body, "session")
+    session = text_in(job.body, "session")
     if not session:
         return []
     alive = {_mark(memory.text) for memory in _of_session(lore, session) if memory.live and not memory.raw}
@@ -254,7 +221,7 @@ def _taken_back(lore: Lore, job: Job, found: Sequence[Found]) -> list[str]:
 def _keep_lessons(lore: Lore, job: Job, found: Sequence[Found], account: Account) -> None:
     """Store lessons as candidates, each once for its session or task, and ten of those at most: the best are chosen,
     and stored in the order in which they were said, as the later of two may take back the earlier."""
-    session = _text(job.body, "session")
+    session = text_in(job.body, "session")
     stored = [item for item in _of_session(lore, session) if item.auto_generated and not item.raw]
     known = {*_told_before(lore, session), *(_mark(item.text) for item in stored)}
     new = [item for item in found if _mark(item.text) not in known][: max(0, MOST_LESSONS - len(stored))]
@@ -326,9 +293,9 @@ def _is_text(body: Mapping[str, Any]) -> bool:
 
 def _origin(job: Job) -> dict[str, Any]:
     """Where something comes from, as far as the job says it."""
-    named = {name: _text(job.body, name) for name in ("client", "session", "event", "mail", "from")}
-    account = account_of(_mapping(job.body, "outcome"))
-    told = {"task": account.task, "agent": account.agent, "outcome": _text(job.body, "recorded")}
+    named = {name: text_in(job.body, name) for name in ("client", "session", "event", "mail", "from")}
+    account = account_of(mapping_in(job.body, "outcome"))
+    told = {"task": account.task, "agent": account.agent, "outcome": text_in(job.body, "recorded")}
     return {name: value[:200] for name, value in {**named, **told}.items() if value}
 
 
@@ -340,7 +307,7 @@ def _record(lore: Lore, job: Job, account: Account) -> None:
     facts = {name: getattr(account, name) for name in _RECORDED}
     if account.failure_mode in FAILURE_MODES:
         facts["failure_mode"] = account.failure_mode
-    facts |= {"session": _text(job.body, "session"), "agent": _whose(lore, account)}
+    facts |= {"session": text_in(job.body, "session"), "agent": _whose(lore, account)}
 
     def record() -> bool:
         try:
@@ -432,7 +399,7 @@ def _comments(lore: Lore, event: Event, session: Session) -> Changes:
     """LEARNED comments, by the words of the agent itself."""
     if "LEARNED" not in event.command.upper() and "INVESTIGATION" not in event.command.upper():
         return {}
-    from swarmlore.capture.beads import capture_learned
+    from swarmlore.exchange.beads import capture_learned
 
     capture_learned(lore.project.root, event.cwd, event.command, event.at)
     return _said_comments(lore, event, session)

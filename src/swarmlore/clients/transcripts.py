@@ -409,3 +409,36 @@ def find_transcript(client: str, session: str, home: str, env: Mapping[str, str]
 
 def _module(client: str) -> Any:
     return import_module(f"swarmlore.clients.{client}.transcript") if client in CLIENTS else None
+
+
+def turns_in(body: Mapping[str, Any]) -> list[Turn]:
+    """The turns of a job; a transcript in plain text where it came by mail."""
+    listed = body.get("turns")
+    if isinstance(listed, list):
+        return [turn for item in listed if (turn := _turn(item)) is not None]
+    text = text_in(body, "text") or text_in(mapping_in(body, "outcome"), "transcript")
+    if not text:
+        return []
+    from swarmlore.domain.extraction import summaries
+
+    return summaries.cut(turns_of(text), summaries.MOST_CHARS)
+
+
+def _turn(item: Any) -> Turn | None:
+    if not isinstance(item, Mapping) or item.get("role") not in ("user", "assistant", "tool"):
+        return None
+    texts: dict[str, Any] = {name: text_in(item, name) for name in ("role", "text", "tool", "command", "error")}
+    files = item.get("files")
+    paths = tuple(path for path in files if isinstance(path, str)) if isinstance(files, list) else ()
+    failed = item.get("failed")
+    return Turn(**texts, files=paths, failed=failed if isinstance(failed, bool) else None)
+
+
+def text_in(values: Mapping[str, Any], name: str) -> str:
+    value = values.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def mapping_in(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = values.get(name)
+    return value if isinstance(value, Mapping) else {}

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from swarmlore.compat.tool_answers import Talk, fetched, found, said, shown, tame
 from swarmlore.domain.extraction.lesson_text import CATEGORIES, ONLY_LEADS
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.gate import scrub_text
@@ -19,6 +18,7 @@ from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.lore.verbs import check
 from swarmlore.server.http.app import Route, soon
 from swarmlore.server.http.routes import WAIT_S
+from swarmlore.server.mcp.tool_answers import Talk, fetched, found, said, shown, tame
 from swarmlore.server.mcp.tools import MAX_QUERY, MAX_TEXT, Tool, count, flag, one_of, text, texts
 
 if TYPE_CHECKING:

@@ -14,13 +14,14 @@ from itertools import islice
 
 from swarmlore.compat import agent_swarm, foreign_values, lane, mcp_memory, mem0
 from swarmlore.compat.lane import EntityTables
-from swarmlore.compat.sqlite_tables import FIRST, Row, Tables
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.domain.policy.merge import Version
 from swarmlore.domain.records import LINK_KINDS, Caller, Link, Memory
 from swarmlore.exchange.admit import Admission
 from swarmlore.exchange.import_files import CHUNK, Import, Importing
+from swarmlore.exchange.import_stream import SentLines
 from swarmlore.exchange.knowledge_format import derived_id
+from swarmlore.exchange.sqlite_tables import FIRST, Row, Tables
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.memory.decide import add_link
 from swarmlore.store.database import Operation
@@ -543,3 +544,30 @@ def _of_another(operation: Operation, owner: Caller) -> Operation:
 def team_prefix(user: str, agent: str) -> str:
     """In a team's store agents are called after whoever logs in, as `ada/claude`."""
     return f"{user}/" if user and agent.startswith(f"{user}/") else ""
+
+
+OTHERS = "a private memory of another agent"
+
+
+class SentRecords(SentLines, ForeignImport):
+    """Records of another program, one a line; rows of its tables too."""
+
+    def take(self, lines: Sequence[Line]) -> None:
+        try:
+            super().take(lines)
+        finally:
+            self._store.act_for(self._caller)
+
+    def _read_one(self, line: Line, chunk: list[tuple[Line, Any]]) -> None:
+        self._number = line.number
+        super()._read_one(line, chunk)
+
+    def _record(self, obj: dict[str, Any]) -> list[Memory]:
+        memories = [self._placed(memory) for memory in reader_of(self._kind)(obj, self._number)]
+        if any(memory.tier == "agent" and memory.owner != self._caller.agent for memory in memories):
+            raise BadLine(OTHERS)
+        return memories
+
+    def _take_in(self, chunk: list[tuple[Line, Any]], *, durable: bool) -> None:
+        flat = [(line, Version(memory)) for line, memories in chunk for memory in memories]
+        ForeignImport._take_in(self, flat, durable=durable)

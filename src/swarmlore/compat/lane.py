@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 
 from swarmlore.compat import foreign_values
-from swarmlore.compat.sqlite_tables import Tables
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.merge import ordered
 from swarmlore.domain.records import CATEGORIES, KINDS, STATUSES, Memory, is_id
 from swarmlore.exchange.knowledge_format import derived_id
+from swarmlore.exchange.sqlite_tables import Tables
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.workspace.jsonl import BadLine
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from swarmlore.compat.tool_answers import Talk, fetched, found, said, shown, tame, words
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.language.concepts import is_slug, resolve_entity
 from swarmlore.domain.policy.gate import scrub_text
@@ -14,6 +13,7 @@ from swarmlore.domain.policy.ranking import age_days, lane_score, proven_at, rec
 from swarmlore.domain.records import KINDS, Hit, Memory, Outcome
 from swarmlore.errors import NotAllowed
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.server.mcp.tool_answers import Talk, fetched, found, said, shown, tame, words
 from swarmlore.server.mcp.tools import MAX_QUERY, MAX_TEXT, Tool, count, flag, number, one_of, text, texts
 
 if TYPE_CHECKING:

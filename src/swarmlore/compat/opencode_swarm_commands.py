@@ -27,9 +27,9 @@ from swarmlore.frozen import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.compat.opencode_swarm import Migrated, Moved
     from swarmlore.domain.records import Remembered
     from swarmlore.lore import Lore
+    from swarmlore.memory.swarm_files import Migrated, Moved
 
 
 SHORTEST_PREFIX = 12

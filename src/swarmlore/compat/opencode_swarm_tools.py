@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from swarmlore.compat.tool_answers import Talk, found, said, shown, tame
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.language.display import project_name
 from swarmlore.domain.language.similarity import jaccard_bigram
@@ -12,6 +11,7 @@ from swarmlore.domain.records import LIVE_STATUSES, Hit, Memory
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.memory.lifecycle import DAY
+from swarmlore.server.mcp.tool_answers import Talk, found, said, shown, tame
 from swarmlore.server.mcp.tools import MAX_QUERY, MAX_TEXT, Tool, count, flag, number, one_of, text, texts, things
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from swarmlore.compat.tool_answers import Talk, said, tame
 from swarmlore.domain.records import IMPORTANCES, Agent, Message
 from swarmlore.errors import NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
+from swarmlore.server.mcp.tool_answers import Talk, said, tame
 from swarmlore.server.mcp.tools import MAX_NAME, Tool, count, flag, one_of, text, texts
 
 if TYPE_CHECKING:

@@ -197,7 +197,7 @@ class Exchange:
 
     def checks(self) -> Iterator[Check]:
         """What `doctor` says about the files."""
-        from swarmlore.capture.beads import problem as problem_of_beads
+        from swarmlore.exchange.beads import problem as problem_of_beads
         from swarmlore.exchange.ledger_files import count_aside
         from swarmlore.memory.doctor import Check
         from swarmlore.workspace.files import Folder

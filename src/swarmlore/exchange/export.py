@@ -14,6 +14,7 @@ from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.merge import as_claimed
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import InvalidInput
+from swarmlore.exchange.foreign import compat
 from swarmlore.exchange.import_files import DATABASES, FOREIGN, NOTES, export_lines, write_lines
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.store.store import Store
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any, TypeVar
 
-    from swarmlore.compat.sqlite_tables import NewFile
+    from swarmlore.exchange.sqlite_tables import NewFile
 
     T = TypeVar("T")
 
@@ -76,7 +77,7 @@ class Export:
         if self._format not in DATABASES:
             write_lines(path, self.lines, overwrite=overwrite)
             return self.count
-        from swarmlore.compat.sqlite_tables import NewFile
+        from swarmlore.exchange.sqlite_tables import NewFile
 
         with whole(path, overwrite=overwrite, private=self._private) as part:
             made = NewFile(part, self._format)
@@ -123,24 +124,21 @@ class Export:
     # As texts
 
     def _lane(self) -> Iterator[bytes]:
-        from swarmlore.compat.lane import to_line
-
+        to_line = compat("lane").to_line
         yield from (dump(to_line(memory)) + b"\n" for memory in self._memories())
 
     def _graph(self) -> Iterator[bytes]:
-        from swarmlore.compat.mcp_memory import to_objects
-
-        yield from (dump(obj) + b"\n" for obj in to_objects(self._memories(), self._name))
+        objects = compat("mcp_memory").to_objects
+        yield from (dump(obj) + b"\n" for obj in objects(self._memories(), self._name))
 
     def _mem0(self) -> Iterator[bytes]:
-        from swarmlore.compat.mem0 import relation_of, to_object
-
+        mem0 = compat("mem0")
         relations, sign = [], b'{"results":[\n'
         for memory in self._memories():
-            if relation := relation_of(memory):
+            if relation := mem0.relation_of(memory):
                 relations.append(relation)
                 continue
-            yield sign + dump(to_object(memory))
+            yield sign + dump(mem0.to_object(memory))
             sign = b",\n"
         related = b',\n"relations":' + dump(relations) if relations else b""
         yield (b'{"results":[' if sign != b",\n" else b"\n") + b"]" + related + b"}\n"
@@ -149,19 +147,17 @@ class Export:
 
     def _fill(self, made: NewFile) -> None:
         if self._format == "agent-swarm":
-            from swarmlore.compat.agent_swarm import TABLE, to_row
-
+            agent_swarm = compat("agent_swarm")
             for memory in self._memories():
-                made.add(TABLE, to_row(memory))
+                made.add(agent_swarm.TABLE, agent_swarm.to_row(memory))
             return
         self._fill_lane(made)
 
     def _fill_lane(self, made: NewFile) -> None:
-        from swarmlore.compat.lane import TABLE, EntityRows, to_row
-
-        entities, written = EntityRows(), []
+        lane = compat("lane")
+        entities, written = lane.EntityRows(), []
         for memory in self._memories():
-            made.add(TABLE, to_row(memory))
+            made.add(lane.TABLE, lane.to_row(memory))
             for table, row in entities.of(memory):
                 made.add(table, row, once=True)
             written.append(memory.id)

@@ -12,6 +12,7 @@ from swarmlore.domain.policy.merge import Version, merge
 from swarmlore.domain.records import CATEGORIES, Caller, Memory, Rejection
 from swarmlore.errors import InvalidInput, NotAllowed
 from swarmlore.exchange.admit import Admission, Refused, nothing
+from swarmlore.exchange.foreign import RECORDS, compat
 from swarmlore.exchange.knowledge_format import derived_id, from_object, to_line
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.memory.quarantine import is_retraction
@@ -65,7 +66,7 @@ def recognised(path: str, format: str, file: BinaryIO) -> str:
 
 
 def _of_database(path: str, format: str) -> str:
-    from swarmlore.compat.sqlite_tables import Tables
+    from swarmlore.exchange.sqlite_tables import Tables
 
     wanted = "lane-db" if format == "lane" else format
     if wanted not in ("auto", *DATABASES):
@@ -103,16 +104,15 @@ def _of_content(head: bytes, file: BinaryIO) -> str:
 
 def kind_of_record(obj: Mapping[str, Any]) -> str:
     """By what a record looks like; '' where that tells nothing."""
-    from swarmlore.compat.mcp_memory import is_graph
-    from swarmlore.compat.mem0 import is_record
-
     if is_retraction(obj):
         return "retractions"
     if isinstance(obj.get("information"), str) and "lesson" not in obj:
         return "lane"
-    if is_graph(obj) or (isinstance(obj.get("entities"), list) and isinstance(obj.get("relations"), list)):
+    if compat("mcp_memory").is_graph(obj) or (
+        isinstance(obj.get("entities"), list) and isinstance(obj.get("relations"), list)
+    ):
         return "mcp-memory"
-    if is_record(obj) or isinstance(obj.get("results"), list) or isinstance(obj.get("memories"), list):
+    if compat("mem0").is_record(obj) or isinstance(obj.get("results"), list) or isinstance(obj.get("memories"), list):
         return "mem0"
     return ""
 
@@ -227,9 +227,8 @@ class Importing:
 
     def _work(self, kind: str) -> type[Import]:
         if kind in FOREIGN:
-            from swarmlore.compat.foreign_records import ForeignImport
-
-            return ForeignImport
+            foreign: type[Import] = compat(RECORDS).ForeignImport
+            return foreign
         return _Retractions if kind == "retractions" else Import
 
 

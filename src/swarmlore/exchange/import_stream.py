@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from swarmlore.compat.foreign_records import ForeignImport, reader_of
-from swarmlore.domain.policy.merge import Version
-from swarmlore.domain.records import Memory
 from swarmlore.errors import InvalidInput
+from swarmlore.exchange.foreign import RECORDS, compat
 from swarmlore.exchange.import_files import TIERS, Brought, Import, Importing, check_switches, kind_of_record
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.store.database import Operation
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
 OWN = ("knowledge", "shared")
 SENT = (*OWN, "lane", "mcp-memory", "mem0", "lane-db", "agent-swarm")
-OTHERS = "a private memory of another agent"
 REFUSALS_TOLD = 1_000
 _COUNTED = ("read", "added", "updated", "revived", "quarantined", "removed", "known", "forgotten", "refused")
 
@@ -65,7 +62,7 @@ def take(door: Importing, lines: Sequence[Line], format: str, operation: Operati
     if kind not in ("", *SENT):
         raise InvalidInput(f"{kind} cannot be sent", "import the file on the server's machine: swarmlore import FILE")
     check_switches(door._settings, hive=TIERS.get(kind, "swarm") == "hive")
-    work = (SentLines if kind in ("", *OWN) else SentRecords)(door, kind, operation, _state(so_far))
+    work = (SentLines if kind in ("", *OWN) else compat(RECORDS).SentRecords)(door, kind, operation, _state(so_far))
     if so_far is not None:
         work.go_on(so_far)
     work.take(lines)
@@ -99,27 +96,3 @@ class SentLines(Import):
 
     def _keep_place(self) -> None:
         """There is no file to go on in."""
-
-
-class SentRecords(SentLines, ForeignImport):
-    """Records of another program, one a line; rows of its tables too."""
-
-    def take(self, lines: Sequence[Line]) -> None:
-        try:
-            super().take(lines)
-        finally:
-            self._store.act_for(self._caller)
-
-    def _read_one(self, line: Line, chunk: list[tuple[Line, Any]]) -> None:
-        self._number = line.number
-        super()._read_one(line, chunk)
-
-    def _record(self, obj: dict[str, Any]) -> list[Memory]:
-        memories = [self._placed(memory) for memory in reader_of(self._kind)(obj, self._number)]
-        if any(memory.tier == "agent" and memory.owner != self._caller.agent for memory in memories):
-            raise BadLine(OTHERS)
-        return memories
-
-    def _take_in(self, chunk: list[tuple[Line, Any]], *, durable: bool) -> None:
-        flat = [(line, Version(memory)) for line, memories in chunk for memory in memories]
-        ForeignImport._take_in(self, flat, durable=durable)

@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from swarmlore.capture.beads import BEADS, MEMORY, SCRIPT, memory_folder, uses_beads
 from swarmlore.errors import ConfigError, SwarmloreError
+from swarmlore.exchange.beads import BEADS, MEMORY, SCRIPT, memory_folder, uses_beads
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.workspace.files import Folder, elsewhere, unusable
 

@@ -37,7 +37,6 @@ from swarmlore.workspace.project import may_change
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.compat.opencode_swarm import Migrated
     from swarmlore.domain.policy.outcomes import Criterion
     from swarmlore.domain.records import (
         AuditRow,
@@ -57,17 +56,18 @@ if TYPE_CHECKING:
     from swarmlore.memory.curation import Applied, Curated
     from swarmlore.memory.doctor import Check
     from swarmlore.memory.explain import Why
-    from swarmlore.memory.feedback import Pattern
+    from swarmlore.memory.project_names import Identity
     from swarmlore.memory.quarantine import Undone
     from swarmlore.memory.report import Report
+    from swarmlore.memory.swarm_files import Migrated
     from swarmlore.memory.write import Imported
     from swarmlore.models.embedding import Progress
     from swarmlore.notes.memory_files import IndexedFile
+    from swarmlore.retrieval.patterns import Pattern
     from swarmlore.retrieval.recall import Hits
     from swarmlore.store.backup import Backup
     from swarmlore.store.copy import Copied
     from swarmlore.store.database import Operation
-    from swarmlore.workspace.project_names import Identity
 
 
 MOST_LISTED = 10_000_000
@@ -404,14 +404,16 @@ class Lore(Studies, Living, Errands, Receiving):
 
     def migrate(self) -> Migrated:
         """Take over `.swarm/context.md` of this project and the old hive file of opencode-swarm, each once."""
-        from swarmlore.compat.opencode_swarm import Migrated, Migrating, data_dir
+        from swarmlore.exchange.foreign import compat
+        from swarmlore.memory.swarm_files import Migrated
 
+        swarm = compat("opencode_swarm")
         with self._changing():
             parts = (self.store, self.caller, self.settings, self.writing, self.new_id)
-            moving = Migrating(self.project.root, *parts)
+            moving = swarm.Migrating(self.project.root, *parts)
             context = moving.context(self._operation("migrate"))
             bring = lambda path: self.exchange.bring(path, "legacy-hive", None)  # noqa: E731 - read once, here
-            hive = moving.hive(data_dir(self._env), bring, self.now())
+            hive = moving.hive(swarm.data_dir(self._env), bring, self.now())
             self._keep_names()
             self._life.trim()
             return Migrated(context, hive)

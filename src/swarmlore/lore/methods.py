@@ -342,10 +342,10 @@ class Living(Parts):
         A plan comes with the repository, so a person must have agreed to its files."""
         if not self._shares or not self.exchange.own_folder():
             return (), ()
-        from swarmlore.compat.opencode_swarm import Migrating
+        from swarmlore.exchange.foreign import compat
 
         parts = (self.store, self.caller, self.settings, self.writing, self.new_id)
-        learned, bad = Migrating(self.project.root, *parts).plan(self._operation("curate"))
+        learned, bad = compat("opencode_swarm").Migrating(self.project.root, *parts).plan(self._operation("curate"))
         gone = [memory.id for text in bad for memory in self._retract(text, again=False)]
         return learned, tuple(gone)
 

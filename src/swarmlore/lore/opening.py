@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from swarmlore.exchange.exchange import Exchange
     from swarmlore.memory.curation import Curating
     from swarmlore.memory.doctor import Doctor
-    from swarmlore.memory.feedback import Learning, Patterns
+    from swarmlore.memory.feedback import Learning
     from swarmlore.memory.lifecycle import Life, Phases
     from swarmlore.memory.mail import Mail
+    from swarmlore.memory.project_names import Belonging
     from swarmlore.memory.promotion import Promoting
     from swarmlore.memory.quarantine import Aside
     from swarmlore.memory.tokens import Access
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
     from swarmlore.notes.locations import Versions
     from swarmlore.notes.memory_files import Indexing
     from swarmlore.retrieval.context import Injector
+    from swarmlore.retrieval.patterns import Patterns
     from swarmlore.retrieval.recall import Recaller
     from swarmlore.workspace.cited_code import Budget, Look, Tree
     from swarmlore.workspace.project import Project
-    from swarmlore.workspace.project_names import Belonging
 
 
 NOWHERE = os.path.join(os.devnull, "nowhere")  # no folder can be there
@@ -338,7 +339,7 @@ class Parts:
 
     @cached_property
     def _patterns(self) -> Patterns:
-        from swarmlore.memory.feedback import Patterns
+        from swarmlore.retrieval.patterns import Patterns
 
         return Patterns(self.store, self.caller, lambda draft, act: self.writing.prepare(draft, act))
 
@@ -403,7 +404,7 @@ class Parts:
 
     @cached_property
     def _belonging(self) -> Belonging:
-        from swarmlore.workspace.project_names import Belonging
+        from swarmlore.memory.project_names import Belonging
 
         return Belonging(self.store, self.project, self.now())
 

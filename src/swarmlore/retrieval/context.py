@@ -28,7 +28,7 @@ from swarmlore.store.store import Store
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.memory.feedback import Patterns
+    from swarmlore.retrieval.patterns import Patterns
 
 
 CUE_CHARS = 400

@@ -10,7 +10,7 @@ from swarmlore.domain.language.tokenizer import STOP_WORDS, split_words, stem_wo
 from swarmlore.domain.policy.gate import in_force, scrub_text
 from swarmlore.domain.records import Caller, Hit, Memory, Query
 from swarmlore.frozen import TYPE_CHECKING, field, frozen, replace
-from swarmlore.retrieval.recall import SAME, Recaller
+from swarmlore.retrieval.recall import REFLECTIONS, SAME, Recaller
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 from swarmlore.workspace.cited_code import Tree, Unreadable
@@ -25,11 +25,10 @@ from swarmlore.workspace.codebase import (
     read_readme,
     survey,
 )
-from swarmlore.workspace.episodes import CATEGORY as EPISODES
-from swarmlore.workspace.stack import Stack, read_stack
+from swarmlore.workspace.stack import Stack, Technology, read_stack
 
 if TYPE_CHECKING:
-    from swarmlore.memory.feedback import Patterns
+    from swarmlore.retrieval.patterns import Patterns
 
 
 RELEVANT = 5
@@ -173,7 +172,7 @@ def _notes_for(notes: Iterable[Memory], words: Sequence[str], now: float) -> Ite
     found = []
     for memory in notes:
         shared = len(_technologies(memory) & known)
-        if shared and memory.live and in_force(memory, now) and memory.category != EPISODES:
+        if shared and memory.live and in_force(memory, now) and memory.category != REFLECTIONS:
             found.append(((-shared, -memory.confidence, -memory.created_at, memory.id), Hit(memory, 0.0)))
     return (hit for _, hit in sorted(found, key=lambda item: item[0]))
 
@@ -238,3 +237,62 @@ def _says_the_same(one: Memory, other: Memory) -> bool:
 def _told(text: str) -> set[str]:
     """The stems of a lesson; what it denies is part of it."""
     return {stem_word(word) for word in split_words(text[:2_000]) if word not in STOP_WORDS or word in NEGATIONS}
+
+
+_KINDS = (
+    ("runtime", ("runtime",)),
+    ("frameworks", ("framework",)),
+    ("databases", ("database",)),
+    ("tests", ("tests",)),
+    ("packages", ("packages",)),
+    ("tools", ("build", "container", "ci")),
+)
+
+
+def codebase_rows(found: Codebase) -> list[tuple[str, str]]:
+    """What the list of files tells, as names and values."""
+    more = " and more" if found.cut else ""
+    folders = " · ".join(f"{folder.path} {folder.files}{_of(folder.languages)}" for folder in found.folders)
+    listed = ", ".join(f"{item.name} {item.share:.0%}" for item in found.languages)
+    counted = "1 file" if found.tests == 1 else f"{found.tests:,} files"
+    tests = f"{counted} in {', '.join(found.test_folders) or 'the root'}" if found.tests else ""
+    return [
+        ("files", f"{found.files:,}{more}{', as git lists them' if found.origin == 'git' else ''}"),
+        ("languages", listed),
+        ("folders", folders),
+        ("begins at", ", ".join(found.entries)),
+        ("tests", tests),
+        ("docs", ", ".join(found.docs)),
+    ]
+
+
+def stack_rows(found: Stack) -> list[tuple[str, str]]:
+    """The technologies by kind, as names and values; those of one file stand together."""
+    rows = [(head, _named(found.of(*kinds))) for head, kinds in _KINDS]
+    return [(head, text) for head, text in rows if text]
+
+
+def _of(languages: Sequence[str]) -> str:
+    named = [name for name in languages if name != "other"]
+    return f" ({', '.join(named)})" if named else ""
+
+
+def _named(found: Iterable[Technology]) -> str:
+    places: dict[str, list[Technology]] = {}
+    for item in found:
+        places.setdefault(item.path, []).append(item)
+    return " · ".join(f"{', '.join(map(_technology, of))} ({_place(path, of)})" for path, of in places.items())
+
+
+def _place(path: str, found: Iterable[Technology]) -> str:
+    """A file with the lines in which these are named, as editors and terminals take it: pyproject.toml:4,9."""
+    lines = sorted({item.line for item in found if item.line})
+    return f"{path}:{','.join(map(str, lines))}" if lines else path
+
+
+def _technology(item: Technology) -> str:
+    """A name with what is known of its version: 18.2.0 is locked, 18.2+ is asked for, `via` is another's version."""
+    if item.version:
+        return f"{item.name} {item.version}{'' if item.locked else '+'}"
+    via = f" via {item.package}" if item.package and item.kind == "database" else ""
+    return f"{item.name}{via}"

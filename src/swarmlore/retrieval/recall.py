@@ -35,8 +35,16 @@ from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
-    from swarmlore.notes.locations import Versions
+    from typing import Protocol
+
     from swarmlore.workspace.cited_code import Look
+
+    class Versions(Protocol):
+        """Tells which version of a note holds in this checkout."""
+
+        def holds(self, memory: Memory) -> bool: ...
+
+        def only(self, memories: Iterable[Memory]) -> list[Memory]: ...
 
 
 REFLECTIONS = "session-reflections"  # the category by which episodes can be asked for

@@ -121,7 +121,7 @@ def prime_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_prime(desk: Desk) -> int:
-    from swarmlore.capture.beads import session_text
+    from swarmlore.exchange.beads import session_text
 
     if desk.args.task is not None:
         return _before_task(desk)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 
-from swarmlore.capture import beads
-from swarmlore.capture.beads import label
 from swarmlore.cli.arguments import chosen, count, items, share
 from swarmlore.cli.console import Desk
 from swarmlore.cli.layout import clean, one_line
@@ -16,6 +14,8 @@ from swarmlore.domain.extraction.learned_comments import Learned
 from swarmlore.domain.json_codec import plain
 from swarmlore.domain.records import KINDS, MODES, PROFILES, SOURCES, TIERS
 from swarmlore.errors import InvalidInput, SwarmloreError
+from swarmlore.exchange import beads
+from swarmlore.exchange.beads import label
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.workspace.project import find_project
 

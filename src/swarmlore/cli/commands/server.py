@@ -137,7 +137,6 @@ def _revoke(desk: Desk, lore: Lore) -> int:
     return desk.show(lambda: plain(token), lambda page: mail.revoked(token, page))
 
 
-WITH_PARENT = "SWARMLORE_SERVER_PID"  # set by a server: its process, with which its worker ends
 WORKER_EXAMPLES = (
     "swarmlore worker",
     "swarmlore worker --until-empty",
@@ -158,7 +157,7 @@ def worker_arguments(parser: argparse.ArgumentParser) -> None:
 def run_worker(desk: Desk) -> int:
     from swarmlore.server.worker.child import Orders
     from swarmlore.server.worker.handlers import HANDLERS
-    from swarmlore.server.worker.supervisor import Worker, new_owner
+    from swarmlore.server.worker.supervisor import WITH_PARENT, Worker, new_owner
 
     kinds = chosen("--kind", desk.args.kind, JOB_KINDS) or tuple(HANDLERS)
     home = os.path.abspath(desk.home) if desk.home else config.home_dir(os.environ)

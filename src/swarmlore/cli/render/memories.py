@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from swarmlore.config import Value
     from swarmlore.domain.records import AuditRow, Hit, Receipt, Remembered
     from swarmlore.memory.doctor import Check
+    from swarmlore.memory.project_names import Identity
     from swarmlore.retrieval.recall import Hits
     from swarmlore.store.backup import Backup
-    from swarmlore.workspace.project_names import Identity
 
 
 _DIFF = {"+": "green", "-": "red", "@": "cyan"}

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from swarmlore.cli.layout import Page, clean, hang, many, say, table
 from swarmlore.domain.language.display import project_name
 from swarmlore.domain.records import Hit
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.research.report import HEADS, NOTHING, SOURCES, quoted
+from swarmlore.retrieval.prime import codebase_rows, stack_rows
 
 if TYPE_CHECKING:
     from swarmlore.research.report import Finding, Report
     from swarmlore.retrieval.prime import Primed
-    from swarmlore.workspace.codebase import Codebase, Said
-    from swarmlore.workspace.stack import Stack, Technology
-
-
-_KINDS = (
-    ("runtime", ("runtime",)),
-    ("frameworks", ("framework",)),
-    ("databases", ("database",)),
-    ("tests", ("tests",)),
-    ("packages", ("packages",)),
-    ("tools", ("build", "container", "ci")),
-)
+    from swarmlore.workspace.codebase import Said
 
 
 def primed(begin: Primed, comments: str, page: Page) -> str:
@@ -32,8 +20,8 @@ def primed(begin: Primed, comments: str, page: Page) -> str:
     lines = [page.paint("bold", clean(project_name(begin.project)))]
     if begin.readme.purpose:
         lines.append(say(_said(begin.readme.purpose), page))
-    lines += ["", page.paint("bold", "code base"), *table(codebase(begin.codebase), page)]
-    found = stack(begin.stack)
+    lines += ["", page.paint("bold", "code base"), *table(codebase_rows(begin.codebase), page)]
+    found = stack_rows(begin.stack)
     lines += ["", page.paint("bold", "stack"), *(table(found, page) if found else ["  no known stack"])]
     for head, said in (("set-up", begin.readme.setup), ("conventions", begin.readme.conventions)):
         if said:
@@ -70,54 +58,6 @@ def _line(hit: Hit, page: Page) -> str:
     changed = f" ({CHANGED})" if is_stale(hit.cited) else ""
     place = f" ({memory.source_ref['path']})" if memory.source == "note" and memory.source_ref.get("path") else ""
     return hang(head, lesson_line(memory) + changed + place, page, len(memory.handle) + 4)
-
-
-def codebase(found: Codebase) -> list[tuple[str, str]]:
-    """What the list of files tells, as names and values."""
-    more = " and more" if found.cut else ""
-    folders = " · ".join(f"{folder.path} {folder.files}{_of(folder.languages)}" for folder in found.folders)
-    listed = ", ".join(f"{item.name} {item.share:.0%}" for item in found.languages)
-    tests = f"{many(found.tests, 'file')} in {', '.join(found.test_folders) or 'the root'}" if found.tests else ""
-    return [
-        ("files", f"{found.files:,}{more}{', as git lists them' if found.origin == 'git' else ''}"),
-        ("languages", listed),
-        ("folders", folders),
-        ("begins at", ", ".join(found.entries)),
-        ("tests", tests),
-        ("docs", ", ".join(found.docs)),
-    ]
-
-
-def _of(languages: Sequence[str]) -> str:
-    named = [name for name in languages if name != "other"]
-    return f" ({', '.join(named)})" if named else ""
-
-
-def stack(found: Stack) -> list[tuple[str, str]]:
-    """The technologies by kind, as names and values; those of one file stand together."""
-    rows = [(head, _technologies(found.of(*kinds))) for head, kinds in _KINDS]
-    return [(head, text) for head, text in rows if text]
-
-
-def _technologies(found: Iterable[Technology]) -> str:
-    places: dict[str, list[Technology]] = {}
-    for item in found:
-        places.setdefault(item.path, []).append(item)
-    return " · ".join(f"{', '.join(map(technology, of))} ({_place(path, of)})" for path, of in places.items())
-
-
-def _place(path: str, found: Iterable[Technology]) -> str:
-    """A file with the lines in which these are named, as editors and terminals take it: pyproject.toml:4,9."""
-    lines = sorted({item.line for item in found if item.line})
-    return f"{path}:{','.join(map(str, lines))}" if lines else path
-
-
-def technology(item: Technology) -> str:
-    """A name with what is known of its version: 18.2.0 is locked, 18.2+ is asked for, `via` is another's version."""
-    if item.version:
-        return f"{item.name} {item.version}{'' if item.locked else '+'}"
-    via = f" via {item.package}" if item.package and item.kind == "database" else ""
-    return f"{item.name}{via}"
 
 
 def _said(item: Said) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 
-from swarmlore.capture.extract import turns_in
+from swarmlore.clients.transcripts import turns_in
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.language.display import shortened
 from swarmlore.domain.policy.gate import scrub_text
@@ -18,11 +18,11 @@ from swarmlore.notes.reflect import metrics
 from swarmlore.notes.reflect.answers import APPROVE, HOW, MODIFY, REJECT, no_answer, read_answer
 from swarmlore.notes.reflect.apply import Applied, Applying
 from swarmlore.notes.reflect.collect import MOST_BYTES, Heard, hear_file, hear_session, hear_text, home_of, looks_at
+from swarmlore.notes.reflect.episodes import Episode, episode_path, write_episode
 from swarmlore.notes.reflect.propose import UNFIT, Known, Making, Proposing, conflict_of, diff_of
 from swarmlore.notes.reflect.targets import LEARNINGS, Places
 from swarmlore.notes.yaml_edit import Unreadable, plain, read
 from swarmlore.store.database import Operation
-from swarmlore.workspace.episodes import Episode, episode_path, write_episode
 from swarmlore.workspace.files import open_own
 
 if TYPE_CHECKING:

@@ -202,7 +202,7 @@ def _do_here(event: Event) -> None:
     root = str(event.project.get("root", ""))
     said = event.command.upper()
     if root and event.moment in (e.AFTER_TOOL, e.TOOL_FAILED) and ("LEARNED" in said or "INVESTIGATION" in said):
-        from swarmlore.capture.beads import capture_learned
+        from swarmlore.exchange.beads import capture_learned
 
         with contextlib.suppress(OSError):
             capture_learned(root, event.cwd, event.command, event.at)

@@ -10,8 +10,8 @@ import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 
-from swarmlore.compat.foreign_records import raw_records
 from swarmlore.errors import Unavailable
+from swarmlore.exchange.foreign import RECORDS, compat
 from swarmlore.exchange.import_files import FOREIGN, NOTES, check_format, is_end, recognised, write_lines
 from swarmlore.exchange.import_stream import SENT
 from swarmlore.frozen import TYPE_CHECKING, replace
@@ -205,7 +205,7 @@ def _texts(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _records(kind: str, file: BinaryIO, problems: list[tuple[int, str]]) -> Iterator[bytes]:
-    for number, found in enumerate(raw_records(kind, file), start=1):
+    for number, found in enumerate(compat(RECORDS).raw_records(kind, file), start=1):
         if isinstance(found, BadLine):
             problems.append((number, found.reason))
             yield BLANK

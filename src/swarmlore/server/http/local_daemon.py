@@ -11,7 +11,6 @@ import threading
 import time
 from concurrent.futures import TimeoutError as TookTooLong
 
-from swarmlore.cli.commands.server import WITH_PARENT
 from swarmlore.clients.hook.home import socket_path
 from swarmlore.clients.hook.socket import ask
 from swarmlore.domain.records import Caller, make
@@ -25,6 +24,7 @@ from swarmlore.server.http.body import told
 from swarmlore.server.http.routes import document
 from swarmlore.server.mcp.host import Bridge
 from swarmlore.server.service import open_desks
+from swarmlore.server.worker.supervisor import WITH_PARENT
 
 if TYPE_CHECKING:
     import asyncio

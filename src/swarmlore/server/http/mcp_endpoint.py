@@ -28,11 +28,11 @@ from swarmlore.server.mcp.tools import NAMES, tool_named
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.compat.tool_answers import Talk
     from swarmlore.domain.records import Token
     from swarmlore.server.http.app import Request
     from swarmlore.server.http.body import Receive
     from swarmlore.server.mcp.answers import Answer
+    from swarmlore.server.mcp.tool_answers import Talk
     from swarmlore.server.service import Hall
 
 

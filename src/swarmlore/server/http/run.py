@@ -10,8 +10,8 @@ import socket
 import ssl
 
 from swarmlore.clients.hook.spool import HAVE_LOCKS, locked
-from swarmlore.compat import agent_swarm_tools
 from swarmlore.errors import Conflict, InvalidInput, StoreError
+from swarmlore.exchange.foreign import TOOL_SETS, compat
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.server.http import routes, streams
 from swarmlore.server.http.app import App
@@ -132,7 +132,7 @@ def make_app(hall: Hall, place: Place, telling: Telling) -> App:
     names = (*place.names, place.host, *(LOOPBACK if place.is_local else ()))
     app = App(hall, Door(names), telling, rate=place.rate, burst=place.burst)
     routes.add_routes(app, hall, telling)
-    agent_swarm_tools.add(app, hall)
+    compat(TOOL_SETS["agent-swarm"]).add(app, hall)
     routes.add_hook_routes(app, hall)
     streams.add(app, hall)
     return app

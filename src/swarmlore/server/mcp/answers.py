@@ -137,7 +137,7 @@ def primed(begin: Primed, block: Block) -> Answer:
 
 def _project(begin: Primed) -> list[tuple[str, str]]:
     """What the project's files tell, in harmless lines that stay short."""
-    from swarmlore.cli.render.prime import codebase, stack
+    from swarmlore.retrieval.prime import codebase_rows, stack_rows
 
     purpose = [("purpose", begin.readme.purpose.text)] if begin.readme.purpose else []
     said = {"set-up": begin.readme.setup, "conventions": begin.readme.conventions}
@@ -147,8 +147,8 @@ def _project(begin: Primed) -> list[tuple[str, str]]:
     loaded = [("loaded by clients", ", ".join(begin.loaded))]
     rows = [
         *purpose,
-        *codebase(begin.codebase),
-        *((f"stack, {name}", text) for name, text in stack(begin.stack)),
+        *codebase_rows(begin.codebase),
+        *((f"stack, {name}", text) for name, text in stack_rows(begin.stack)),
         *lines,
     ]
     return [(name, harmless(text, _ROW_CHARS)) for name, text in (*rows, *loaded) if text]

@@ -16,8 +16,8 @@ from swarmlore.server.mcp.tools import checked, tool_named
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.compat.tool_answers import Talk
     from swarmlore.lore import Lore
+    from swarmlore.server.mcp.tool_answers import Talk
 
     Handler = Callable[[Lore, dict[str, Any], str], Answer]
 
@@ -39,7 +39,7 @@ def answer_in(
     sets: Sequence[str], lend: Callable[[str], Lore], name: str, arguments: Mapping[str, Any] | None, talk: Talk
 ) -> Answer:
     """The same where a connection asked for sets of tools; `lend` gives the memory by the rules of a profile."""
-    from swarmlore.compat.tool_answers import suited
+    from swarmlore.server.mcp.tool_answers import suited
     from swarmlore.server.mcp.tools import DEFAULT, PROFILES, handler_of, set_of
 
     def work() -> Answer:

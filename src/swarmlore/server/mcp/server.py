@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.server.context import ServerRequestContext
 
-    from swarmlore.compat.tool_answers import Talk
     from swarmlore.lore import Lore
     from swarmlore.server.mcp.answers import Answer
+    from swarmlore.server.mcp.tool_answers import Talk
 
     Lend = Callable[["Context"], Lore]
 
@@ -158,7 +158,7 @@ class Session:
 
     def _talking(self) -> Talk:
         """What this connection keeps in mind between its calls."""
-        from swarmlore.compat.tool_answers import Talk
+        from swarmlore.server.mcp.tool_answers import Talk
 
         if self._talk is None:
             self._talk = Talk(self._context.session)

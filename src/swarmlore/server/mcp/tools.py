@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from swarmlore.domain.language.display import choices_hint
 from swarmlore.domain.records import KINDS, TIERS
 from swarmlore.errors import InvalidInput, NotFound
+from swarmlore.exchange.foreign import TOOL_SETS, compat
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.lore.verbs import NO_TEXT
 
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from swarmlore.compat.tool_answers import Talk
     from swarmlore.lore import Lore
     from swarmlore.server.mcp.answers import Answer
+    from swarmlore.server.mcp.tool_answers import Talk
 
     Handler = Callable[[Lore, dict[str, Any], Talk], Answer]
 
@@ -155,7 +156,7 @@ def tools_in(name: str) -> dict[str, Tool]:
     """The tools of a set by their names; none of one that is unknown, as a newer program may know more."""
     if name == DEFAULT:
         return BY_NAME
-    return {tool.name: tool for tool in _module(name).TOOLS} if name in PROFILES else {}
+    return {tool.name: tool for tool in compat(TOOL_SETS[name]).TOOLS} if name in PROFILES else {}
 
 
 def set_of(tool: str, sets: Sequence[str]) -> str:
@@ -165,14 +166,8 @@ def set_of(tool: str, sets: Sequence[str]) -> str:
 
 def handler_of(name: str, tool: str) -> Handler:
     """What a tool of a set does."""
-    handlers: dict[str, Handler] = _module(f"{name}_calls").HANDLERS
+    handlers: dict[str, Handler] = compat(TOOL_SETS[name]).HANDLERS
     return handlers[tool]
-
-
-def _module(name: str) -> Any:
-    from importlib import import_module
-
-    return import_module(f"{__name__}.{name.replace('-', '_')}")
 
 
 INSTRUCTIONS = (

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from swarmlore.server.worker.handlers import Handler
 
 
+WITH_PARENT = "SWARMLORE_SERVER_PID"  # set by a server: its process, with which its worker ends
 TICK_S = 0.1  # between two looks at a child that has a job
 IDLE_TICK_S = 0.5
 DRAIN_S = 5.0  # for the job at hand, after a signal to stop
