@@ -20,7 +20,7 @@ from swarmlore.domain.language.unicode import clean, fold
 from swarmlore.domain.pages.drafting import draft
 from swarmlore.domain.pages.routing import ROUTES, Context
 from swarmlore.domain.pages.rule_conflicts import conflicts_with, says_already
-from swarmlore.domain.policy.context_block import strip_blocks
+from swarmlore.domain.policy.fence import strip_blocks
 from swarmlore.domain.security.redaction import redact
 from swarmlore.domain.security.safety import inspect_safety
 from swarmlore.errors import Conflict

@@ -11,8 +11,7 @@ from conftest import PERSON, quick_env
 from reflecting import RULE, World, answer
 from repositories import NEUTRAL, git
 from swarmlore.errors import Conflict, NotFound, SwarmloreError
-from swarmlore.notes.reflect.agent_files import declared_name, with_line
-from swarmlore.notes.reflect.targets import Places
+from swarmlore.notes.reflect.targets import Places, declared_name, with_line
 
 CODEX = 'name = "reviewer"\ndescription = "reviews"\ndeveloper_instructions = """\nYou review.\n"""\n\n[mcp_servers.x]\ncommand = "y"\n'
 PAGE = "---\nname: reviewer\ndescription: Use when: a diff is there\n---\n\nYou review.\n"

@@ -15,16 +15,14 @@ from conftest import examples
 from odd_strings import ODD
 from swarmlore.domain.extraction.lesson_text import lesson_line
 from swarmlore.domain.policy.context_block import (
-    HEADER,
     OVER_BUDGET,
     Allowance,
     allowance,
     compose,
     estimate_tokens,
-    is_our_block,
     neutralise,
-    strip_blocks,
 )
+from swarmlore.domain.policy.fence import HEADER, is_our_block, strip_blocks
 from swarmlore.domain.records import Citation, Cited, Confirmation, Hit, Memory
 from swarmlore.frozen import replace
 

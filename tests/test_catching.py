@@ -15,7 +15,8 @@ from conftest import ALICE, BOB, NOW, quick_env
 from hook_runs import Hooks
 from swarmlore.capture.extract import session_body
 from swarmlore.clients.transcripts import CLIENTS, Turn
-from swarmlore.domain.policy.context_block import TASK_HEADER, strip_blocks
+from swarmlore.domain.policy.context_block import TASK_HEADER
+from swarmlore.domain.policy.fence import strip_blocks
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.lore import Lore
 from test_catching_rules import OAUTH

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from counting import calls
 from swarmlore.clients.transcripts import Turn
 from swarmlore.domain.extraction.agent_findings import telling
-from swarmlore.domain.extraction.signals import is_trouble
+from swarmlore.domain.extraction.corrections import is_trouble
 from swarmlore.domain.extraction.summaries import (
     MOST_CHARS,
     MOST_TOKENS,

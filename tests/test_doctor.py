@@ -9,9 +9,9 @@ import pytest
 
 import servers
 from conftest import ALICE, quick_env
+from swarmlore.domain.records import Check
 from swarmlore.lore import Lore
 from swarmlore.memory import doctor
-from swarmlore.memory.doctor import Check
 from swarmlore.store import sqlite
 
 

@@ -7,7 +7,7 @@ import pytest
 from hostile import SCANNERS
 from swarmlore.clients.transcripts import Turn
 from swarmlore.domain.extraction.agent_findings import telling
-from swarmlore.domain.extraction.signals import ENOUGH, denies, explanation_points, is_report, is_tentative
+from swarmlore.domain.extraction.corrections import ENOUGH, denies, explanation_points, is_report, is_tentative
 from swarmlore.domain.extraction.task_reports import Account, lessons_in
 
 

@@ -18,7 +18,6 @@ from swarmlore.domain.policy.lifecycle import (
     LifeTerms,
     age_days,
     brought_back,
-    confidence_of,
     distinct_places,
     encountered,
     fate_of,
@@ -39,7 +38,7 @@ from swarmlore.domain.policy.lifecycle import (
     utility,
     why_ask,
 )
-from swarmlore.domain.records import Citation, Confirmation, Memory, Outcomes
+from swarmlore.domain.records import Citation, Confirmation, Memory, Outcomes, confidence_of
 from swarmlore.frozen import replace
 
 DAY = 86_400.0

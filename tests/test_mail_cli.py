@@ -11,7 +11,7 @@ import pytest
 
 from command_line import Run, process
 from hook_runs import Hooks, payload
-from swarmlore.domain.policy.context_block import strip_blocks
+from swarmlore.domain.policy.fence import strip_blocks
 from swarmlore.lore import Lore
 
 

@@ -17,14 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_lines import LESSON, Lines, environment, words
-from swarmlore.domain.policy.context_block import HEADER, quote, strip_blocks
+from swarmlore.domain.policy.context_block import quote
+from swarmlore.domain.policy.fence import HEADER, strip_blocks
 from swarmlore.domain.records import KINDS, Caller, Draft, Hit, Memory
 from swarmlore.errors import InvalidInput, SwarmloreError
 from swarmlore.lore import Lore
 from swarmlore.server.mcp import answers
 from swarmlore.server.mcp.calls import HANDLERS, answer
+from swarmlore.server.mcp.schema import checked
 from swarmlore.server.mcp.server import Context, context_of, hello, passed_on
-from swarmlore.server.mcp.tools import BY_NAME, TOOLS, checked, listing
+from swarmlore.server.mcp.tools import BY_NAME, TOOLS, listing
 
 EIGHT = ["remember", "recall", "get", "forget", "rate", "outcome", "reflect", "prime"]
 ALICE = Caller("git.example/alpha", "alice", "worker", 2)

@@ -28,8 +28,8 @@ from swarmlore.notes.entities_sidecar import (
 from swarmlore.notes.markdown import MAX_CHARS, read_page, with_added, with_field, with_item
 from swarmlore.notes.note_format import Note, confidence_of, missing_for_add, note_id, parse_note, problems, write_note
 from swarmlore.notes.project_memory import memory_md
-from swarmlore.notes.reflect.episodes import Episode, episode_id, episode_path, write_episode
 from swarmlore.notes.reflect.metrics import Metrics, counted, parse_metrics
+from swarmlore.notes.reflect.reflections import Episode, episode_id, episode_path, write_episode
 from swarmlore.notes.yaml_edit import MAX_BYTES, Unreadable, read, with_value, without_items
 
 NOTE = """\

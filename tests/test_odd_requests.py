@@ -16,7 +16,8 @@ from serving import LESSON, Server
 from swarmlore.compat.agent_swarm_tools import _EMBED, _INDEX, _LIST, _SEARCH
 from swarmlore.domain.language.unicode import clean
 from swarmlore.lore.verbs import verbs
-from swarmlore.server.mcp.tools import BY_NAME, DEFAULT, NAMES, Tool, tools_in
+from swarmlore.server.mcp.schema import Tool
+from swarmlore.server.mcp.tools import BY_NAME, DEFAULT, NAMES, tools_in
 
 RAW = (b'"\\ud800"', b'"\\u0000"', b'"\\udc00\\ud800"', b"NaN", b"-Infinity", b"1e400", b"-1", b"1" * 400, b"0.1", b"null", b"true", b"[]", b"{}", b'["\\ud800"]', b"[[]]", b"[null]", b"1" * 30, b'{"a":{"b":[1]}}')  # fmt: skip
 ACCEPT = {"Accept": "application/json, text/event-stream"}

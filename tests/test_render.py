@@ -19,6 +19,7 @@ from swarmlore.config import Value
 from swarmlore.domain.policy.ranking import STATES
 from swarmlore.domain.records import (
     AuditRow,
+    Check,
     Citation,
     Cited,
     Confirmation,
@@ -32,7 +33,6 @@ from swarmlore.domain.records import (
     Stale,
 )
 from swarmlore.frozen import replace
-from swarmlore.memory.doctor import Check
 from swarmlore.memory.project_names import Identity
 from swarmlore.retrieval.recall import Hits
 from swarmlore.store.backup import Backup

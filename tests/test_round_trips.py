@@ -42,8 +42,8 @@ from swarmlore.notes.entities_sidecar import (
 from swarmlore.notes.markdown import outline, read_page, with_added, with_field, with_item
 from swarmlore.notes.note_format import parse_note, problems, write_note
 from swarmlore.notes.project_memory import memory_md
-from swarmlore.notes.reflect.episodes import Episode, write_episode
 from swarmlore.notes.reflect.metrics import Metrics, counted, parse_metrics
+from swarmlore.notes.reflect.reflections import Episode, write_episode
 from swarmlore.notes.yaml_edit import plain, read, with_value, without_items
 
 BODIES = st.sampled_from(["", "\n## Problem\n\nIt broke.\n", "words", "\n---\nnot a head\n---\n", "# A\r\n\r\nb\r\n"])

@@ -3,8 +3,16 @@ from __future__ import annotations
 import pytest
 
 from swarmlore.domain.policy.gate import check_structure
-from swarmlore.domain.policy.lifecycle import confidence_of, count_sentences, extraction_confidence
-from swarmlore.domain.records import CATEGORIES, KINDS, STATUSES, TIERS, Draft
+from swarmlore.domain.records import (
+    CATEGORIES,
+    KINDS,
+    STATUSES,
+    TIERS,
+    Draft,
+    confidence_of,
+    count_sentences,
+    extraction_confidence,
+)
 from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.frozen import replace
 

@@ -22,9 +22,9 @@ from swarmlore.errors import StoreCorrupt
 from swarmlore.frozen import replace
 from swarmlore.models.embedding import Embedding
 from swarmlore.store.store import Store
-from swarmlore.store.vectors import approximate
+from swarmlore.store.vectors import approximate, path_of, remove, unfinished
 from swarmlore.store.vectors.file_builder import build, find
-from swarmlore.store.vectors.file_state import is_due, known, path_of, remove, unfinished
+from swarmlore.store.vectors.file_state import is_due, known
 from swarmlore.store.vectors.local import VectorIndex
 from swarmlore.store.vectors.mapped_file import is_there, load
 from test_vectors import DIMENSION, give, put, unit

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from conftest import ALICE, BOB, a_memory, an_operation, engine_env
-from swarmlore.domain.records import Hit
+from swarmlore.domain.records import Check, Hit
 from swarmlore.lore import Lore
-from swarmlore.memory.doctor import Check
 from swarmlore.models import embedding
 from swarmlore.store.vectors.in_database import RemoteVectors
 from swarmlore.store.vectors.local import VectorIndex

@@ -64,8 +64,10 @@ def _command(words: list[str]) -> int:
 
 def _hook(words: list[str]) -> int:
     """A client waits: nothing is imported that a hook does not need."""
-    from swarmlore.clients.hook.main import run
-
+    if "--lines" in words:
+        from swarmlore.clients.hook.stream import run
+    else:
+        from swarmlore.clients.hook.main import run
     return run(words, _answer_alone, _digest_afterwards)
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 
 from swarmlore.domain.extraction.lesson_text import excerpt, path
-from swarmlore.domain.policy.context_block import strip_blocks
+from swarmlore.domain.policy.fence import strip_blocks
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.domain.security.redaction import redact
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace

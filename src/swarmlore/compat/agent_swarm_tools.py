@@ -18,8 +18,8 @@ from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.lore.verbs import check
 from swarmlore.server.http.app import Route, soon
 from swarmlore.server.http.routes import WAIT_S
+from swarmlore.server.mcp.schema import MAX_QUERY, MAX_TEXT, Tool, count, flag, one_of, text, texts
 from swarmlore.server.mcp.tool_answers import Talk, fetched, found, said, shown, tame
-from swarmlore.server.mcp.tools import MAX_QUERY, MAX_TEXT, Tool, count, flag, one_of, text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ from swarmlore.domain.policy.ranking import age_days, lane_score, proven_at, rec
 from swarmlore.domain.records import KINDS, Hit, Memory, Outcome
 from swarmlore.errors import NotAllowed
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.server.mcp.schema import MAX_QUERY, MAX_TEXT, Tool, count, flag, number, one_of, text, texts
 from swarmlore.server.mcp.tool_answers import Talk, fetched, found, said, shown, tame, words
-from swarmlore.server.mcp.tools import MAX_QUERY, MAX_TEXT, Tool, count, flag, number, one_of, text, texts
 
 if TYPE_CHECKING:
     from typing import Any

@@ -11,8 +11,8 @@ from swarmlore.domain.records import LIVE_STATUSES, Hit, Memory
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.memory.lifecycle import DAY
+from swarmlore.server.mcp.schema import MAX_QUERY, MAX_TEXT, Tool, count, flag, number, one_of, text, texts, things
 from swarmlore.server.mcp.tool_answers import Talk, found, said, shown, tame
-from swarmlore.server.mcp.tools import MAX_QUERY, MAX_TEXT, Tool, count, flag, number, one_of, text, texts, things
 
 if TYPE_CHECKING:
     from typing import Any
@@ -358,7 +358,7 @@ def _counted(lore: Lore, items: Sequence[Mapping[str, Any]], how: str, talk: Tal
 
 def _learned(lore: Lore, item: Mapping[str, Any], talk: Talk) -> dict[str, Any]:
     """One new lesson of a receipt; the others do not suffer from one that is wrong."""
-    from swarmlore.server.mcp.tools import checked
+    from swarmlore.server.mcp.schema import checked
 
     known = {name: value for name, value in item.items() if name in TOOLS[0].takes}
     try:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from swarmlore.domain.records import IMPORTANCES, Agent, Message
 from swarmlore.errors import NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
+from swarmlore.server.mcp.schema import MAX_NAME, Tool, count, flag, one_of, text, texts
 from swarmlore.server.mcp.tool_answers import Talk, said, tame
-from swarmlore.server.mcp.tools import MAX_NAME, Tool, count, flag, one_of, text, texts
 
 if TYPE_CHECKING:
     from typing import Any

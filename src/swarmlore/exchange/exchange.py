@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
+    from swarmlore.domain.records import Check
     from swarmlore.exchange.export import Export
     from swarmlore.exchange.import_files import Brought
     from swarmlore.exchange.ledger import Ledger, Synced
     from swarmlore.exchange.ledger_setup import Step
-    from swarmlore.memory.doctor import Check
     from swarmlore.memory.quarantine import Retraction
     from swarmlore.models.embedding import Progress
 
@@ -197,9 +197,9 @@ class Exchange:
 
     def checks(self) -> Iterator[Check]:
         """What `doctor` says about the files."""
+        from swarmlore.domain.records import Check
         from swarmlore.exchange.beads import problem as problem_of_beads
         from swarmlore.exchange.ledger_files import count_aside
-        from swarmlore.memory.doctor import Check
         from swarmlore.workspace.files import Folder
 
         if beads := problem_of_beads(self._root):
@@ -232,8 +232,8 @@ class Exchange:
             yield Check("ledger", "ok", "not shared through files here; swarmlore init does that")
 
     def _driver_checks(self, ledgers: list[Ledger]) -> Iterator[Check]:
+        from swarmlore.domain.records import Check
         from swarmlore.exchange.ledger_setup import missing_driver
-        from swarmlore.memory.doctor import Check
 
         if any(ledger.place.tier == "swarm" for ledger in ledgers) and (missing := missing_driver(self._root)):
             yield Check("merge driver", "warn", missing, "swarmlore init sets it")

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from swarmlore.domain.records import (
         AuditRow,
         Block,
+        Check,
         Cited,
         Hit,
         Memory,
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from swarmlore.exchange.import_files import Brought
     from swarmlore.exchange.ledger import Synced
     from swarmlore.memory.curation import Applied, Curated
-    from swarmlore.memory.doctor import Check
     from swarmlore.memory.explain import Why
     from swarmlore.memory.project_names import Identity
     from swarmlore.memory.quarantine import Undone
@@ -661,7 +661,7 @@ class Lore(Studies, Living, Errands, Receiving):
         """Erase memories with what they superseded: former wordings are the same text in another row."""
         from swarmlore.memory.curation import drop as drop_recommendations
         from swarmlore.retrieval.graph_communities import drop as drop_reports
-        from swarmlore.store.vectors.file_state import remove as remove_vectors
+        from swarmlore.store.vectors import remove as remove_vectors
 
         with self.store.operation(self._operation("erase")) as operation:
             self.store.owe_scrub(operation)

@@ -17,9 +17,10 @@ from swarmlore.workspace.project import may_change
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
+    from swarmlore.domain.policy.lifecycle import Phase
     from swarmlore.domain.records import Agent, Caller, Job, Memory, Message, Reflection, Remembered, Sent, Token
     from swarmlore.exchange.import_files import Brought
-    from swarmlore.memory.lifecycle import Begun, Phase, Swept
+    from swarmlore.memory.lifecycle import Begun, Swept
     from swarmlore.memory.promotion import Promotion
     from swarmlore.notes.exchange import Paper
     from swarmlore.notes.instincts import Instincts, KeptNote, NoteProposal

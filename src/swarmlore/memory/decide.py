@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.domain.policy.deduplication import Decision, Neighbour
-    from swarmlore.domain.policy.lifecycle import EncounterTerms
-    from swarmlore.memory.lifecycle import Phase
+    from swarmlore.domain.policy.lifecycle import EncounterTerms, Phase
 
 
 DEFAULT = Memory(id="", text="")

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from swarmlore.clients.hook import socket, spool
 from swarmlore.clients.hook.home import socket_path, spool_dir
 from swarmlore.config import Settings
-from swarmlore.domain.records import Caller
+from swarmlore.domain.records import Caller, Check
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.memory.write import Writing
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from swarmlore.domain.records import Receipt
     from swarmlore.memory.mail import Mail
+    from swarmlore.store.vectors.in_database import RemoteVectors
+    from swarmlore.store.vectors.local import VectorIndex
 
 
 EVERYTHING = 10**9
@@ -89,16 +91,6 @@ LOW_DISK_BYTES = 200 * 1024 * 1024
 MEASURE_S = 2.0  # of comparing searches by an index with exact ones
 WRITER_WAIT_S = 5.0  # a person waits for the answer
 _NETWORK_FILESYSTEMS = ("nfs", "cifs", "smb", "sshfs", "9p", "afs", "fuse.sshfs")
-
-
-@frozen
-class Check:
-    """One finding. `state`: ok, warn or fail."""
-
-    name: str
-    state: str
-    message: str
-    hint: str = ""
 
 
 class Doctor:
@@ -223,7 +215,6 @@ class Doctor:
         if index.is_exact(mine):
             yield Check("vector search", "ok", "exact")
             return
-        from swarmlore.store.vectors.approximate import TOP, measure
 
         found = measure(index, mine, MEASURE_S)
         if found is not None:
@@ -451,3 +442,35 @@ def _long(seconds: float) -> str:
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"
     return f"{max(0, int(seconds))} s"
+
+
+TOP = 30
+ENOUGH = 0.95  # of the exact first ones; less is worth a new index
+QUESTIONS = 25
+
+
+@frozen
+class Measured:
+    """The share of the exact first ones that was found, over so many questions."""
+
+    recall: float
+    questions: int
+
+    @property
+    def is_enough(self) -> bool:
+        return self.recall >= ENOUGH
+
+
+def measure(index: VectorIndex | RemoteVectors, partitions: Sequence[int], limit_s: float) -> Measured | None:
+    """Hold the index against an exact search, with stored vectors as questions; at least one, then for so long."""
+    deadline, found, asked = time.monotonic() + limit_s, 0.0, 0
+    for row in index.some_rows(partitions, QUESTIONS):
+        question = index.vector(row)
+        if question is None:
+            continue
+        wanted = index.nearest_exactly(question, partitions, TOP)
+        near = {seq for seq, _ in index.nearest(question, partitions, TOP)[0]}
+        found, asked = found + len(near.intersection(wanted)) / max(1, len(wanted)), asked + 1
+        if time.monotonic() > deadline:
+            break
+    return Measured(found / asked, asked) if asked else None

@@ -17,6 +17,7 @@ from swarmlore.domain.policy.lifecycle import (
     PHASES_TO_RISE,
     Fate,
     LifeTerms,
+    Phase,
     encounter_terms,
     encountered,
     fate_of,
@@ -39,24 +40,11 @@ from swarmlore.store.phases import PhaseRow
 from swarmlore.store.store import Store
 
 if TYPE_CHECKING:
-    from swarmlore.memory.doctor import Check
+    from swarmlore.domain.records import Check
 
 
 ANNOUNCED, PLAN, DAY = "announced", "plan", "day"
 QUIET_S = 30 * DAY_S  # so long after the last announced phase the days count again
-
-
-@frozen
-class Phase:
-    """A phase of a project. `place` is what a sighting in it is counted under. A day has no number, unless it lies
-    between announced phases: then it belongs to the last of them."""
-
-    name: str
-    kind: str
-    place: str
-    number: int = 0
-    started_at: float | None = None
-    completed_at: float | None = None
 
 
 class Phases:
@@ -513,7 +501,7 @@ class Life:
 
     def checks(self) -> Iterator[Check]:
         """What `doctor` says about sweeps."""
-        from swarmlore.memory.doctor import Check
+        from swarmlore.domain.records import Check
 
         if refused := self._store.refused_sweep(self._caller):
             yield Check("sweep", "warn", refused, LOOK)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.domain.policy.deduplication import Decision
-    from swarmlore.memory.lifecycle import Phase
+    from swarmlore.domain.policy.lifecycle import Phase
     from swarmlore.models.embedding import Embedding, Progress
     from swarmlore.workspace.cited_code import Tree
 

@@ -467,7 +467,7 @@ class Step:
 
 def pieces_of(text: str) -> tuple[str, ...]:
     """The pieces of a file. Secrets go first: the cut between two pieces could hide one from the gate."""
-    from swarmlore.domain.policy.context_block import strip_blocks
+    from swarmlore.domain.policy.fence import strip_blocks
     from swarmlore.domain.policy.gate import scrub_text
 
     text = strip_blocks(scrub_text(text)).strip()

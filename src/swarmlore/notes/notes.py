@@ -13,10 +13,9 @@ from functools import cached_property
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.domain.policy.graph import origin_of
-from swarmlore.domain.records import Entity, Memory, Relation
+from swarmlore.domain.records import Check, Entity, Memory, Relation
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.memory.doctor import Check
 from swarmlore.models.embedding import Progress
 from swarmlore.notes import write
 from swarmlore.notes.locations import EPISODES, GLOBAL, LEARNINGS, PROJECT, NotePlace, Versions, there_is

@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from swarmlore.domain.language.chunks import MOST as PIECE_CHARS
 from swarmlore.domain.language.chunks import chunks
-from swarmlore.domain.policy.context_block import strip_blocks
+from swarmlore.domain.policy.fence import strip_blocks
 from swarmlore.domain.policy.gate import SITUATION_CHARS, scrub_text, scrub_value
 from swarmlore.domain.policy.graph import MODEL, RULES, SIDECAR, origin_of
 from swarmlore.domain.records import Draft, Entity, Memory, Relation, Situation

@@ -16,8 +16,8 @@ from swarmlore.domain.policy.context_block import (
     compose,
     estimate_tokens,
     quote,
-    strip_blocks,
 )
+from swarmlore.domain.policy.fence import strip_blocks
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.domain.records import PROFILES, Block, Caller, Hit, Query, Receipt, Shown, choose, make
 from swarmlore.errors import InvalidInput, SwarmloreError

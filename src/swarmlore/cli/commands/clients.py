@@ -247,12 +247,12 @@ def hook_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_hook(desk: Desk) -> int:
-    from swarmlore.clients.hook.main import run as serve
+    from swarmlore.clients.hook import main, stream
     from swarmlore.server.hook_fallback import answer, digest_afterwards
 
     given = {"--home": desk.home, "--socket": desk.args.socket, "--spool": desk.args.spool}
     options = [word for name, value in given.items() if value for word in (name, value)]
-    event = "--lines" if desk.args.lines else desk.args.event or ""
+    serve, event = (stream.run, stream.LINES) if desk.args.lines else (main.run, desk.args.event or "")
     return serve([desk.args.client, event, *options], answer, digest_afterwards)
 
 

@@ -13,9 +13,9 @@ from swarmlore.cli.render import memories
 from swarmlore.config import Settings, Value
 from swarmlore.domain.json_codec import plain
 from swarmlore.domain.language.display import without_password
+from swarmlore.domain.records import Check
 from swarmlore.errors import ConfigError, Conflict, InvalidInput
 from swarmlore.lore import Lore
-from swarmlore.memory.doctor import Check
 from swarmlore.workspace.project import find_project
 
 DOCTOR_EXAMPLES = ("swarmlore doctor", "swarmlore doctor --fix")

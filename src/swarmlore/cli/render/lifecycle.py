@@ -13,10 +13,11 @@ from swarmlore.workspace.project import PERSON
 
 if TYPE_CHECKING:
     from swarmlore.domain.policy.curation import Evidence
+    from swarmlore.domain.policy.lifecycle import Phase
     from swarmlore.domain.policy.outcomes import Criterion
     from swarmlore.memory.curation import Applied, Curated, Recommendation
     from swarmlore.memory.explain import Why
-    from swarmlore.memory.lifecycle import Begun, Change, Phase, Swept
+    from swarmlore.memory.lifecycle import Begun, Change, Swept
     from swarmlore.memory.promotion import Promotion
 
 

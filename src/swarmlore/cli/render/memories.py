@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.config import Value
-    from swarmlore.domain.records import AuditRow, Hit, Receipt, Remembered
-    from swarmlore.memory.doctor import Check
+    from swarmlore.domain.records import AuditRow, Check, Hit, Receipt, Remembered
     from swarmlore.memory.project_names import Identity
     from swarmlore.retrieval.recall import Hits
     from swarmlore.store.backup import Backup

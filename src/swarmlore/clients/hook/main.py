@@ -34,7 +34,6 @@ LAST_WORDS_S = 0.3
 DEAF_S = 10.0
 MOST_KEPT = 64_000_000  # bytes of events that wait for a server
 OPTIONS = ("--home", "--socket", "--spool")
-LINES = "--lines"  # in place of an event: they come as lines, until the input ends
 
 
 class Places:
@@ -53,15 +52,10 @@ class Places:
 
 def run(words: Sequence[str], alone: Alone, afterwards: Afterwards) -> int:
     """Do the work of one hook. Always 0: a memory is not worth stopping an agent."""
-    options, named = _split(words)
+    options, named = split_options(words)
     places = None
     try:
         places = Places(options, *named[:1])
-        if named[1:] == [LINES]:
-            from swarmlore.clients.hook.stream import serve_lines
-
-            serve_lines(named[0], places, alone, afterwards)
-            return 0
         _limit_time(places, named)
         _watch()
         answer = _serve(named, places, alone)
@@ -139,7 +133,7 @@ def _may_answer(event: Event, places: Places) -> bool:
         return True
 
 
-def _split(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+def split_options(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     options: dict[str, str] = {}
     named: list[str] = []
     rest = iter(words)

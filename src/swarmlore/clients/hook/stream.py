@@ -19,10 +19,11 @@ from swarmlore.clients import client
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.event_from_payload import MOST_PARSED, BadPayload, make_event
-from swarmlore.clients.hook.main import LIMIT_S, Places, hand_over, note
+from swarmlore.clients.hook.main import LIMIT_S, Places, hand_over, note, split_options
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import ModuleType
     from typing import Any, BinaryIO
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from swarmlore.clients.hook.main import Afterwards, Alone
 
 
+LINES = "--lines"  # in place of an event: they come as lines, until the input ends
 RESTARTED = "restarted"  # the first line to a process that takes the place of another
 HELLO = "hello"  # whoever asks only wants to know whether there is a memory
 OFF = "off"
@@ -96,6 +98,20 @@ class Line:
 
     def note(self, event_name: str, error: BaseException) -> None:
         note(self._places, [self._name, event_name], error)
+
+
+def run(words: Sequence[str], alone: Alone, afterwards: Afterwards) -> int:
+    """Serve the hooks of one client until it ends. Always 0: a memory is not worth stopping an agent."""
+    options, named = split_options(words)
+    places = None
+    try:
+        places = Places(options, *named[:1])
+        if named[1:] != [LINES]:
+            raise BadPayload(f"unknown: hook {' '.join(named)[:80]}")
+        serve_lines(named[0], places, alone, afterwards)
+    except BaseException as error:  # noqa: BLE001 - the last door: nothing may reach the client
+        note(places, named, error)
+    return 0
 
 
 def serve_lines(name: str, places: Places, alone: Alone, afterwards: Afterwards) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swarmlore.domain.extraction.correction_patterns import TASK_VERBS, compiled, names_something
+from swarmlore.domain.extraction.corrections import ENOUGH, ENOUGH_ACTED, explanation_points
 from swarmlore.domain.extraction.lesson_text import MAX_CHARS, MIN_CHARS, tidy
 from swarmlore.domain.extraction.signal_phrases import HIGH
-from swarmlore.domain.extraction.signals import ENOUGH, ENOUGH_ACTED, explanation_points, is_hypothetical, scan
+from swarmlore.domain.extraction.signals import is_hypothetical, scan
 from swarmlore.domain.extraction.user_words import QUOTED, sentences
 from swarmlore.domain.language.similarity import content_words
 from swarmlore.domain.policy.contradiction import is_vague

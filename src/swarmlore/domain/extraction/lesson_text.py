@@ -79,7 +79,7 @@ def visible(text: str) -> str:
         text = clean(text)[0]
     text = plain(text)
     if any(mark in text for mark in _OUR_MARKS):
-        from swarmlore.domain.policy.context_block import strip_blocks
+        from swarmlore.domain.policy.fence import strip_blocks
 
         text = strip_blocks(text)
     return text

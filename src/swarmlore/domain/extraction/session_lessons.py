@@ -12,27 +12,24 @@ from itertools import islice, pairwise
 
 from swarmlore.domain.extraction.agent_findings import Told, telling, weight
 from swarmlore.domain.extraction.correction_patterns import compiled
-from swarmlore.domain.extraction.corrections import find_corrections, is_rejection
-from swarmlore.domain.extraction.fixes import WRITING, Attempt, error_excerpt, find_fix
-from swarmlore.domain.extraction.lesson_text import CONFIDENCES, Found, tidy
-from swarmlore.domain.extraction.signal_phrases import LOW
-from swarmlore.domain.extraction.signals import (
+from swarmlore.domain.extraction.corrections import (
     ENOUGH,
     ENOUGH_ACTED,
     ENOUGH_UNPROVEN,
-    LEVELS,
-    Signal,
     asks_for_work,
     denies,
+    find_corrections,
     goes_on_about,
-    is_hearsay,
     is_of_compiling,
+    is_rejection,
     is_report,
     is_tentative,
     is_trouble,
-    scan,
-    scan_turns,
 )
+from swarmlore.domain.extraction.fixes import WRITING, Attempt, error_excerpt, find_fix
+from swarmlore.domain.extraction.lesson_text import CONFIDENCES, Found, tidy
+from swarmlore.domain.extraction.signal_phrases import LOW
+from swarmlore.domain.extraction.signals import LEVELS, Signal, is_hearsay, scan, scan_turns
 from swarmlore.domain.extraction.statement_score import open_sentence
 from swarmlore.domain.extraction.topics import UNKNOWN, category_of
 from swarmlore.domain.extraction.user_words import split_sentences

@@ -15,7 +15,7 @@ from swarmlore.domain.extraction.user_words import sentences
 from swarmlore.domain.language.similarity import content_words
 from swarmlore.domain.policy.contradiction import is_vague
 from swarmlore.domain.policy.gate import MAX_TAGS, MAX_WORD
-from swarmlore.domain.policy.lifecycle import extraction_confidence
+from swarmlore.domain.records import extraction_confidence
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 from swarmlore.domain.extraction.correction_patterns import compiled
+from swarmlore.domain.extraction.corrections import asks_for_work, is_report, is_trouble
 from swarmlore.domain.extraction.fixes import error_excerpt
 from swarmlore.domain.extraction.lesson_text import CONFIDENCE_VALUES
 from swarmlore.domain.extraction.session_lessons import Lesson
-from swarmlore.domain.extraction.signals import asks_for_work, is_report, is_trouble, scan
+from swarmlore.domain.extraction.signals import scan
 from swarmlore.domain.extraction.topics import names_tool
 from swarmlore.domain.extraction.user_words import QUOTED, sentences
 from swarmlore.domain.language.display import short_slug, shortened

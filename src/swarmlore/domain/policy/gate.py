@@ -11,7 +11,6 @@ from swarmlore.domain.language.chunks import chunks
 from swarmlore.domain.language.display import choices_hint
 from swarmlore.domain.language.unicode import clean
 from swarmlore.domain.policy.contradiction import is_vague
-from swarmlore.domain.policy.lifecycle import confidence_of
 from swarmlore.domain.records import (
     CATEGORIES,
     ID_HINT,
@@ -27,6 +26,7 @@ from swarmlore.domain.records import (
     Draft,
     Memory,
     Situation,
+    confidence_of,
     is_id,
 )
 from swarmlore.domain.security.redaction import redact, redact_under
@@ -271,7 +271,7 @@ def _without_our_blocks(text: str) -> str:
     """What an agent was shown is not learnt again from it."""
     if "=== swarmlore notes" not in text:
         return text
-    from swarmlore.domain.policy.context_block import strip_blocks
+    from swarmlore.domain.policy.fence import strip_blocks
 
     return strip_blocks(text)
 

@@ -14,8 +14,7 @@ from hashlib import blake2b
 
 from swarmlore.domain.json_codec import iso, record_fields
 from swarmlore.domain.policy.gate import CLAIMS
-from swarmlore.domain.policy.lifecycle import confidence_of
-from swarmlore.domain.records import RAW_SOURCES, Confirmation, Memory
+from swarmlore.domain.records import RAW_SOURCES, Confirmation, Memory, confidence_of
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 
 if TYPE_CHECKING:

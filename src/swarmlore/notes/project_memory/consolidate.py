@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from swarmlore.clients.claude import transcript
-from swarmlore.domain.policy.context_block import strip_blocks
+from swarmlore.domain.policy.fence import strip_blocks
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace

@@ -16,7 +16,7 @@ from hashlib import sha256
 
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.language.display import slug
-from swarmlore.domain.policy.context_block import strip_blocks
+from swarmlore.domain.policy.fence import strip_blocks
 from swarmlore.domain.policy.gate import refuse_unsafe, scrub_text
 from swarmlore.domain.records import Caller, choose
 from swarmlore.errors import InvalidInput, NotAllowed, NotFound, Rejected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 
 from swarmlore.clients.transcripts import turns_in
 from swarmlore.domain.json_codec import iso
@@ -13,12 +14,11 @@ from swarmlore.domain.records import PROPOSAL_ROUTES, Edit, Memory, Proposal, Re
 from swarmlore.errors import InvalidInput, NotAllowed, StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.notes.locations import LEARNINGS as LEARNED
-from swarmlore.notes.note_format import parse_note
+from swarmlore.notes.note_format import parse_note, write_note
 from swarmlore.notes.reflect import metrics
 from swarmlore.notes.reflect.answers import APPROVE, HOW, MODIFY, REJECT, no_answer, read_answer
 from swarmlore.notes.reflect.apply import Applied, Applying
 from swarmlore.notes.reflect.collect import MOST_BYTES, Heard, hear_file, hear_session, hear_text, home_of, looks_at
-from swarmlore.notes.reflect.episodes import Episode, episode_path, write_episode
 from swarmlore.notes.reflect.propose import UNFIT, Known, Making, Proposing, conflict_of, diff_of
 from swarmlore.notes.reflect.targets import LEARNINGS, Places
 from swarmlore.notes.yaml_edit import Unreadable, plain, read
@@ -31,6 +31,80 @@ if TYPE_CHECKING:
     from swarmlore.domain.extraction.session_lessons import Lesson
     from swarmlore.domain.records import Job
     from swarmlore.lore import Lore
+
+
+CATEGORY = "session-reflections"
+CONTEXT_HEADING, SIGNALS_HEADING, LEARNED_HEADING = "Session Context", "Signals Detected", "Learnings Extracted"
+
+
+@frozen
+class Episode:
+    """One session that was looked back upon; `created` is a day or a moment in ISO 8601."""
+
+    created: str
+    title: str
+    key_insight: str
+    agent: str = ""
+    project: str = ""
+    context: str = ""
+    signals: tuple[str, ...] = ()
+    learnings: tuple[str, ...] = ()
+    """What was learned, a line each."""
+    extracted_learnings: tuple[str, ...] = ()
+    """The ids of the notes that were made of it."""
+    tags: tuple[str, ...] = ()
+    confidence: str = "medium"
+
+
+def episode_id(episode: Episode) -> str:
+    """`ep-YYYYMMDD-hash6`, the same for the same session."""
+    said = (episode.created, episode.agent, episode.project, episode.context, *episode.signals)
+    digest = sha256("\n".join(said).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"ep-{_day(episode).replace('-', '')}-{digest[:6]}"
+
+
+def episode_path(episode: Episode) -> str:
+    """Where it stands below the folder of episodes."""
+    return f"{_day(episode)}/{episode_id(episode)}.md"
+
+
+def write_episode(episode: Episode) -> str:
+    """The text of an episode."""
+    fields = {
+        "title": episode.title,
+        "category": CATEGORY,
+        "tags": episode.tags,
+        "key_insight": episode.key_insight,
+        "created": _day(episode),
+        "confidence": episode.confidence,
+        "type": "episode",
+        "id": episode_id(episode),
+        "agent": episode.agent,
+        "project": episode.project,
+        "extracted_learnings": episode.extracted_learnings,
+    }
+    context = "\n".join(map(_no_heading, episode.context.strip().splitlines())) or "Nothing more is known."
+    sections = (
+        (CONTEXT_HEADING, context),
+        (SIGNALS_HEADING, _items(episode.signals)),
+        (LEARNED_HEADING, _items(episode.learnings)),
+    )
+    return write_note(fields, "".join(f"\n## {title}\n\n{text}\n" for title, text in sections))
+
+
+def _day(episode: Episode) -> str:
+    """The day as its digits say it; what comes in must not name another folder."""
+    digits = "".join(letter for letter in episode.created[:10] if letter in "0123456789")[:8].ljust(8, "0")
+    return f"{digits[:4]}-{digits[4:6]}-{digits[6:]}"
+
+
+def _items(texts: Sequence[str]) -> str:
+    return "\n".join(f"- {' '.join(text.split())}" for text in texts) or "None."
+
+
+def _no_heading(line: str) -> str:
+    """A line that begins no section of its own, and no code that would hold the sections below."""
+    return "\\" + line.lstrip() if line.lstrip().startswith(("#", "```", "~~~", "<!--")) else line
 
 
 FILE = "reflect-state.yaml"

@@ -11,10 +11,11 @@ from urllib.parse import urlencode
 from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.home import outbox_dir
 from swarmlore.domain.language.citations import may_cite
+from swarmlore.domain.records import Check
 from swarmlore.errors import NotAllowed, Rejected, SwarmloreError, Unavailable
 from swarmlore.frozen import TYPE_CHECKING, fields, replace
 from swarmlore.lore.verbs import LOCAL, READS, WRITES
-from swarmlore.memory.doctor import Check, ago, problems
+from swarmlore.memory.doctor import ago, problems
 from swarmlore.memory.write import Imported
 from swarmlore.retrieval.recall import Hits
 from swarmlore.server.client.calls import body_of, result_of

@@ -10,7 +10,8 @@ import os
 from collections.abc import Iterable, Sequence
 
 from swarmlore.domain.json_codec import iso
-from swarmlore.domain.policy.context_block import HEADER, WHOLE_CHARS, neutralise, notice
+from swarmlore.domain.policy.context_block import WHOLE_CHARS, neutralise, notice
+from swarmlore.domain.policy.fence import HEADER
 from swarmlore.domain.policy.ranking import is_stale
 from swarmlore.domain.records import Hit, Memory, Outcome, Remembered
 from swarmlore.frozen import TYPE_CHECKING, frozen

@@ -11,7 +11,8 @@ from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.server.mcp import answers
 from swarmlore.server.mcp.answers import Answer
-from swarmlore.server.mcp.tools import checked, tool_named
+from swarmlore.server.mcp.schema import checked
+from swarmlore.server.mcp.tools import tool_named
 
 if TYPE_CHECKING:
     from typing import Any

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.lore import Lore
-    from swarmlore.server.mcp.tools import Tool
+    from swarmlore.server.mcp.schema import Tool
 
 
 SLICE = 20  # memories of one receipt: as many lessons as a block holds

@@ -16,9 +16,8 @@ from swarmlore.clients.hook.home import spool_dir
 from swarmlore.clients.hook.spool import locked
 from swarmlore.errors import StoreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.server.worker.child import Orders, run
+from swarmlore.server.worker.child import Orders, megabytes_of, run
 from swarmlore.server.worker.handlers import HANDLERS
-from swarmlore.server.worker.limits import megabytes_of
 from swarmlore.store.jobs import Terms
 
 if TYPE_CHECKING:

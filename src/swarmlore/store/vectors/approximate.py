@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swarmlore.frozen import TYPE_CHECKING, frozen
+from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from types import ModuleType
-
-    from swarmlore.store.vectors.in_database import RemoteVectors
-    from swarmlore.store.vectors.local import VectorIndex
 
 
 INSTALL = 'pip install "swarmlore[ann]"'
@@ -109,35 +105,3 @@ def _sample(rows: int, read: Callable[[int, int], NDArray[np.float32]]) -> NDArr
         mine = chosen[(chosen >= start) & (chosen < start + AT_ONCE)]
         found.append(read(start, min(rows, start + AT_ONCE))[mine - start])
     return np.concatenate(found)
-
-
-TOP = 30
-ENOUGH = 0.95  # of the exact first ones; less is worth a new index
-QUESTIONS = 25
-
-
-@frozen
-class Measured:
-    """The share of the exact first ones that was found, over so many questions."""
-
-    recall: float
-    questions: int
-
-    @property
-    def is_enough(self) -> bool:
-        return self.recall >= ENOUGH
-
-
-def measure(index: VectorIndex | RemoteVectors, partitions: Sequence[int], limit_s: float) -> Measured | None:
-    """Hold the index against an exact search, with stored vectors as questions; at least one, then for so long."""
-    deadline, found, asked = time.monotonic() + limit_s, 0.0, 0
-    for row in index.some_rows(partitions, QUESTIONS):
-        question = index.vector(row)
-        if question is None:
-            continue
-        wanted = index.nearest_exactly(question, partitions, TOP)
-        near = {seq for seq, _ in index.nearest(question, partitions, TOP)[0]}
-        found, asked = found + len(near.intersection(wanted)) / max(1, len(wanted)), asked + 1
-        if time.monotonic() > deadline:
-            break
-    return Measured(found / asked, asked) if asked else None

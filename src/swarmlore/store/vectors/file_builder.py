@@ -20,9 +20,9 @@ from swarmlore.errors import StoreBusy, StoreCorrupt
 from swarmlore.store.files import FairLock, refusal
 from swarmlore.store.memories import FILE_META, MAKING_META
 from swarmlore.store.store import Store
-from swarmlore.store.vectors import mapped_file
+from swarmlore.store.vectors import mapped_file, path_of
 from swarmlore.store.vectors.approximate import shortened
-from swarmlore.store.vectors.file_state import Known, known, path_of
+from swarmlore.store.vectors.file_state import Known, known
 
 LOCK = "vectors.lock"
 READ_AT_ONCE = 2_000

@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 
 from swarmlore.config import RecallSettings
 from swarmlore.frozen import frozen
 from swarmlore.store.memories import FILE_META
 from swarmlore.store.store import Store
-
-FILE = "vectors.idx"
-UNFINISHED = ".new"
-
-
-def path_of(home: str) -> str:
-    return os.path.join(home, FILE)
-
-
-def unfinished(home: str) -> list[str]:
-    """Files that are being made, or that somebody who was killed left."""
-    names = os.listdir(home)
-    return [os.path.join(home, name) for name in names if name.startswith(f"{FILE}.") and name.endswith(UNFINISHED)]
-
-
-def remove(home: str) -> None:
-    """Take the file away, also one that is being made: what is erased must not stay in it."""
-    for path in (path_of(home), *unfinished(home)):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
-
 
 TAIL = 20_000  # vectors beside the file that are searched exactly, before a new file is made
 TAIL_SHARE = 0.05  # or this share of the file

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from swarmlore.errors import StoreCorrupt
 from swarmlore.frozen import frozen
+from swarmlore.store.vectors import UNFINISHED, path_of, unfinished
 from swarmlore.store.vectors.approximate import Near
-from swarmlore.store.vectors.file_state import UNFINISHED, path_of, unfinished
 
 MAGIC = b"swarmlore vectors 1\n"
 ALIGNED = 4096  # where a part begins: on a page, as libraries read whole words
