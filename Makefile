@@ -32,11 +32,11 @@ golden: setup
 # Looks for new examples, 500 for each property; the suite tries the same ones each time.
 fuzz: setup
 	$(BIN)/python -m pytest -q -n 2 -m hypothesis --hypothesis-profile=fuzz -o faulthandler_timeout=0
-	$(BIN)/python -m pytest -q tests/test_described.py tests/test_odd_requests.py --hypothesis-profile=fuzz -o faulthandler_timeout=0
+	$(BIN)/python -m pytest -q tests/server/test_described.py tests/server/test_odd_requests.py --hypothesis-profile=fuzz -o faulthandler_timeout=0
 
 # The real clients, in a network of their own; the first run fetches them into .cache.
 test-clients: setup
-	PYTHONPATH=tests $(BIN)/python -m clients
+	PYTHONPATH=tests $(BIN)/python -m real_clients
 
 check: setup
 	$(BIN)/ruff format --check .

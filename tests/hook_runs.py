@@ -25,13 +25,13 @@ def payload(event: str, session: str = "s1", **facts: object) -> dict[str, objec
 # A hook with limits of time of its own: on a busy machine it shall say the same as on an idle one.
 PROGRAM = """
 import os, sys
-from swarmlore.clients.hook import entry
-from swarmlore.cli.render import alone
+from swarmlore.clients.hook import main as entry
+from swarmlore.server import hook_fallback
 entry.CAPTURE_WAIT_S, entry.ANSWER_WAIT_S, entry.LIMIT_S = {capture_s}, {answer_s}, {limit_s}
-alone.WAIT_S, alone.DIGEST_S = {writer_s}, {digest_s}
+hook_fallback.WAIT_S, hook_fallback.DIGEST_S = {writer_s}, {digest_s}
 if os.environ.get("SWARMLORE_URL"):
-    from swarmlore.server.client import reporting
-    reporting.ANSWER_S, reporting.SLOW_S, reporting.DEAF_S = {server_s}, {slow_s}, {deaf_s}
+    from swarmlore.server.client import outbox
+    outbox.ANSWER_S, outbox.SLOW_S, outbox.DEAF_S = {server_s}, {slow_s}, {deaf_s}
 from swarmlore.main import main
 sys.exit(main())
 """
@@ -89,7 +89,7 @@ class Hooks:
 
     def wait_until_digested(self) -> None:
         """Until nothing waits any more."""
-        wait_until(lambda: not spool.waits(spool_dir(str(self.home))), "all events are digested", self.problems)
+        wait_until(lambda: not spool.has_events(spool_dir(str(self.home))), "all events are digested", self.problems)
 
     def spooled(self) -> list[dict[str, object]]:
         path = Path(spool_dir(str(self.home))) / "events.jsonl"

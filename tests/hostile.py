@@ -7,14 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from swarmlore.clients.install.edit_json import blanked
-from swarmlore.clients.transcripts import Turn, turns_of
+from swarmlore.clients.transcripts import Turn, turns_of_text
 from swarmlore.domain.extraction.corrections import find_corrections
 from swarmlore.domain.extraction.fixes import error_excerpt, error_line
-from swarmlore.domain.extraction.learned_comments import find_learned
-from swarmlore.domain.extraction.session_lessons import Lesson, learned
+from swarmlore.domain.extraction.learned_comments import find_bead_lessons
+from swarmlore.domain.extraction.session_lessons import Lesson, extract_lessons
 from swarmlore.domain.extraction.signals import scan as find_signals
-from swarmlore.domain.extraction.task_reports import Account, lessons_in
-from swarmlore.domain.language.citations import Found, Lines, find_citations, find_span, mark_span
+from swarmlore.domain.extraction.task_reports import TaskReport, lessons_of_task
+from swarmlore.domain.language.citations import Found, Lines, find_citations, find_span, fingerprint_span
 from swarmlore.domain.language.concepts import canonical, concepts_of
 from swarmlore.domain.language.unicode import clean, fold
 from swarmlore.domain.pages.drafting import draft
@@ -24,12 +24,12 @@ from swarmlore.domain.policy.fence import strip_blocks
 from swarmlore.domain.security.redaction import redact
 from swarmlore.domain.security.safety import inspect_safety
 from swarmlore.errors import Conflict
-from swarmlore.memory.lifecycle import current_phase
+from swarmlore.memory.swarm_files import current_phase
 from swarmlore.memory.swarm_files import read as read_context
 from swarmlore.notes.markdown import read_page, with_added
 from swarmlore.notes.note_format import parse_note
 from swarmlore.notes.project_memory import memory_md
-from swarmlore.research.conflicts import constants, spoken_amounts
+from swarmlore.research.conflicts import amounts_in, constants
 from swarmlore.workspace.codebase import read_readme
 
 ARMOUR = "-----BEGIN " + "RSA PRIVATE KEY-----"
@@ -51,7 +51,7 @@ class Scanner:
 def _explain(text: str) -> object:
     edit = Turn("tool", tool="write", files=("src/a.py",), failed=False)
     works = Turn("tool", tool="shell", command="pytest -q")
-    return lessons_in([Turn("user", text), Turn("assistant", text), edit, works, Turn("user", text)], Account())
+    return lessons_of_task([Turn("user", text), Turn("assistant", text), edit, works, Turn("user", text)], TaskReport())
 
 
 def _edit_note(text: str) -> None:
@@ -78,7 +78,7 @@ def draft_everywhere(text: str) -> list[object]:
 
 def _amounts(text: str) -> object:
     lines = [text, *(text[start : start + 60] for start in range(0, len(text), 60))]
-    return list(constants(lines)), list(spoken_amounts(text))
+    return list(constants(lines)), list(amounts_in(text))
 
 
 def _concepts(text: str) -> object:
@@ -103,7 +103,7 @@ def _find_lines(text: str) -> Found | None:
     """Look for some lines of a file far from where they were."""
     lines = Lines(text.encode())
     last = text.count("\n")
-    return find_span(lines, mark_span(lines, 5, 500), last - 600, last - 105)
+    return find_span(lines, fingerprint_span(lines, 5, 500), last - 600, last - 105)
 
 
 _SECRETS = (
@@ -193,14 +193,14 @@ SCANNERS = {
     ),
     "JSON comments": Scanner(blanked, ("/* ", '\\"', "\\\n", ", ", "/", '"')),
     "learned": Scanner(
-        lambda text: find_learned("bd comment X 'LEARNED: a'; " + text),
+        lambda text: find_bead_lessons("bd comment X 'LEARNED: a'; " + text),
         (
             *("$(", '"$(', "<<a\n", "'", "((", "`", "\\", 'bd comment X "$(cat <<E\n', "a|", "$((", "eval '"),
             "x=$(bd ",
         ),
     ),
     "lessons": Scanner(
-        lambda text: list(learned(turns_of("Assistant: " + text))),
+        lambda text: list(extract_lessons(turns_of_text("Assistant: " + text))),
         ("The root cause was a lock in part x. Setting it to true fixed that. ", "No, use x. ", "```\n", "> "),
     ),
     "notes": Scanner(_edit_note, _NOTES),

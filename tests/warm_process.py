@@ -15,18 +15,18 @@ from waiting import PATIENCE_S, wait_until
 
 _PROGRAM = """
 import sys
-from swarmlore.warm import memory as shared
-from swarmlore.server.daemon_lock import elect
-from swarmlore.server.daemon import SharedMemory
-from swarmlore.server.daemon import WarmServer
+from swarmlore.server import daemon as shared
+from swarmlore.server.daemon_lock import acquire
+from swarmlore.server.daemon import DaemonMemory
+from swarmlore.server.daemon import DaemonServer
 
 shared.ANSWER_S = 60.0  # a busy machine answers as well, only later
 home, folder = sys.argv[1:]
-memory = SharedMemory(home, folder, "python", {})
-place = elect(home)
+memory = DaemonMemory(home, folder, "python", {})
+place = acquire(home)
 if place is None:
     sys.exit("another process is warm")
-server = WarmServer(place, lambda: memory)
+server = DaemonServer(place, lambda: memory)
 server.start()
 sys.stdin.read()
 server.close()

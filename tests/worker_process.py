@@ -13,7 +13,7 @@ from swarmlore import config
 from swarmlore.domain.records import Caller, Job, uuid7
 from swarmlore.frozen import replace
 from swarmlore.lore import Lore
-from swarmlore.server.worker.child import Orders, Runner
+from swarmlore.server.worker.child import ChildOptions, Runner
 from swarmlore.server.worker.supervisor import Worker, new_owner
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def main() -> None:
     home = sys.argv[1]
     if "--only-woken" in sys.argv:
         look_only_when_woken()
-    orders = Orders(home, new_owner(), tuple(HANDLERS), until_empty="--until-empty" in sys.argv)
+    orders = ChildOptions(home, new_owner(), tuple(HANDLERS), until_empty="--until-empty" in sys.argv)
     worker = Worker(orders, HANDLERS, config.load(home, "", os.environ).worker)
     worker.listen_to_signals()
     worker.work()

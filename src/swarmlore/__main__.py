@@ -1,4 +1,4 @@
-"""`python -m swarmlore`: the same as the installed command."""
+"""Run `python -m swarmlore` like the installed command."""
 
 from __future__ import annotations
 

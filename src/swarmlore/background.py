@@ -1,4 +1,4 @@
-"""Doing one thing while another is waited for."""
+"""Background computation: run a function in a thread or later, and collect its result."""
 
 from __future__ import annotations
 
@@ -12,40 +12,42 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Meanwhile:
-    """Something computed in a thread. For work that lets go of the interpreter: the model, a matrix product."""
+class BackgroundResult:
+    """A result computed in a thread, for work that releases the GIL: the model, a matrix product."""
 
     def __init__(self, compute: Callable[[], Any]) -> None:
         self._compute = compute
         self._value: Any = None
         self._error: BaseException | None = None
-        # In the same context: for whom it is done goes with it.
+        # In the same context, so that context variables such as the caller are kept.
         self._thread = threading.Thread(target=copy_context().run, args=(self._run,), daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         try:
             self._value = self._compute()
-        except BaseException as error:  # noqa: BLE001  # raised again where the result is asked for
+        except BaseException as error:  # noqa: BLE001  # raised again by result()
             self._error = error
 
     def is_done(self, wait_s: float) -> bool:
-        """Whether the result is there, or is within a moment."""
+        """Return whether the result is available, waiting at most `wait_s` seconds."""
         self._thread.join(wait_s)
         return not self._thread.is_alive()
 
     def result(self) -> Any:
+        """Wait for the result and return it, or raise the error of the computation."""
         self._thread.join()
         if self._error is not None:
             raise self._error
         return self._value
 
 
-class InTurn:
-    """The same without a thread, computed when it is wanted: where others want the processors."""
+class DeferredResult:
+    """The interface of `Meanwhile` without a thread: computed on demand, where others need the processors."""
 
     def __init__(self, compute: Callable[[], Any]) -> None:
         self._compute = compute
 
     def result(self) -> Any:
+        """Compute the result and return it."""
         return self._compute()

@@ -1,7 +1,7 @@
 """Settings: defaults < home's config.toml < the project's .swarmlore.toml < environment < flags.
 
 A project's file comes with the repository and is not trusted: it may set limits, profile and switches, never commands,
-addresses, paths or providers. Every value knows where it came from.
+addresses, paths or providers. Every value keeps its origin.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 USER_FILE = "config.toml"
 MAX_BYTES = 1_000_000
 PROJECT_FILE = ".swarmlore.toml"
-# What a project's file mostly says may be said without a section.
+# Common settings of a project's file can be written without a section.
 SHORT = {"profile": "recall.profile", "enabled": "knowledge.enabled", "hive": "life.hive", "store": "store.url"}
 
 
 def _setting(default: Any, help: str, **facts: Any) -> Any:
-    """A field with its help; facts: low, high, choices, project (a project's file may set it), env (another name),
-    secret (may hold a password)."""
+    """Declare a setting with its help and facts.
+
+    Facts: low, high, choices, project (a project's file may set it), env (another name), secret (may hold a password).
+    """
     metadata = {"help": help, **facts}
     if isinstance(default, tuple):
         return field(default_factory=lambda: default, metadata=metadata)
@@ -208,6 +210,8 @@ class Value:
 
 @frozen
 class Settings:
+    """All settings by section, with their origins and the warnings from reading them."""
+
     store: StoreSettings = field(default_factory=StoreSettings)
     recall: RecallSettings = field(default_factory=RecallSettings)
     inject: InjectSettings = field(default_factory=InjectSettings)
@@ -225,20 +229,16 @@ class Settings:
     warnings: tuple[str, ...] = ()
 
     def values(self) -> list[Value]:
-        """Every setting with its value and origin."""
+        """Return every setting with its value and origin."""
         return [
-            Value(
-                name,
-                _shown(getattr(getattr(self, section), spec.name), spec),
-                self.origins.get(name, "default"),
-                spec.metadata["help"],
-            )
+            Value(name, _shown(self, section, spec), self.origins.get(name, "default"), spec.metadata["help"])
             for name, (section, spec) in _specs().items()
         ]
 
 
-def _shown(value: Any, spec: Any) -> Any:
-    """A value as people may see it."""
+def _shown(settings: Settings, section: str, spec: Any) -> Any:
+    """Return the value of a setting for display, without a password."""
+    value = getattr(getattr(settings, section), spec.name)
     if not spec.metadata.get("secret"):
         return value
     from swarmlore.domain.language.display import without_password
@@ -247,28 +247,17 @@ def _shown(value: Any, spec: Any) -> Any:
 
 
 _SECTIONS: dict[str, Any] = {
-    "store": StoreSettings,
-    "recall": RecallSettings,
-    "inject": InjectSettings,
-    "knowledge": KnowledgeSettings,
-    "life": LifeSettings,
-    "report": ReportSettings,
-    "instincts": InstinctSettings,
-    "notes": NotesSettings,
-    "reflect": ReflectSettings,
-    "embedder": EmbedderSettings,
-    "writer": WriterSettings,
-    "worker": WorkerSettings,
-    "research": ResearchSettings,
-}
+    spec.name: spec.default_factory for spec in fields(Settings)[:-2]
+}  # the last two are facts
 
 
 def _specs() -> dict[str, tuple[str, Any]]:
+    """Return section and field of every setting, by its dotted name."""
     return {f"{name}.{spec.name}": (name, spec) for name, kind in _SECTIONS.items() for spec in fields(kind)}
 
 
 def home_dir(env: Mapping[str, str]) -> str:
-    """Where everything lives: SWARMLORE_HOME, else the user data directory of the platform."""
+    """Return the home folder: SWARMLORE_HOME, else the user data directory of the platform."""
     if chosen := env.get("SWARMLORE_HOME"):
         return os.path.abspath(os.path.expanduser(chosen))
     if sys.platform == "win32":
@@ -288,8 +277,8 @@ def _user_dir() -> str:
     return folder
 
 
-def stamps(home: str, project_root: str) -> tuple[tuple[int, int], ...]:
-    """What tells the files of settings from what they were before: whoever keeps a memory open looks at it."""
+def file_stamps(home: str, project_root: str) -> tuple[tuple[int, int], ...]:
+    """Return time and size of both settings files; a process that keeps a store open reloads if they change."""
     return _stamp(os.path.join(home, USER_FILE)), _stamp(os.path.join(project_root, PROJECT_FILE))
 
 
@@ -302,11 +291,10 @@ def _stamp(path: str) -> tuple[int, int]:
 
 
 def load(home: str, project_root: str, env: Mapping[str, str], flags: Mapping[str, Any] | None = None) -> Settings:
-    """All settings with their origins; raises ConfigError naming the file, the key and what is allowed."""
+    """Load all settings with their origins; raises ConfigError naming the file, the key and what is allowed."""
     found: dict[str, tuple[Any, str]] = {}
     warnings: list[str] = []
-    user_file = os.path.join(home, USER_FILE)
-    _take_file(user_file, found, warnings, trusted=True)
+    _take_file(os.path.join(home, USER_FILE), found, warnings, trusted=True)
     if project_root:
         _take_file(os.path.join(project_root, PROJECT_FILE), found, warnings, trusted=False)
     _take_env(env, found)
@@ -316,7 +304,7 @@ def load(home: str, project_root: str, env: Mapping[str, str], flags: Mapping[st
 
 
 def uses_server(home: str, env: Mapping[str, str]) -> bool:
-    """Whether a home's memories are on a server; a broken file does not say so."""
+    """Return whether a home's store is on a database server; False if its file cannot be read."""
     try:
         return bool(load(home, "", env).store.url)
     except ConfigError:
@@ -344,14 +332,14 @@ def _take_file(path: str, found: dict[str, tuple[Any, str]], warnings: list[str]
 
 
 def read_file(path: str) -> dict[str, Any]:
-    """`section.key` → value of a TOML file; nothing if it is not there."""
+    """Read a TOML file as `section.key` → value; {} if it does not exist."""
     if os.path.isdir(path):
         raise ConfigError(f"{path} is a folder", f"remove {path}, or put a file in its place")
-    if not os.path.isfile(path):  # a pipe or a device in its place would be waited for
+    if not os.path.isfile(path):  # opening a pipe or device would block
         return {}
     if os.path.getsize(path) > MAX_BYTES:
         raise ConfigError(f"{path} is larger than {MAX_BYTES} bytes", f"mend or remove {path}")
-    import tomllib  # only where a file exists: it doubles the start of a small command
+    import tomllib  # loaded only if a file exists: it doubles the start-up time of a small command
 
     try:
         with open(path, "rb") as file:
@@ -374,11 +362,12 @@ def _take_env(env: Mapping[str, str], found: dict[str, tuple[Any, str]]) -> None
 
 
 def parse_value(name: str, text: str) -> Any:
-    """The typed value of a setting given as text; raises ConfigError."""
+    """Parse the text of a setting to its type; raises ConfigError."""
     return _checked(name, text, "value")
 
 
 def _checked(name: str, value: Any, origin: str) -> Any:
+    """Return a setting's value in its type; raises ConfigError if it is unknown, not a choice or out of range."""
     spec = _specs().get(name)
     if spec is None:
         raise ConfigError(f"unknown setting {name}", "swarmlore config lists all of them")
@@ -392,7 +381,7 @@ def _checked(name: str, value: Any, origin: str) -> Any:
 
 
 def _typed(name: str, value: Any, kind: str, origin: str) -> Any:
-    """The value in its setting's type; text (environment, flags) is read, other wrong types are errors."""
+    """Convert a value to its setting's type: text (environment, flags) is parsed; raises ConfigError otherwise."""
     try:
         str(value).encode("utf-8")  # a lone surrogate cannot be written back
         if kind == "bool":
@@ -423,7 +412,7 @@ def _truth(value: Any) -> bool:
 
 
 def write_value(home: str, name: str, text: str) -> str:
-    """Set one value in the home's config.toml, leaving everything else in it as it was; returns the path."""
+    """Set one value in the home's config.toml without changing the rest; return the path."""
     name = SHORT.get(name, name)
     value = parse_value(name, text)
     section, _, key = name.partition(".")
@@ -433,7 +422,7 @@ def write_value(home: str, name: str, text: str) -> str:
     try:
         os.makedirs(home, mode=0o700, exist_ok=True)
         _replace_file(path, "\n".join(lines) + "\n")
-    except (OSError, ValueError) as error:  # ValueError: a name that no file system can hold
+    except (OSError, ValueError) as error:  # ValueError: an invalid file name
         raise _unwritable(path, error) from error
     return path
 
@@ -447,18 +436,18 @@ def _unwritable(path: str, error: OSError | ValueError) -> ConfigError:
 
 
 def _lines_of(path: str) -> list[str]:
-    """The lines of a settings file that can be read, to be written again; none if it is not there."""
+    """Return the lines of a settings file for rewriting; [] if it does not exist."""
     if not os.path.exists(path):
         return []
-    read_file(path)  # a broken file is not written to
-    if not os.path.isfile(path):  # a pipe would be waited for, a device would be replaced
+    read_file(path)  # raises for a broken file, so that it is not overwritten
+    if not os.path.isfile(path):  # opening a pipe would block, a device would be replaced
         raise ConfigError(f"{path} is not a file", f"remove {path}, or put a file in its place")
     with open(path, encoding="utf-8") as file:
         return file.read().rstrip("\n").split("\n")  # not splitlines: values may hold other line ends
 
 
 def _replace_file(path: str, text: str) -> None:
-    """Put a private file in place of another, whole or not at all."""
+    """Replace a private file atomically."""
     fresh = path + ".new"
     try:
         with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
@@ -467,11 +456,12 @@ def _replace_file(path: str, text: str) -> None:
             os.fsync(file.fileno())
         os.replace(fresh, path)
     finally:
-        if os.path.isfile(fresh):  # it was not to be finished
+        if os.path.isfile(fresh):  # the write failed
             os.unlink(fresh)
 
 
 def _set_line(lines: list[str], section: str, key: str, line: str) -> None:
+    """Replace the line of a key in its section, or insert it."""
     header = f"[{section}]"
     start = next((at for at, text in enumerate(lines) if text.strip() == header), -1)
     if start < 0:
@@ -491,4 +481,4 @@ def _toml(value: Any) -> str:
     import json  # TOML's basic strings, booleans and lists of strings are written like JSON's
 
     text = json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
-    return text.replace("\x7f", "\\u007f")  # the one character that JSON leaves bare and TOML does not
+    return text.replace("\x7f", "\\u007f")  # the one character that JSON allows unescaped and TOML does not

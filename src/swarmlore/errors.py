@@ -1,4 +1,4 @@
-"""Every error a caller can see.
+"""Every error a caller can see, with its exit code and HTTP status.
 
 Each says what happened (`message`) and what to type next (`hint`). The command line exits with `exit_code`, a server
 answers with `http_status`.
@@ -6,9 +6,9 @@ answers with `http_status`.
     SwarmloreError
     ├── InvalidInput          2  400   the call itself is wrong
     │   └── Ambiguous         2  409   a prefix or a word fits several things
-    ├── Rejected              3  422   the gate refused a text (layer, reason)
+    ├── Rejected              3  422   the validation gate refused a text (layer, reason)
     ├── NotFound              4  404   no such memory, operation or file for this caller
-    ├── NotAllowed            5  403   visible, but not this caller's to change
+    ├── NotAllowed            5  403   visible, but this caller may not change it
     ├── Conflict              6  409   a newer version exists
     ├── Unavailable           7  503   a provider or package is missing, or did not answer
     ├── StoreError            8  500   the store cannot be opened or used
@@ -25,7 +25,7 @@ from __future__ import annotations
 
 
 class SwarmloreError(Exception):
-    """Something a user can act on."""
+    """An error that a user can act on."""
 
     exit_code = 1
     http_status = 500
@@ -36,11 +36,11 @@ class SwarmloreError(Exception):
         self.hint = hint
 
     def __reduce__(self) -> tuple[object, ...]:
-        """As it is, whatever its kind is made of: an error of another process is told as one of this."""
-        return _again, (type(self), self.args, dict(self.__dict__))
+        """Pickle without calling __init__, whose arguments differ by class, so that errors cross processes."""
+        return _restored, (type(self), self.args, dict(self.__dict__))
 
 
-def _again(kind: type[SwarmloreError], args: tuple[object, ...], facts: dict[str, object]) -> SwarmloreError:
+def _restored(kind: type[SwarmloreError], args: tuple[object, ...], facts: dict[str, object]) -> SwarmloreError:
     made = kind.__new__(kind, *args)
     made.args = args
     made.__dict__.update(facts)
@@ -53,7 +53,7 @@ class InvalidInput(SwarmloreError):
 
 
 class Ambiguous(InvalidInput):
-    """Several things fit; `candidates` names those the caller may see."""
+    """Several things fit; `candidates` names those that the caller may see."""
 
     http_status = 409
 
@@ -64,7 +64,7 @@ class Ambiguous(InvalidInput):
 
 
 class Rejected(SwarmloreError):
-    """The gate refused a text; `layer` is 1 structure, 2 safety, 3 meaning."""
+    """The validation gate refused a text; `layer` is 1 structure, 2 safety, 3 meaning."""
 
     exit_code = 3
     http_status = 422
@@ -105,7 +105,7 @@ class StoreBusy(StoreError):
 
 
 class StoreLost(StoreBusy):
-    pass
+    """The connection to the database broke before anything was changed."""
 
 
 class StoreFull(StoreError):
@@ -113,15 +113,15 @@ class StoreFull(StoreError):
 
 
 class StoreReadOnly(StoreError):
-    pass
+    """The file or folder of the store cannot be written."""
 
 
 class StoreCorrupt(StoreError):
-    pass
+    """The file of the store is damaged; it is left as it is."""
 
 
 class StoreTooNew(StoreError):
-    pass
+    """The store was written by a newer program; it is left as it is."""
 
 
 class ConfigError(SwarmloreError):

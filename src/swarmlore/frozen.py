@@ -1,13 +1,13 @@
 """Frozen records: what `dataclasses.dataclass(frozen=True, slots=True)` gives, at a tenth of the start-up cost.
 
-The standard module loads `inspect` and compiles six functions per class at import, which alone would take a small
-command past its budget (docs/decisions/0005-start-up.md). Here a class costs nothing until its first instance, and type
-checkers see a dataclass.
+The standard module loads `inspect` and compiles six functions per class at import, which alone exceeds the budget of a
+small command (docs/decisions/0005-start-up.md). Here a class costs nothing until its first instance, and type checkers
+see a dataclass.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # the standard constant lives in `typing`, whose import costs as much as all of this
+TYPE_CHECKING = False  # importing `typing` for it would cost as much as this whole module
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeVar, dataclass_transform
@@ -20,7 +20,7 @@ else:
 
 
 class Field:
-    """A default that is made anew for each record, or that carries facts about its setting."""
+    """A field with a default factory, or with metadata about its setting."""
 
     __slots__ = ("default", "default_factory", "metadata", "name", "type")
 
@@ -32,7 +32,7 @@ class Field:
         self.type = ""
 
 
-_NO_FACTS: Mapping[str, Any] = {}
+_NO_METADATA: Mapping[str, Any] = {}
 _MISSING: Any = object()
 
 
@@ -40,15 +40,15 @@ def field(
     *,
     default: Any = _MISSING,
     default_factory: Callable[[], Any] | None = None,
-    metadata: Mapping[str, Any] = _NO_FACTS,
+    metadata: Mapping[str, Any] = _NO_METADATA,
 ) -> Any:
-    """A field with a default that cannot be shared, or with facts about it."""
+    """Declare a field whose default cannot be shared, or that has metadata."""
     return Field(default, default_factory, metadata)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[T]) -> type[T]:
-    """Make a class of annotated fields a frozen record."""
+    """Turn a class of annotated fields into a frozen record."""
     specs = {name: _spec(cls, name, str(kind)) for name, kind in cls.__annotations__.items()}
     body = {name: value for name, value in cls.__dict__.items() if name not in specs and name not in _DROPPED}
     body.update(__slots__=tuple(specs), __match_args__=tuple(specs), __frozen_fields__=specs, **_METHODS)
@@ -58,12 +58,12 @@ def frozen(cls: type[T]) -> type[T]:
 
 
 def fields(record: Any) -> tuple[Field, ...]:
-    """The fields of a record or its class, in order."""
+    """Return the fields of a record or its class, in order."""
     return tuple(record.__frozen_fields__.values())
 
 
 def replace(record: T, **changes: Any) -> T:
-    """The same record with some fields changed."""
+    """Return a copy of a record with some fields changed."""
     values = {name: getattr(record, name) for name in type(record).__slots__}  # type: ignore[attr-defined]
     values.update(changes)
     return type(record)(**values)
@@ -74,13 +74,13 @@ _DROPPED = ("__dict__", "__weakref__", "__slots__", "__match_args__")
 
 def _spec(cls: type, name: str, kind: str) -> Field:
     given = cls.__dict__.get(name, _MISSING)
-    spec = given if isinstance(given, Field) else Field(given, None, _NO_FACTS)
+    spec = given if isinstance(given, Field) else Field(given, None, _NO_METADATA)
     spec.name, spec.type = name, kind
     return spec
 
 
 def _first_init(self: Any, *args: Any, **kwargs: Any) -> None:
-    """Write the class's own __init__ when its first record is made, then use it."""
+    """Generate the class's own __init__ when its first record is made, then call it."""
     cls = type(self)
     names: dict[str, Any] = {"_set": object.__setattr__}
     params, lines = [], []

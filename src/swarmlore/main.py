@@ -1,4 +1,4 @@
-"""The composition root: from words on the command line to one command, and from a failure to words and an exit code."""
+"""Entry points of the installed commands: run a command line or a hook, and report failures with an exit code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from swarmlore.cli.console import Desk
+    from swarmlore.cli.console import Console
     from swarmlore.clients.hook.event import Event
     from swarmlore.clients.hook.main import Places
     from swarmlore.errors import SwarmloreError
@@ -20,7 +20,7 @@ DEBUG = "SWARMLORE_DEBUG"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line; returns its exit code, or ends the process with it where that is all it is for."""
+    """Run one command line; returns its exit code, or ends the process with it when called as a program."""
     words = list(sys.argv[1:] if argv is None else argv)
     is_hook = words[:1] == ["hook"] and not {"-h", "--help"} & set(words)
     code = _hook(words[1:]) if is_hook else _command(words)
@@ -30,12 +30,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def learnings() -> int:
-    """`learnings …` is `swarmlore learnings …`."""
+    """Run the command `learnings …`, an alias of `swarmlore learnings …`."""
     return _under("learnings")
 
 
 def search_learnings() -> int:
-    """`search-learnings …` is `swarmlore search-learnings …`."""
+    """Run the command `search-learnings …`, an alias of `swarmlore search-learnings …`."""
     return _under("search-learnings")
 
 
@@ -46,24 +46,24 @@ def _under(name: str) -> int:
 
 
 def _command(words: list[str]) -> int:
-    from swarmlore.cli.console import Desk
+    from swarmlore.cli.console import Console
 
-    desk = Desk(words)
+    console = Console(words)
     try:
-        code = desk.serve()
-        desk.flush()
+        code = console.serve()
+        console.flush()
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:
         code = PIPE_CLOSED
-    except Exception as error:  # noqa: BLE001 - the last door: a user gets words, not a traceback
-        code = _fail(desk, error)
+    except Exception as error:  # noqa: BLE001 - the last resort: a user gets a message, not a traceback
+        code = _fail(console, error)
     _drop_broken_streams()
     return code
 
 
 def _hook(words: list[str]) -> int:
-    """A client waits: nothing is imported that a hook does not need."""
+    """Run a hook for a client that waits; only modules that a hook needs are imported."""
     if "--lines" in words:
         from swarmlore.clients.hook.stream import run
     else:
@@ -72,8 +72,7 @@ def _hook(words: list[str]) -> int:
 
 
 def _leave_at_once(code: int) -> None:
-    """Somebody waits for the end of the process, and taking an interpreter apart takes longer than starting one. By now
-    everything is written and closed."""
+    """Exit without interpreter teardown, which takes longer than start-up; everything is written and closed by now."""
     _drop_broken_streams()
     os._exit(code)
 
@@ -90,8 +89,8 @@ def _digest_afterwards(places: Places) -> None:
     digest_afterwards(places)
 
 
-def _fail(desk: Desk, error: Exception) -> int:
-    """Say what went wrong, where there is still a place to say it."""
+def _fail(console: Console, error: Exception) -> int:
+    """Print an error, if an output stream is still open, and return its exit code."""
     if os.environ.get(DEBUG):
         import traceback
 
@@ -99,22 +98,23 @@ def _fail(desk: Desk, error: Exception) -> int:
     ours = _in_our_words(error)
     _drop_broken_streams()
     try:
-        desk.fail(ours)
+        console.fail(ours)
     except BrokenPipeError:
         return PIPE_CLOSED
     except OSError:
-        return ours.exit_code  # nobody can be told; the exit code says it
+        return ours.exit_code  # no stream is left to print to
     return ours.exit_code
 
 
 def _in_our_words(error: Exception) -> SwarmloreError:
+    """Return the error of our own tree for any exception."""
     from swarmlore.errors import SwarmloreError
 
     if isinstance(error, SwarmloreError):
         return error
     if isinstance(error, OSError):
         return _of_the_system(error)
-    # Neither the message nor the traceback: both can hold the text of a memory.
+    # Show neither message nor traceback, for both can hold the text of a memory.
     return SwarmloreError(
         f"something unforeseen happened ({type(error).__name__})",
         f"please report it; {DEBUG}=1 shows where",
@@ -122,6 +122,7 @@ def _in_our_words(error: Exception) -> SwarmloreError:
 
 
 def _of_the_system(error: OSError) -> SwarmloreError:
+    """Return our error for an OSError, with the path and a hint."""
     import errno
 
     from swarmlore.errors import StoreFull, SwarmloreError
@@ -133,7 +134,7 @@ def _of_the_system(error: OSError) -> SwarmloreError:
 
 
 def _drop_broken_streams() -> None:
-    """Point a stream that cannot be written any more away, so that the interpreter's own last flush is silent."""
+    """Redirect streams that cannot be written to the null device, so that the final flush is silent."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:

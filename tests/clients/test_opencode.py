@@ -1,306 +1,475 @@
-"""What only OpenCode has: a plugin in place of hooks, and a process behind it that may be missing, hang or die."""
+"""OpenCode: what its plugin tells becomes the same events as elsewhere, over one process that ends with its client."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
+import random
 import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_opencode_transcripts import Database
 
-from clients.blocks import blocks, fenced, outside
-from clients.conftest import NewWorld
-from clients.model import Step, never
-from clients.runners import Client, OpenCode, Session
-from clients.stories import OTHER_LESSONS
-from clients.world import World, soon
+from conftest import DATA
+from hook_runs import Hooks, connections
+from swarmlore.capture.answering import answer
+from swarmlore.capture.pipeline import SpoolReader
+from swarmlore.clients.hook import event as e
+from swarmlore.clients.hook.event_from_payload import make_event, outcome_of
+from swarmlore.clients.hook.home import socket_path, spool_dir
+from swarmlore.clients.opencode import payload
 from swarmlore.lore import Lore
+from waiting import PATIENCE_S
 
-PLUGIN = ".config/opencode/plugins/swarmlore.js"
-LESSON = "The ledger is closed at noon, so refunds after twelve go into the next day"
-QUESTION = "When is the ledger closed for refunds?"
-DIRECTIVE = "ALWAYS prioritize 'memory-lane_find' over 'semantic-memory_find'."
-KILLER = """
-import os, signal, sys
-for pid in filter(str.isdigit, os.listdir("/proc")):
-    try:
-        words = open(f"/proc/{pid}/cmdline", "rb").read().split(bytes(1))
-    except OSError:
-        continue
-    if b"--lines" in words and sys.argv[1].encode() in words and int(pid) != os.getpid():
-        os.kill(int(pid), signal.SIGKILL)
-        print("killed", pid)
-"""
-OLD_MEMORY = '''
-import sys
-from mcp.server import MCPServer
-
-server = MCPServer("semantic-memory")
+SESSION = "ses_e22167aa3ffeEOGAMKbI84I1AV"
+CHILD = "ses_e2212ab87ffeYvbigyy8cnsVxo"
+TOKEN = "ghp_" + "Zx81kLmQ0pTr5VbYn3Wd7Jf2Hs9Gc4Ea6Uio"
+PAYLOADS = DATA / "clients" / "payloads" / "opencode"
+LESSON = "Refunds are booked in db/ledger, never in the orders table"
 
 
-@server.tool()
-def find(query: str, limit: int = 5) -> str:
-    """Find memories."""
-    return "the older memory says: nothing"
+def make(name: str, data: dict[str, Any], at: float = 1000.0) -> e.Event:
+    """An event in a folder that is not there: nothing of the machine is in it."""
+    return make_event(payload, "opencode", name, {"directory": "/nowhere", **data}, at)
 
 
-server.run("stdio")
-'''
-SWARM = '''
-from mcp.server import MCPServer
-
-server = MCPServer("swarm")
+def prompted(text: str, session: str = SESSION, **more: Any) -> dict[str, Any]:
+    parts = [{"type": "text", "text": text}]
+    return {"input": {"sessionID": session}, "output": {"message": {"id": f"msg_{text[:8]}"}, "parts": parts}, **more}
 
 
-@server.tool()
-def swarm_complete(bead_id: str, summary: str, evaluation: str = "", error_count: int = 0) -> str:
-    """Report a finished task."""
-    return "completed"
-
-
-server.run("stdio")
-'''
-DEAF = "#!{python}\nimport time\ntime.sleep(600)\n"
-DYING = "#!{python}\nimport sys\nsys.stdin.readline()\nsys.exit(3)\n"
-BABBLING = "#!{python}\nimport sys\nfor line in sys.stdin:\n    print('what? ' * 20_000, flush=True)\n"
-
-
-@pytest.fixture(scope="module")
-def opened(new_world: NewWorld) -> OpenCode:
-    """A machine with OpenCode alone, and one thing to know."""
-    world = new_world()
-    world.swarmlore("install", "opencode", "--yes")
-    world.swarmlore("remember", LESSON)
-    return OpenCode(world)
+def used(tool: str, args: dict[str, Any], call: str = "call_1", **told: Any) -> dict[str, Any]:
+    return {"input": {"tool": tool, "sessionID": SESSION, "callID": call, "args": args}, "output": told}
 
 
 @pytest.fixture
-def fresh(new_world: NewWorld) -> OpenCode:
-    world = new_world()
-    world.swarmlore("install", "opencode", "--yes")
-    return OpenCode(world)
+def hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hooks:
+    for name in ("SWARMLORE_AGENT", "SWARMLORE_PROJECT", "SWARMLORE_ROLE", "SWARMLORE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SWARMLORE_EMBEDDER_KIND", "none")
+    folder, data = tmp_path / "project", tmp_path / "data" / "opencode"
+    folder.mkdir()
+    data.mkdir(parents=True)
+    Database(data)
+    return Hooks(tmp_path / "home", folder, XDG_DATA_HOME=str(data.parent))
 
 
-def settings(world: World) -> Path:
-    return world.home / ".config/opencode/opencode.jsonc"
+# --- events
 
 
-def add_server(client: Client, name: str, source: str) -> None:
-    """One more server in the settings of the user, as somebody adds it by hand."""
-    program = client.world.root / f"{name}.py"
-    program.write_text(source)
-    place = settings(client.world)
-    entry = {"type": "local", "command": [sys.executable, str(program)], "enabled": True, "timeout": 20_000}
-    text = place.read_text()
-    assert text.count('"mcp": {') == 1
-    place.write_text(text.replace('"mcp": {', f'"mcp": {{\n    {json.dumps(name)}: {json.dumps(entry)},'))
+@pytest.mark.parametrize(
+    ("name", "data", "moment"),
+    [
+        ("session.start", {"input": {"sessionID": SESSION}, "source": "startup"}, e.SESSION_START),
+        ("chat.message", prompted("Add a test"), e.PROMPT),
+        ("chat.message", prompted(""), e.OTHER),
+        ("chat.message", prompted("Add a test", CHILD, parent=SESSION, agent="general"), e.AGENT_START),
+        ("tool.execute.before", used("read", {"filePath": "a.py"}), e.BEFORE_TOOL),
+        ("tool.execute.after", used("bash", {"command": "ls"}, output="a", metadata={"exit": 0}), e.AFTER_TOOL),
+        ("tool.execute.after", used("bash", {"command": "ls"}, output="a", metadata={"exit": 2}), e.TOOL_FAILED),
+        ("tool.execute.after", used("x_y", {}, content=[{"type": "text", "text": "no"}], isError=True), e.TOOL_FAILED),
+        ("tool.execute.after", used("x_y", {}, content=[{"type": "text", "text": "yes"}], isError=False), e.AFTER_TOOL),
+        ("tool.failed", used("read", {"filePath": "a.py"}, error="File not found"), e.TOOL_FAILED),
+        ("session.idle", {"input": {"sessionID": SESSION}, "said": "Done."}, e.TURN_END),
+        ("session.idle", {"input": {"sessionID": CHILD}, "parent": SESSION, "said": "Done."}, e.AGENT_STOP),
+        ("experimental.session.compacting", {"input": {"sessionID": SESSION}}, e.BEFORE_COMPACTION),
+        ("session.compacted", {"input": {"sessionID": SESSION}}, e.COMPACTED),
+        ("session.deleted", {"input": {"sessionID": SESSION}}, e.SESSION_END),
+        ("session.deleted", {"input": {"sessionID": CHILD}, "parent": SESSION}, e.OTHER),
+        ("dispose", {"input": {"sessionID": SESSION}}, e.SESSION_END),
+        ("chat.params", {"input": {"sessionID": SESSION}}, e.OTHER),
+    ],
+)
+def test_each_hook_is_a_moment(name: str, data: dict[str, Any], moment: str) -> None:
+    event = make(name, data)
+    assert (event.moment, event.session) == (moment, SESSION)
+    assert e.from_plain(json.loads(json.dumps(e.to_plain(event)))) == event
 
 
-def test_it_fetches_nothing_for_the_plugin(opened: OpenCode) -> None:
-    """OpenCode fetches a package as soon as there is a plugin: without a network it tries for 75 seconds, and one that
-    ends meanwhile leaves a lock, at which the next one waits."""
-    before = beside_the_plugin(opened)
-    for _ in range(3):
-        opened.run("Say hello", Step("Hello."))
-        assert beside_the_plugin(opened) == before
+@pytest.mark.parametrize(
+    ("typed", "prompt"),
+    [
+        ('"Use pnpm here"', "Use pnpm here"),
+        ('"Say \\"no\\" to npm"', 'Say "no" to npm'),
+        ('"one" and "two"', '"one" and "two"'),
+        ("plain", "plain"),
+        ('"', '"'),
+    ],
+)
+def test_the_quotes_of_its_command_line_are_not_part_of_a_prompt(typed: str, prompt: str) -> None:
+    assert make("chat.message", prompted(typed)).prompt == prompt
 
 
-def beside_the_plugin(client: OpenCode) -> dict[str, str]:
-    """What OpenCode writes where it fetches packages to: what they are, and what has come of them."""
-    folder = (client.world.home / PLUGIN).parents[1]
-    places = [*folder.glob("package*.json"), *folder.glob("bun.lock*"), *folder.glob("node_modules/*")]
-    return {str(path.relative_to(folder)): path.read_text() if path.is_file() else "" for path in places}
+def test_what_no_person_wrote_is_no_prompt() -> None:
+    data = prompted("Add a test")
+    data["output"]["parts"].append({"type": "text", "text": "Called the Read tool", "synthetic": True})
+    assert make("chat.message", data).prompt == "Add a test"
 
 
-def test_other_plugins_get_the_package_that_they_may_need(fresh: OpenCode) -> None:
-    folder = fresh.world.home / ".config/opencode"
-    assert (folder / "package-lock.json").exists()
-    (folder / "plugins" / "other.js").write_text("export const Other = async () => ({})")
-    fresh.run("Say hello", Step("Hello."))
-    assert not (folder / "package-lock.json").exists()
-    assert not (folder / "node_modules").exists()
+@pytest.mark.parametrize(
+    ("tool", "args", "kind", "files", "change"),
+    [
+        ("read", {"filePath": "src/a.py"}, e.READ, ["src/a.py"], ""),
+        ("edit", {"filePath": "src/a.py", "oldString": "x", "newString": "y = 1"}, e.WRITE, ["src/a.py"], "y = 1"),
+        ("write", {"filePath": "/abs/a.py", "content": "z"}, e.WRITE, ["/abs/a.py"], "z"),
+        ("apply_patch", {"patchText": "*** Update File: b.py\n+new\n-old"}, e.WRITE, ["b.py"], "new"),
+        ("bash", {"command": "cat src/a.py"}, e.SHELL, [], ""),
+        ("swarmlore_recall", {"query": "x"}, "other", [], ""),
+    ],
+)
+def test_files_and_changes_of_a_tool(
+    tool: str, args: dict[str, Any], kind: str, files: list[str], change: str, tmp_path: Path
+) -> None:
+    event = make("tool.execute.before", {**used(tool, args), "directory": str(tmp_path)})
+    assert (event.tool, event.change) == (kind, change)
+    assert list(event.files) == [os.path.join(tmp_path, name) for name in files]
 
 
-def test_a_block_is_in_the_request_of_the_agent_and_not_in_the_one_for_a_title(opened: OpenCode) -> None:
-    session = opened.run(QUESTION, Step("At noon."))
-    titles = [request for request in session.requests if "title generator" in request.text]
-    assert len(titles) == 1
-    assert blocks(titles[0].text) == []
-    assert LESSON in fenced(session.first.text)
-    assert LESSON not in outside(session.first.text)
+def test_a_sub_agent_acts_in_the_session_of_its_parent() -> None:
+    event = make("chat.message", prompted("SUBTASK: sort it", CHILD, parent=SESSION, agent="general"))
+    assert (event.session, event.agent, event.task, event.prompt) == (SESSION, CHILD, "SUBTASK: sort it", "")
+    assert e.actor(event) == "opencode/general"
 
 
-def test_what_was_given_is_still_there_when_the_session_goes_on(opened: OpenCode) -> None:
-    begun = opened.run(QUESTION, Step("At noon."))
-    again = opened.run("Go on", Step("Yes."), resume=begun.id)
-    assert LESSON in fenced(again.first.text)
-    assert len(blocks(again.first.text)) == len(blocks(begun.first.text))
+def test_what_is_told_twice_has_one_id_and_another_call_another() -> None:
+    first = make("tool.execute.after", used("bash", {"command": "ls"}, output="a"), 1.0)
+    assert make("tool.execute.after", used("bash", {"command": "ls"}, output="a"), 2.0).id == first.id
+    assert make("tool.execute.after", used("bash", {"command": "ls"}, "call_2", output="a"), 1.0).id != first.id
 
 
-def test_the_skill_is_offered(opened: OpenCode) -> None:
-    session = opened.run("Say hello", Step("Hello."))
-    assert "Look up what is already known" in json.dumps(session.first.body)
+def test_no_secret_is_in_an_event() -> None:
+    told = used("swarm_complete", {"summary": f"used {TOKEN}", "evaluation": TOKEN}, output=f"key {TOKEN}")
+    asked = used("semantic-memory_find", {"query": f"what is {TOKEN}", "entities": [TOKEN]})
+    for event in (
+        make("chat.message", prompted(f"log in with {TOKEN}")),
+        make("tool.execute.after", told),
+        make("tool.execute.before", asked),
+        make("session.idle", {"input": {"sessionID": SESSION}, "said": f"I used {TOKEN}"}),
+    ):
+        assert TOKEN not in json.dumps(e.to_plain(event))
 
 
-def test_a_question_to_the_older_memory_is_answered_from_this_one(fresh: OpenCode) -> None:
-    fresh.world.swarmlore("remember", LESSON)
-    add_server(fresh, "semantic-memory", OLD_MEMORY)
-    session = fresh.run("Go ahead", Step(tool="^semantic-memory_find$", args={"query": QUESTION}), Step("At noon."))
-    told = session.requests[-1].of("tool")
-    assert LESSON in fenced(told)
-    assert "the older memory says" not in told
-    assert "Prefer memory-lane_find" in told
-    assert "memory-lane_find" in session.first.tools
-    said = json.loads(fresh.world.swarmlore("receipts", "--session", session.id, "--json").stdout)["receipts"]
-    assert [len(receipt["shown"]) for receipt in said if receipt["trigger"] == "redirect"] == [1]
+@pytest.mark.parametrize("path", sorted(PAYLOADS.glob("*.json")), ids=lambda path: path.name)
+def test_a_real_payload_becomes_an_event(path: Path) -> None:
+    name = path.name.removesuffix(".json").removesuffix(".compact").removeprefix("event.")
+    data = json.loads(path.read_text())
+    event = make({"session.compacting": "experimental.session.compacting"}.get(name, name), data)
+    told = data["input"] if isinstance(data["input"], dict) else {}
+    known = told.get("sessionID", "")
+    assert event.session == (known if isinstance(known, str) else "")
+    if name == "chat.message":
+        assert "USERPROMPT_MARK" in event.prompt
+        assert not event.prompt.startswith('"')
+    if name.startswith("tool.execute"):
+        assert event.tool_name == told["tool"]
+    assert e.from_plain(json.loads(json.dumps(e.to_plain(event)))) == event
 
 
-def test_where_nothing_is_known_the_older_memory_answers_and_the_directive_is_added(fresh: OpenCode) -> None:
-    add_server(fresh, "semantic-memory", OLD_MEMORY)
-    session = fresh.run("Go ahead", Step(tool="^semantic-memory_find$", args={"query": QUESTION}), Step("Hm."))
-    told = session.requests[-1].of("tool")
-    assert "the older memory says: nothing" in told
-    assert DIRECTIVE in told
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
+)
+INNER = ("sessionID", "tool", "callID", "args", "output", "content", "isError", "metadata", "parts", "message", "error")
+OUTER = ("input", "output", "directory", "parent", "agent", "said", "source", "context", "mark")
+TOOLS = ("bash", "read", "apply_patch", "task", "swarm_complete", "semantic-memory_find")
 
 
-def test_without_an_older_memory_its_tool_is_not_offered(fresh: OpenCode) -> None:
-    """OpenCode lists our own file among the plugins, and its name has a swarm in it."""
-    assert "memory-lane_find" not in fresh.run("Say hello", Step("Hello.")).first.tools
+@given(
+    st.sampled_from([*payload._MOMENTS, "nonsense"]),
+    st.dictionaries(
+        st.sampled_from(OUTER),
+        VALUES | st.dictionaries(st.sampled_from(INNER), VALUES | st.sampled_from(TOOLS), max_size=6),
+    ),
+)
+def test_any_object_is_an_event_of_the_right_types(name: str, data: dict[str, Any]) -> None:
+    plain = json.loads(json.dumps(e.to_plain(make(name, data))))
+    again = e.from_plain(plain)
+    assert again is not None
+    assert json.loads(json.dumps(e.to_plain(again))) == plain
+    assert len(json.dumps(plain)) < 200_000
 
 
-def test_without_the_program_the_older_memory_has_the_word(fresh: OpenCode) -> None:
-    add_server(fresh, "semantic-memory", OLD_MEMORY)
-    place = fresh.world.home / PLUGIN
-    command = next(line for line in place.read_text().splitlines() if line.startswith("const COMMAND = "))
-    place.write_text(place.read_text().replace(command, 'const COMMAND = ["/nowhere/swarmlore"]'))
-    session = fresh.run("Go ahead", Step(tool="^semantic-memory_find$", args={"query": QUESTION}), Step("Hm."))
-    told = session.requests[-1].of("tool")
-    assert "the older memory says: nothing" in told
-    assert DIRECTIVE not in told
-    assert "memory-lane_find" not in session.first.tools
+# --- how a task ended
 
 
-def test_the_tool_that_it_is_redirected_to_answers_too(fresh: OpenCode) -> None:
-    fresh.world.swarmlore("remember", LESSON)
-    add_server(fresh, "semantic-memory", OLD_MEMORY)
-    session = fresh.run("Go ahead", Step(tool="^memory-lane_find$", args={"query": QUESTION}), Step("At noon."))
-    assert LESSON in fenced(session.requests[-1].of("tool"))
-
-
-def test_a_finished_task_is_counted_with_what_its_worker_said(fresh: OpenCode) -> None:
-    add_server(fresh, "swarm", SWARM)
+def test_a_finished_task_is_told_whole() -> None:
     args = {
-        "bead_id": "cell-7",
-        "summary": "OAuth login with JWT",
-        "evaluation": "Types were missing.",
+        "bead_id": "cell-abc123",
+        "agent_name": "BlueLake",
+        "summary": "OAuth login flow implemented with JWT",
+        "evaluation": "Build initially failed with 2 TS errors.",
+        "files_touched": ["src/auth/service.ts"],
         "error_count": 2,
+        "retry_count": 0,
+        "duration_ms": 180_000,
     }
-    session = fresh.run("Go ahead", Step(tool="swarm_complete$", args=args), Step("Done."))
-    assert soon(lambda: metrics(fresh.world, session).get("tool_calls") == 1), metrics(fresh.world, session)
+    event = make("tool.execute.after", used("swarm_swarm_complete", args, output="ok"))
+    assert event.moment == e.AFTER_TOOL
+    assert event.extra["outcome"] == {**args, "success": True}
 
 
-def metrics(world: World, session: Session) -> dict[str, int]:
-    """What is counted for a session, as the product itself reads it."""
-    world.swarmlore("stats")  # takes in what waits
-    with Lore.open(str(world.lore), cwd=str(world.project), client="opencode", env={}) as lore:
-        found = lore.store.session(lore.caller, session.id)
-    return dict(found.extra) if found else {}
+@pytest.mark.parametrize(
+    ("args", "kept"),
+    [
+        ({}, {}),
+        ({"success": False, "error_count": -1, "retry_count": True, "duration_ms": 1.5},
+         {"success": False, "duration_ms": 1.5}),
+        ({"summary": 3, "files_touched": "a.py", "success": "yes"}, {"success": True}),
+        ({"files_touched": ["a.py", 3, "", "b\0"], "criteria": ["type_safe"]},
+         {"files_touched": ["a.py"], "criteria": ["type_safe"]}),
+    ],
+)  # fmt: skip
+def test_nonsense_in_a_report_is_left_out(args: dict[str, Any], kept: dict[str, Any]) -> None:
+    assert outcome_of("swarm_record_outcome", args) == {"outcome": kept}
 
 
-def test_a_tool_that_threw_is_counted_and_what_is_known_about_it_comes_with_the_next_request(fresh: OpenCode) -> None:
-    others = fresh.world.root / "others.txt"
-    others.write_text(OTHER_LESSONS)
-    fresh.world.swarmlore("remember", "--kind", "correction", "--each-line", "--file", str(others))
-    fresh.world.swarmlore("remember", "File not found ledger.txt means that the nightly export did not run: start it")
-    missing = str(fresh.world.project / "ledger.txt")
-    session = fresh.run("Go ahead", Step(tool="^read$", args={"filePath": missing}), Step("I see."))
-    assert "nightly export" not in session.first.text
-    assert "nightly export" in fenced(session.requests[-1].of("tool"))
-    assert soon(lambda: metrics(fresh.world, session).get("errors") == 1)
+def test_other_tools_report_nothing() -> None:
+    assert outcome_of("swarm_completed_list", {"summary": "x"}) == {}
+    assert "outcome" not in make("tool.execute.after", used("bash", {"summary": "x"}, output="ok")).extra
 
 
-@pytest.mark.parametrize("program", ["", DEAF, DYING, BABBLING], ids=["missing", "deaf", "dying", "babbling"])
-def test_a_process_that_is_of_no_use_does_not_harm_the_client(fresh: OpenCode, program: str) -> None:
-    """It is started again once; each start may be waited for."""
-    replaced, starts = fresh.world.root / "swarmlore", fresh.world.root / "starts"
-    starts.touch()
-    if program:
-        counted = program.format(python=sys.executable).replace(
-            "\n", f"\nopen({str(starts)!r}, 'a').write('started ')\n", 1
+# --- answers
+
+
+@pytest.fixture
+def lore(hooks: Hooks) -> Iterator[Lore]:
+    with Lore.open(str(hooks.home), cwd=str(hooks.folder), client="opencode", env={}) as opened:
+        opened.remember(LESSON, kind="correction")
+        yield opened
+
+
+def test_a_question_to_the_older_memory_is_answered_with_a_receipt(lore: Lore) -> None:
+    asked = make("tool.execute.before", used("semantic-memory_find", {"query": "where are refunds booked"}))
+    text = answer(lore, asked, "keyword")
+    assert LESSON in text
+    receipt = lore.receipts(SESSION)[0]
+    assert (receipt.trigger, [item.handle for item in receipt.shown]) == ("redirect", [lore.list()[0].handle])
+
+
+@pytest.mark.parametrize("args", [{}, {"query": ""}, {"query": 7}, {"query": "the weather in Lisbon tomorrow"}])
+def test_where_nothing_is_known_or_asked_the_answer_is_empty(args: dict[str, Any], lore: Lore) -> None:
+    assert answer(lore, make("tool.execute.before", used("semantic-memory_find", args)), "keyword") == ""
+
+
+def test_asking_twice_is_answered_twice(lore: Lore) -> None:
+    """Somebody who asks wants to know, whether it was shown before or not."""
+    for call in ("call_1", "call_2"):
+        asked = make("tool.execute.before", used("memory-lane_find", {"query": "where are refunds booked"}, call))
+        assert LESSON in answer(lore, asked, "keyword")
+
+
+@pytest.mark.parametrize(("used_up", "given"), [(10, True), (97, False)])
+def test_the_less_room_the_client_reports_the_less_is_given(lore: Lore, used_up: int, given: bool) -> None:
+    data = prompted("Where are refunds booked, in the ledger?", context={"used": used_up, "fits": 100})
+    assert (LESSON in answer(lore, make("chat.message", data), "keyword")) is given
+
+
+def test_a_sub_agent_is_given_what_fits_its_own_task(lore: Lore) -> None:
+    task = prompted("Write down where refunds are booked in the ledger", CHILD, parent=SESSION, agent="general")
+    assert LESSON in answer(lore, make("chat.message", task), "keyword")
+    assert [receipt.session for receipt in lore.receipts(f"{SESSION}/{CHILD}")] == [f"{SESSION}/{CHILD}"]
+
+
+# --- the process
+
+
+class Lines:
+    """The process behind a plugin, over real pipes."""
+
+    def __init__(self, hooks: Hooks) -> None:
+        self.hooks = hooks
+        command = [sys.executable, "-m", "swarmlore", "hook", "opencode", "--lines", "--home", str(hooks.home)]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=hooks.env
         )
-        replaced.write_text(counted)
-        replaced.chmod(0o755)
-    place = fresh.world.home / PLUGIN
-    command = next(line for line in place.read_text().splitlines() if line.startswith("const COMMAND"))
-    place.write_text(place.read_text().replace(command, f"const COMMAND = {json.dumps([str(replaced)])}"))
-    session = fresh.run("Go ahead", fresh.shell("false"), fresh.shell("echo ok"), Step("Done."))
-    assert session.requests[-1].of("tool").count("ok") >= 1
-    assert blocks(session.requests[-1].text) == []
-    assert len(starts.read_text().split()) <= 2
-    assert soon(lambda: not [line for line in fresh.world.processes() if str(replaced) in line]), "it stayed behind"
+        self._number = 0
+
+    def send(self, line: bytes) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def ask(self, event: str, **data: Any) -> str:
+        assert self.process.stdout
+        self._number += 1
+        line = {"id": self._number, "event": event, "payload": {"directory": str(self.hooks.folder), **data}}
+        self.send(json.dumps(line).encode())
+        told = json.loads(self.process.stdout.readline())
+        assert told["id"] == self._number
+        assert set(told) <= {"id", "text"}
+        return str(told.get("text", ""))
+
+    def end(self) -> int:
+        _, err = self.process.communicate(timeout=120)
+        assert err == b""
+        return self.process.returncode
 
 
-def test_a_process_that_is_killed_is_started_again_and_nothing_is_lost(fresh: OpenCode) -> None:
-    script = fresh.world.root / "killer.py"
-    script.write_text(KILLER)
-    kill = f"{sys.executable} {script} {fresh.world.lore}"
-    prompt = "No, refunds are booked in db/ledger, never in the orders table"
-    session = fresh.run(prompt, fresh.shell(kill), fresh.shell("echo after"), Step("Done."))
-    assert session.requests[-1].of("tool").count("killed ") == 1
-    assert soon(lambda: metrics(fresh.world, session).get("tool_calls") == 2), metrics(fresh.world, session)
-    assert "db/ledger" in fresh.world.swarmlore("list").stdout
+@pytest.fixture
+def lines(hooks: Hooks) -> Iterator[Lines]:
+    made = Lines(hooks)
+    yield made
+    if made.process.poll() is None:
+        made.process.kill()
+    made.process.wait(120)
+    for stream in (made.process.stdin, made.process.stdout, made.process.stderr):
+        with contextlib.suppress(OSError):
+            stream.close()  # type: ignore[union-attr]  # all three are pipes
 
 
-def _end(running: subprocess.Popen[str], how: signal.Signals) -> None:
-    """As a person does it: once, again where the client did not hear it, and then with force. Now and then OpenCode goes
-    on after an interrupt; what has to be left behind is the same however it ends."""
-    for signal_ in (how, how, signal.SIGTERM, signal.SIGKILL):
-        running.send_signal(signal_)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            running.communicate(timeout=120)
-            return
-    raise AssertionError("it goes on whatever is done")
+def session_in(hooks: Hooks, session: str = SESSION) -> Any:
+    with Lore.open(str(hooks.home), cwd=str(hooks.folder), client="opencode", env={}) as opened:
+        SpoolReader(opened).drain()
+        hooks.wait_until_digested()  # maybe by the process that a hook left behind
+        return opened.store.session(opened.caller, session)
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_however_the_client_ends_its_session_ends_and_nothing_stays(fresh: OpenCode, how: signal.Signals) -> None:
-    world = fresh.world
-    world.model.play([never("Think it over")])
-    running = fresh.start("Think it over")
-    assert soon(lambda: world.model.held == 1)
-    _end(running, how)
-    assert soon(lambda: not world.processes()), world.processes()
-    # A command takes in what waits, and what is left of a server that was killed, once nobody else is at it.
-    assert soon(lambda: world.swarmlore("stats").returncode == 0 and world.sockets() == []), world.sockets()
-    with Lore.open(str(world.lore), cwd=str(world.project), client="opencode", env={}) as lore:
-        (found,) = lore.sessions()
-    assert found.ended_at is not None
-    assert found.extra["prompts"] == 1
+def test_each_line_is_answered_when_its_event_is_safe(lines: Lines, hooks: Hooks) -> None:
+    lines.ask("session.start", input={"sessionID": SESSION}, source="startup")
+    lines.ask("chat.message", **prompted(f"No, {LESSON[0].lower()}{LESSON[1:]}"))
+    lines.ask("tool.execute.after", **used("bash", {"command": "false"}, output="no", metadata={"exit": 1}))
+    hooks.wait_until_digested()
+    other = "ses_0other0000000000000000000"
+    told = lines.ask("chat.message", **prompted("Where are refunds booked, in the ledger?", other))
+    assert "db/ledger" in told
+    assert lines.end() == 0
+    assert {name: session_in(hooks).extra.get(name) for name in ("prompts", "errors")} == {"prompts": 1, "errors": 1}
+    assert hooks.problems() == []
 
 
-def test_a_finished_task_teaches(fresh: OpenCode) -> None:
-    """From the report of a worker to a lesson, by way of the queue."""
-    add_server(fresh, "swarm", SWARM)
-    said = "Always refresh the JWT five minutes before it ends, otherwise two tabs race for the new one."
-    args = {"bead_id": "cell-7", "summary": "OAuth login with JWT", "evaluation": said, "error_count": 2}
-    fresh.run("Go ahead", Step(tool="swarm_complete$", args=args), Step("Done."))
-    fresh.world.swarmlore("stats")
-    fresh.world.swarmlore("worker", "--until-empty")
-    listed = json.loads(fresh.world.swarmlore("list", "--limit", "50", "--json").stdout)["memories"]
-    assert [memory for memory in listed if "JWT" in memory["text"]], listed
+def test_the_end_of_the_client_is_the_end_of_its_sessions(lines: Lines, hooks: Hooks) -> None:
+    for session in (SESSION, "ses_0other0000000000000000000"):
+        lines.ask("chat.message", **prompted("Add a test", session))
+    assert lines.end() == 0
+    assert session_in(hooks).ended_at is not None
+    assert session_in(hooks, "ses_0other0000000000000000000").ended_at is not None
 
 
-def test_nothing_is_written_into_the_database_of_the_client(opened: OpenCode) -> None:
-    opened.run("No, invoices are numbered by the sequence table, never by hand", Step("Yes."))
-    assert soon(lambda: not opened.world.processes())
-    place = opened.world.home / ".local/share/opencode"
-    before = {name: (place / name).read_bytes() for name in os.listdir(place) if name.startswith("opencode.db")}
-    opened.world.swarmlore("stats")
-    assert "sequence table" in opened.world.swarmlore("list").stdout
-    assert {name: (place / name).read_bytes() for name in before if not name.endswith("-shm")} == {
-        name: content for name, content in before.items() if not name.endswith("-shm")
-    }
+def test_lines_that_were_on_their_way_when_the_client_died_are_counted(lines: Lines, hooks: Hooks) -> None:
+    """Nobody reads the answers any more."""
+    assert lines.process.stdout
+    lines.process.stdout.close()
+    for number in range(20):
+        call = {**used("bash", {"command": "ls"}, f"call_{number}", output="a"), "directory": str(hooks.folder)}
+        lines.send(json.dumps({"id": number, "event": "tool.execute.after", "payload": call}).encode())
+    assert lines.process.stdin
+    lines.process.stdin.close()
+    assert lines.process.wait(120) == 0
+    assert session_in(hooks).extra["tool_calls"] == 20
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"nonsense", b"[1]", b'{"event": 3, "payload": []}', b"\xff\xfe", b"{" * 5000, b'{"id": true}', b"x" * 5_000_000],
+    ids=["text", "list", "types", "bytes", "deep", "empty", "long"],
+)
+def test_a_line_that_is_none_is_noted_and_the_next_one_is_served(line: bytes, lines: Lines, hooks: Hooks) -> None:
+    lines.send(line)
+    assert lines.ask("chat.message", **prompted("Add a test")) == ""
+    assert lines.end() == 0
+    assert session_in(hooks).extra["prompts"] == 1
+
+
+def test_a_signal_for_the_client_is_not_for_its_process(lines: Lines, hooks: Hooks) -> None:
+    lines.ask("chat.message", **prompted("Add a test"))
+    for number in (signal.SIGINT, signal.SIGHUP):
+        lines.process.send_signal(number)
+    lines.ask("tool.execute.after", **used("bash", {"command": "ls"}, output="a"))
+    assert lines.end() == 0
+    assert session_in(hooks).extra["tool_calls"] == 1
+
+
+def test_a_process_that_cannot_go_on_ends_itself_in_time(lines: Lines, hooks: Hooks) -> None:
+    lines.ask("chat.message", **prompted("Add a test"))
+    hooks.wait_until_digested()
+    spool = Path(spool_dir(str(hooks.home)))
+    with (spool / "events.jsonl").open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # somebody keeps the spool for ever
+        lines.send(
+            json.dumps({"id": 9, "event": "tool.execute.after", "payload": used("bash", {}, output="")}).encode()
+        )
+        assert lines.process.wait(PATIENCE_S) == -signal.SIGALRM  # while the spool is still kept
+
+
+def test_a_warm_process_that_hangs_is_not_asked_each_time(lines: Lines, hooks: Hooks) -> None:
+    """Else twenty commands would keep the next prompt waiting for eight seconds."""
+    hooks.home.mkdir(exist_ok=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(socket_path(str(hooks.home)))
+        listener.listen(64)
+        for number in range(20):
+            lines.ask("tool.execute.after", **used("bash", {"command": "ls"}, f"call_{number}", output="a"))
+        assert connections(listener) <= 3  # each is waited for; after ten seconds it is asked again
+        assert lines.end() == 0
+    os.unlink(socket_path(str(hooks.home)))
+    assert session_in(hooks).extra["tool_calls"] == 20
+
+
+def test_who_takes_the_place_of_another_process_leaves_word(lines: Lines, hooks: Hooks) -> None:
+    lines.ask("restarted", why="SIGKILL; rm -rf")
+    assert lines.end() == 0
+    assert [problem["what"] for problem in hooks.problems()] == ["the process before ended: SIGKILLrm-rf"]
+
+
+def test_a_line_that_is_too_long_is_confirmed_all_the_same(lines: Lines, hooks: Hooks) -> None:
+    assert lines.process.stdout
+    lines.send(b'{"id":7,"event":"tool.execute.after","payload":{"output":"' + b"x" * 5_000_000 + b'"}}')
+    assert json.loads(lines.process.stdout.readline()) == {"id": 7}
+    assert lines.ask("chat.message", **prompted("Add a test")) == ""
+    assert lines.end() == 0
+    assert [problem["what"] for problem in hooks.problems()] == ["the line was too long"]
+
+
+def test_the_sessions_of_the_process_before_end_with_the_client(lines: Lines, hooks: Hooks) -> None:
+    lines.ask("chat.message", **prompted("Add a test", "ses_0other0000000000000000000"))
+    lines.ask("restarted", why="SIGKILL", lost=2, sessions=[SESSION, 7, None])
+    assert lines.end() == 0
+    assert session_in(hooks).ended_at is not None
+    assert [problem["what"] for problem in hooks.problems()] == [
+        "the process before ended: SIGKILL; 2 events were lost"
+    ]
+
+
+def test_a_question_whether_somebody_is_there_is_no_event(lines: Lines, hooks: Hooks) -> None:
+    assert lines.ask("hello") == ""
+    assert lines.end() == 0
+    assert hooks.spooled() == []
+
+
+def test_an_unknown_client_has_no_lines(hooks: Hooks) -> None:
+    command = [sys.executable, "-m", "swarmlore", "hook", "nobody", "--lines", "--home", str(hooks.home)]
+    done = subprocess.run(command, input=b"", capture_output=True, env=hooks.env, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert "unknown" in str(hooks.problems()[0]["what"])
+
+
+def mutated(data: Any, rng: random.Random) -> Any:
+    """The same with one thing in it wrong: gone, of another type, far too long, or full of odd characters."""
+    odd = (None, 7, -1.5, True, [], {}, "x" * 50_000, "\u202e\0\ud800", {"a": [{"b": None}] * 20})
+    if not isinstance(data, dict) or not data or rng.random() < 0.2:
+        return rng.choice(odd)
+    key = rng.choice(list(data))
+    return {**data, key: mutated(data[key], rng)}
+
+
+def test_one_process_takes_every_payload_and_its_mutations(lines: Lines, hooks: Hooks) -> None:
+    rng = random.Random(7)
+    for path in sorted(PAYLOADS.glob("*.json")):
+        name = path.name.removesuffix(".json").removesuffix(".compact").removeprefix("event.")
+        data = json.loads(path.read_text())
+        for one in (data, *(mutated(data, rng) for _ in range(10))):
+            lines.ask(name, **(one if isinstance(one, dict) else {"input": one}))
+    assert lines.end() == 0
+    assert hooks.problems() == []
+    assert session_in(hooks).extra["prompts"] >= 2

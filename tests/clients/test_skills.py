@@ -1,256 +1,243 @@
-"""Skills in the real clients: each is offered, called by its name, read by the model, and followed to its effect.
-
-The scripted model types no command of its own: it takes the lines that the skill gives it, and fills in what was left open.
-"""
+"""The skills: texts that a model reads whole, and whose every command has to exist."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+import yaml
+from test_installing import Machine, a_machine, tree
 
-from clients.conftest import INSTALL, NewWorld
-from clients.model import Request, Step
-from clients.runners import CLIENTS, Client, Session
-from clients.world import PROGRAM, World, soon
-from swarmlore.clients.install.locations import NAMES, shared_skills
+from skill_files import HOW_MANY, skills_in
+from swarmlore.cli.arguments import parse, split_command
+from swarmlore.clients import installer_of
+from swarmlore.clients.install import locations, manifest
+from swarmlore.clients.install.locations import NAMES, PARTS, shared_skills
+from swarmlore.clients.install.status import Activity, status_of
+from swarmlore.domain.records import KINDS
+from swarmlore.notes.entities_sidecar import ENTITY_TYPES, RELATION_TYPES, parse_sidecar
+from swarmlore.notes.note_format import CATEGORIES, missing_for_add, parse_note, problems
+from swarmlore.server.mcp.tools import BY_NAME
 
-WRAPPER = '#!/bin/sh\nexport SWARMLORE_HOME={home}\nexec {program} "$@"\n'  # as a shell finds the program and its home
-LESSON = "Snapshots of the checkout page are recorded with make snap-record, never by hand"
-KINDS = {kind.name: kind for kind in CLIENTS}
-TEXTS = {file.path.split("/")[-2]: file.text for file in shared_skills("/person")}
-DESCRIBED = {name: text.split("description: ")[1].split("\n")[0] for name, text in TEXTS.items()}
-Effect = Callable[[World, Session], None]
-
-
-@dataclass(frozen=True)
-class Use:
-    """A person's words to a skill, what the model takes from its text, and what has to come of it."""
-
-    client: str
-    skill: str
-    words: str
-    steps: Callable[[Client], list[Step]]
-    effect: Effect
-
-
-@pytest.fixture(scope="module")
-def skilled(new_world: NewWorld) -> World:
-    world = new_world()
-    wrapper = world.project / "bin" / "swarmlore"
-    wrapper.write_text(WRAPPER.format(home=world.lore, program=PROGRAM))
-    wrapper.chmod(0o755)
-    (world.project / "src/auth").mkdir(parents=True)
-    (world.project / "src/auth/service.ts").write_text("export const EARLY_S = 300\n")
-    world.swarmlore(*INSTALL)
-    world.swarmlore("remember", "--kind", "correction", LESSON)
-    return world
+MOST_LINES = 120
+WIDTH = 130
+MOST_DESCRIBED = 330  # characters of one skill; of all, what Codex shows of everybody's is 8,000
+# What a client would put something else in the place of, if it stood in a skill: output, arguments, a file.
+EXPANDED = re.compile(r"!`|\$(?:\d|[A-Z]|\{)|(?<![\w`])@[\w./~]")
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+TEXTS = {Path(file.path).parts[-2]: file.text for file in shared_skills("/person")}
+every = pytest.mark.parametrize("name", NAMES)
 
 
-def typed(client: Client, start: str, *changes: tuple[str, str]) -> Step:
-    """The model runs the line of the skill that begins so, with some words in place of others."""
-    plain = client.shell("COMMAND")
-
-    def args(request: Request) -> dict[str, str]:
-        found = re.search(re.escape(start) + r"[^`\n]*", request.text)
-        assert found, f"no line {start!r} was told"
-        line = found[0]
-        for old, new in changes:
-            assert old in line, f"{old!r} is not in {line!r}"
-            line = line.replace(old, new)
-        return {name: line if value == "COMMAND" else value for name, value in dict(plain.args).items()}  # type: ignore[arg-type]
-
-    return replace(plain, args=args)
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    with a_machine() as made:
+        yield made
 
 
-def told(session: Session) -> str:
-    """What the tools answered, as the last request has it."""
-    return session.requests[-1].of("tool")
+def head_of(name: str) -> dict[str, str]:
+    """What a client reads before it offers the skill, by a parser that is not ours."""
+    return dict(yaml.safe_load(TEXTS[name].split("---\n")[1]))
 
 
-def memories(world: World, agent: str = "") -> list[dict[str, object]]:
-    return list(json.loads(world.swarmlore("list", "--limit", "500", "--json", agent=agent).stdout)["memories"])
+def body_of(name: str) -> str:
+    return TEXTS[name].split("---\n", 2)[2]
 
 
-def lines(text: str) -> list[str]:
-    return [line.strip() for line in text.split("---\n", 2)[2].splitlines() if line.strip()]
+def lines_of(name: str) -> list[str]:
+    """Every command line of ours in a skill, in a fence or in a sentence."""
+    body = body_of(name)
+    fenced = [line for words, text in FENCED.findall(body) if not words for line in text.splitlines()]
+    found = [*fenced, *INLINE.findall(FENCED.sub("", body))]
+    return list(dict.fromkeys(line for line in found if line.startswith("swarmlore ")))
 
 
-# What comes of them
+COMMANDS = [(name, line) for name in NAMES for line in lines_of(name)]
 
 
-def the_lesson_is_found(world: World, session: Session) -> None:
-    assert "make snap-record" in told(session)
+def test_there_is_one_folder_for_each() -> None:
+    folder = Path(locations.__file__).parent / "templates"
+    assert sorted(path.name for path in (folder / "skills").iterdir()) == sorted(NAMES)
+    assert {path.name for path in (folder / "parts").iterdir()} == set(PARTS.values())
+    assert {"reflect", "research", "prime", "instincts", "recall", "swarm", "memory-catcher", "compound-docs"} == set(
+        NAMES
+    )
 
 
-def the_rule_is_in_the_file(world: World, session: Session) -> None:
-    written = (world.project / ".agents" / "instincts.yaml").read_text()
-    assert "Use pnpm instead of npm in this shop" in written
-    assert "confidence: 0.7" in written
+@every
+def test_a_skill_is_called_as_its_folder_and_says_when_to_use_it(name: str) -> None:
+    head = head_of(name)
+    assert head["name"] == name and re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) and len(name) <= 64
+    assert set(head) == {"name", "description", "argument-hint"}
+    assert " Use it " in head["description"] and len(head["description"]) <= MOST_DESCRIBED
+    assert not set(head["description"]) & set("<>&'\"")  # some clients would show them escaped
 
 
-def the_lesson_is_stored(world: World, session: Session) -> None:
-    (found,) = (memory for memory in memories(world) if "OAuth tokens need a refresh" in str(memory["text"]))
-    assert (found["kind"], found["confidence"], found["entities"]) == ("correction", 0.85, ["feature:auth"])
-    assert found["trust"] == 2
+@every
+def test_a_model_reads_it_whole(name: str) -> None:
+    assert len(TEXTS[name].splitlines()) <= MOST_LINES
+    said = [line for line in body_of(name).splitlines() if line[:1].isalpha() and not line.startswith("swarmlore ")]
+    assert max(map(len, said)) <= WIDTH
 
 
-def the_report_waits_for_the_worker_or_is_done(world: World, session: Session) -> None:
-    world.swarmlore("worker", "--until-empty")
-    assert [memory for memory in memories(world) if "barcode scanner" in str(memory["text"])]
+@every
+def test_no_client_puts_something_else_into_it(name: str) -> None:
+    assert EXPANDED.findall(body_of(name)) == []
+    assert "{{" not in TEXTS[name] and "<$" not in TEXTS[name]
 
 
-def the_mail_is_there(world: World, session: Session) -> None:
-    inbox = json.loads(world.swarmlore("mail", "inbox", "--json", agent="bob").stdout)
-    assert "New schema" in json.dumps(inbox)
+@pytest.mark.parametrize(("name", "line"), COMMANDS)
+def test_its_commands_are_there(name: str, line: str) -> None:
+    command, words = split_command(shlex.split(line)[1:])
+    parse(command, words)
 
 
-def the_note_is_found_by_its_symptom(world: World, session: Session) -> None:
-    note = world.project / "docs/solutions/debugging-sessions/nested-runtime-panic.md"
-    assert note.is_file() and note.with_suffix(".entities.yaml").is_file()
-    assert "Nested runtime panic from block_on" in told(session)
+def test_every_skill_names_commands() -> None:
+    assert {name for name, _ in COMMANDS} == set(NAMES)
 
 
-def the_report_is_written(world: World, session: Session) -> None:
-    (report,) = (world.project / "research").iterdir()
-    assert "make snap-record" in report.read_text()
-    assert str(report.relative_to(world.project)) in told(session)
+@every
+def test_the_tools_that_it_names_are_offered(name: str) -> None:
+    said = re.findall(r"\btools? ((?:`\w+`(?:, | and | or )?)+)", body_of(name))
+    named = {tool for words in said for tool in re.findall(r"`(\w+)`", words)}
+    assert named <= set(BY_NAME)
 
 
-def it_waits_for_a_person(world: World, session: Session) -> None:
-    """The proposals are kept; the person's answer, which the agent passes on, prepares and changes no file."""
-    assert "+- Run make check before every commit in this shop." in told(session)
-    client, before = KINDS["claude"](world), world.prints()
-    client.run("1", typed(client, 'swarmlore reflect --answer "1,3"', ("1,3", "1")), Step("Noted."), resume=session.id)
-    kept = json.loads(world.swarmlore("reflect", "--review", "--json").stdout)["proposals"]
-    assert sorted(proposal["state"] for proposal in kept) == ["pending", "prepared"]
-    changed = {path for path, content in world.prints().items() if before.get(path) != content}
-    assert not {path for path in changed if path.startswith("project/") and not path.startswith("project/bin")}
+@every
+def test_the_skills_that_it_names_are_there(name: str) -> None:
+    named = {word[1:].split()[0] for word in INLINE.findall(FENCED.sub("", body_of(name))) if word.startswith("/")}
+    assert named <= set(NAMES)
 
 
-def a_note(client: Client) -> list[Step]:
-    """The model writes both files as the skill draws them, after the user said yes."""
-    folder = "docs/solutions/debugging-sessions"
-    base = client.shell("COMMAND")
-
-    def args(request: Request) -> dict[str, str]:
-        note, sidecar = (
-            re.search(rf"```{kind}\n(.*?)\n```", request.text, re.DOTALL)[1]  # type: ignore[index]
-            for kind in ("markdown", "yaml")
-        )
-        command = (
-            f"mkdir -p {folder} && cat > {folder}/nested-runtime-panic.md <<'END'\n"
-            f"{note.replace('YYYY-MM-DD', '2026-03-16')}\nEND\n"
-            f"cat > {folder}/nested-runtime-panic.entities.yaml <<'END'\n{sidecar}\nEND\n"
-        )
-        return {name: command if value == "COMMAND" else value for name, value in dict(base.args).items()}  # type: ignore[arg-type]
-
-    return [replace(base, args=args), typed(client, 'swarmlore recall "Cannot start a runtime')]
+@every
+def test_it_says_what_to_do_without_the_program_and_who_wrote_it(name: str) -> None:
+    assert "say so in one sentence and go on\nwithout" in TEXTS[name]
+    assert "Written by swarmlore install for the tool whose settings are in .agents and ~/.agents;" in TEXTS[name]
+    assert TEXTS[name].endswith("-->\n")
 
 
-SNAP = ("how are snapshot tests updated", "recording snapshots of the checkout page")
-TOKENS = ("how are tokens refreshed, and why every five minutes", "how are snapshots of the checkout page recorded")
-RULE = ('"RULE"', '"Use pnpm instead of npm in this shop"')
-ITEMS = ("/tmp/items.json", "items.json")
-TWO_ITEMS = """cat > items.json <<'END'
-[{"route": "behavioral", "text": "Run make check before every commit in this shop."},
- {"route": "instinct", "text": "Use make snap-record instead of editing snapshots."}]
-END"""
-REPORT = ('"summary": "…"', '"summary": "Wired the barcode scanner to the stock form of the shop"')
-FINDING = ('"evaluation": "…"', '"evaluation": "The barcode scanner needs a carriage return after each code"')
-
-USES = [
-    Use(
-        "claude",
-        "reflect",
-        "",
-        lambda it: [it.shell(TWO_ITEMS), typed(it, "swarmlore reflect --from", ITEMS)],
-        it_waits_for_a_person,
-    ),
-    Use(
-        "claude",
-        "memory-catcher",
-        "the token task is done",
-        lambda it: [typed(it, 'swarmlore recall "OAuth'), typed(it, 'swarmlore remember "OAuth')],
-        the_lesson_is_stored,
-    ),
-    Use(
-        "codex",
-        "research",
-        "how are snapshots made",
-        lambda it: [typed(it, 'swarmlore research "how are tokens', TOKENS)],
-        the_report_is_written,
-    ),
-    Use(
-        "codex",
-        "prime",
-        "snapshots",
-        lambda it: [Step(tool=r"swarmlore__prime$", args={"topic": "snapshots of the checkout page"})],
-        the_lesson_is_found,
-    ),
-    Use(
-        "gemini",
-        "instincts",
-        "add use pnpm",
-        lambda it: [typed(it, "swarmlore instincts add", RULE)],
-        the_rule_is_in_the_file,
-    ),
-    Use("gemini", "compound-docs", "yes, write it", a_note, the_note_is_found_by_its_symptom),
-    Use(
-        "copilot",
-        "swarm",
-        "tell bob about the schema",
-        lambda it: [typed(it, "swarmlore mail register"), typed(it, "swarmlore mail send --to bob")],
-        the_mail_is_there,
-    ),
-    Use(
-        "copilot",
-        "recall",
-        "snapshots",
-        lambda it: [typed(it, 'swarmlore recall "how are', SNAP)],
-        the_lesson_is_found,
-    ),
-    Use(
-        "opencode",
-        "memory-catcher",
-        "the scanner task is done",
-        lambda it: [typed(it, "swarmlore mail send --to memory-catcher", REPORT, FINDING)],
-        the_report_waits_for_the_worker_or_is_done,
-    ),
-    Use(
-        "opencode",
-        "prime",
-        "snapshots of the checkout page",
-        lambda it: [Step(tool=r"swarmlore_prime$", args={"topic": "snapshots of the checkout page"})],
-        the_lesson_is_found,
-    ),
-]
+@pytest.mark.parametrize("name", ["reflect", "memory-catcher", "swarm"])
+def test_what_belongs_in_memory_and_what_does_not_is_said_in_full(name: str) -> None:
+    flat = " ".join(TEXTS[name].split())
+    for words in (
+        *("what the user put right", "a problem that was solved", "a mistake that was made", "how to avoid it"),
+        *("patterns and conventions of the code base", "key paths", "quirks of the shell", "settings that matter"),
+        *("the state of this session", "work in progress", "AGENTS.md, CLAUDE.md", "from a single file", "secrets"),
+    ):
+        assert words in flat
 
 
-@pytest.mark.parametrize("use", USES, ids=[f"{use.client}-{use.skill}" for use in USES])
-def test_a_skill_is_offered_once_and_read_and_does_what_it_says(use: Use, skilled: World) -> None:
-    client = KINDS[use.client](skilled)
-    session = client.use(use.skill, use.words, *use.steps(client), Step("Done."))
-    offered = session.first.text + json.dumps(session.first.body.get("tools"))
-    counts = {name: offered.count(words) for name, words in DESCRIBED.items()}
-    own = counts.pop(use.skill)
-    assert own == 1 + offered.count(TEXTS[use.skill].rstrip())  # Codex gives a skill with its head
-    assert counts == dict.fromkeys(counts, 1) and {*counts, use.skill} == set(NAMES)
-    read = session.requests[-1].text
-    assert [line for line in lines(TEXTS[use.skill]) if line not in read and "Written by" not in line] == []
-    use.effect(skilled, session)
-    assert learned_from(use.skill, client) == []
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("reflect", ("You never approve anything yourself", "Ask once, and wait", "whole diff")),
+        ("instincts", ("Show it in full", "and ask")),
+        ("research", ("Ask the user before `--web`",)),
+        ("compound-docs", ("Show both files in full and ask", "only after a yes")),
+        ("swarm", ("Never give yourself a role",)),
+    ],
+)
+def test_a_person_decides(name: str, words: tuple[str, ...]) -> None:
+    flat = " ".join(TEXTS[name].split())
+    assert [part for part in words if part not in flat] == []
 
 
-def learned_from(skill: str, client: Client) -> list[str]:
-    """Memories, the client's own too, that hold a line of a skill: it is full of rules, and some clients send it in the
-    person's name."""
-    world = client.world
-    assert soon(lambda: not world.processes()), world.processes()
-    world.swarmlore("worker", "--until-empty")
-    kept = [memory for memory in memories(world, client.name) if memory["source"] not in ("manual", "note")]
-    said = [" ".join(line.split()) for line in lines(TEXTS[skill]) if len(line) > 40]
-    return [text for text in (" ".join(str(memory).split()) for memory in kept) if any(line in text for line in said)]
+@pytest.mark.parametrize("name", ["recall", "prime", "research", "instincts", "memory-catcher", "swarm"])
+def test_what_comes_back_is_data(name: str) -> None:
+    assert re.search(r"\b(?:is|are) data\b", " ".join(TEXTS[name].split()))
+
+
+def test_the_answers_of_an_approval_are_all_named() -> None:
+    for answer in ("Y", "N", "modify", "1,3", "k2", "all-knowledge", "all-behavioral"):
+        assert f"`{answer}`" in TEXTS["reflect"]
+
+
+def test_the_kinds_are_ours() -> None:
+    assert set(re.findall(r"\| `(\w+)` \| 0", TEXTS["memory-catcher"])) <= set(KINDS)
+
+
+def test_the_items_that_a_model_prepares_are_json() -> None:
+    (items,) = (json.loads(text) for words, text in FENCED.findall(body_of("reflect")) if words == "json")
+    assert [item["route"] for item in items] == ["knowledge", "behavioral"]
+
+
+def test_the_note_that_it_draws_is_a_whole_one() -> None:
+    drawn = dict(FENCED.findall(body_of("compound-docs")))
+    note = parse_note(drawn["markdown"].replace("YYYY-MM-DD", "2026-03-16"))
+    assert problems(note, strict=True) == () and missing_for_add(note) == ()
+    assert re.findall(r"^## (\w+)$", note.body, re.MULTILINE) == ["Problem", "Solution", "Context"]
+    assert set(CATEGORIES) <= set(INLINE.findall(body_of("compound-docs")))
+
+
+def test_the_sidecar_that_it_draws_names_all_types() -> None:
+    drawn = dict(FENCED.findall(body_of("compound-docs")))["yaml"]
+    sidecar = parse_sidecar(drawn)
+    assert [entity.name for entity in sidecar.entities] == ["block_on"]
+    assert [(relation.kind, relation.strength) for relation in sidecar.relations] == [("caused_by", 9)]
+    assert " | ".join(ENTITY_TYPES) in drawn and " | ".join(RELATION_TYPES) in drawn
+
+
+# Where they are
+
+
+def test_each_client_has_each_skill_once(machine: Machine) -> None:
+    machine.install()
+    made = [name for name, (_, content) in tree(machine.user).items() if content and name.endswith("SKILL.md")]
+    assert sorted(made) == sorted(path for folder in (".agents", ".claude", ".copilot") for path in skills_in(folder))
+
+
+def test_a_project_has_them_where_its_clients_look(machine: Machine) -> None:
+    where = machine.where(project=True)
+    machine.install(where=where)
+    made = [name for name, (_, content) in tree(machine.project).items() if content and name.endswith("SKILL.md")]
+    assert sorted(made) == sorted(path for folder in (".agents", ".claude", ".github") for path in skills_in(folder))
+    machine.uninstall(where=where)
+    assert tree(machine.project) == {}
+
+
+def test_who_had_one_skill_is_told_that_some_are_missing_and_gets_them(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locations, "NAMES", ("recall",))
+    machine.install()
+    monkeypatch.undo()
+    assert len(machine.plan().changes) == 3 * (HOW_MANY - 1)
+    machine.install()
+    machine.uninstall()
+    assert tree(machine.user) == {}
+
+
+def test_a_changed_skill_stays_and_the_others_go(machine: Machine) -> None:
+    machine.install()
+    mine = machine.user / ".agents/skills/reflect/SKILL.md"
+    mine.write_text(mine.read_text() + "and my own rule\n")
+    notes = machine.uninstall().notes
+    assert [note for note in notes if str(mine) in note]
+    assert {name for name, (_, content) in tree(machine.user).items() if content} == {".agents/skills/reflect/SKILL.md"}
+
+
+def test_skills_of_an_older_release_are_named_in_one_line_and_renewed(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locations, "ABOUT", "older")
+    monkeypatch.setattr(locations, "_template", lambda *names: f"{names[-2]} as it was\n")
+    machine.install("codex")
+    monkeypatch.undo()
+    kept = manifest.read(str(machine.home))
+    (level,) = status_of(installer_of("codex"), [machine.where()], kept, Activity()).levels
+    (said,) = (problem for problem in level.problems if "another release" in problem)
+    assert said.endswith(f"and {HOW_MANY - 1} more are of another release: swarmlore install codex")
+    machine.install("codex")
+    assert (machine.user / ".agents/skills/swarm/SKILL.md").read_text() == TEXTS["swarm"]
+
+
+def test_codex_is_said_to_show_the_skills_of_both(machine: Machine) -> None:
+    project, codex = machine.where(project=True), installer_of("codex")
+    assert not [line for line in codex.to_do(project) if "skills" in line]
+    machine.install("codex")
+    assert [line for line in codex.to_do(project) if "/skills, keep one of both" in line]

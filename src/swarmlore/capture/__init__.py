@@ -1,1 +1,1 @@
-"""From what clients report to what is remembered: sessions, lessons, metrics, and the answers to their hooks."""
+"""Capture pipeline: turn client events into sessions, lessons and metrics, and answer hooks with context blocks."""

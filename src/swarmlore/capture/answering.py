@@ -1,4 +1,4 @@
-"""The context that answers a moment of a session: which cue it gives, and the block for it."""
+"""Build the context block that answers a hook event: derive the cue from the event, then recall."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from swarmlore.capture.session_state import session_of
 from swarmlore.clients.hook import event as e
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.retrieval.context import TooLate
+from swarmlore.retrieval.context import DeadlinePassed
 
 if TYPE_CHECKING:
     from typing import Any
@@ -31,34 +31,35 @@ _BEGINNINGS = (TRIGGERS[e.SESSION_START], TRIGGERS[e.COMPACTED])
 
 
 def answer(lore: Lore, event: Event, mode: str = "", until: float | None = None) -> str:
-    """The block for an event, or ''. Everything but a tool that just worked has a receipt.
-
-    Raises TooLate where there is nothing to give before `until`, by the monotonic clock.
-    """
+    """Return the context block for an event, or ''. Everything but a tool call that succeeded leaves a receipt.
+    Raise TooLate if nothing is ready before `until`, a time of the monotonic clock."""
     if not e.is_answered(event):
         return ""
     blocks: list[str] = []
     for moment in _moments(lore, event):
         try:
-            blocks.append(_block(lore, replace(event, moment=moment), mode, until))
+            blocks.append(_context_block(lore, replace(event, moment=moment), mode, until))
             blocks.append(_mail(lore, replace(event, moment=moment)))
-        except TooLate:
+        except DeadlinePassed:
             if not any(blocks):
                 raise
     return "\n\n".join(filter(None, blocks))
 
 
 def _moments(lore: Lore, event: Event) -> tuple[str, ...]:
-    """What an event is to the agent. With a prompt may come what the client does not tell of in time: that the session
-    begins, or that its context was cut. What fits the prompt comes before what fits any session, should time run out;
-    a cut comes first, because it says what is in the context."""
+    """Return the moments that an event stands for, in the order in which they are answered.
+
+    Some clients report neither the start of a session nor a compaction in time, so a prompt may also stand for one of
+    them. The block for the prompt comes before the one for the session start, in case time runs out; a compaction comes
+    first, because its block says what is in the context.
+    """
     if event.moment != e.PROMPT or event.agent or not event.session:
         return (event.moment,)
     if event.client not in (*e.BEGUN_BY_PROMPT, *e.CUT_SILENTLY):
         return (event.moment,)
-    whole = replace(lore.caller, role="lead")  # whatever its client was called then
+    lead = replace(lore.caller, role="lead")  # sees receipts of every agent name that the client had
     with lore.acting():
-        given = lore.store.receipts(whole, event.session, limit=200)
+        given = lore.store.receipts(lead, event.session, limit=200)
     if event.client in e.BEGUN_BY_PROMPT and not any(item.trigger in _BEGINNINGS for item in given):
         return event.moment, e.SESSION_START
     answered_at = max((item.at for item in given if item.trigger == TRIGGERS[e.COMPACTED]), default=0.0)
@@ -67,17 +68,18 @@ def _moments(lore: Lore, event: Event) -> tuple[str, ...]:
 
 
 def _cut_at(event: Event) -> float:
-    """When the context was cut: as another machine said that has the transcript, else by that."""
-    told = event.extra.get("cut_at")
-    if isinstance(told, (int, float)) and not isinstance(told, bool):
-        return float(told)
-    from swarmlore.clients.transcripts import cut_at
+    """Return when the context was compacted: as reported by the machine that has the transcript, else from the
+    transcript."""
+    reported = event.extra.get("cut_at")
+    if isinstance(reported, (int, float)) and not isinstance(reported, bool):
+        return float(reported)
+    from swarmlore.clients.transcripts import compacted_at
 
-    return cut_at(event.client, event.transcript)
+    return compacted_at(event.client, event.transcript)
 
 
 def _mail(lore: Lore, event: Event) -> str:
-    """That messages or proposals wait, at the beginning of a session: an agent looks only if it is told to."""
+    """Return a notice of waiting messages and proposals at the start of a session; agents do not look unprompted."""
     if event.moment != e.SESSION_START or event.agent:
         return ""
     from swarmlore.domain.policy.context_block import notice
@@ -86,15 +88,15 @@ def _mail(lore: Lore, event: Event) -> str:
     return notice(waiting, os.urandom(6).hex())
 
 
-def _block(lore: Lore, event: Event, mode: str, until: float | None) -> str:
+def _context_block(lore: Lore, event: Event, mode: str, until: float | None) -> str:
     if event.moment == e.BEFORE_TOOL and isinstance(event.extra.get("find"), dict):
-        return _found(lore, event, event.extra["find"], mode)
+        return _answer_find(lore, event, event.extra["find"], mode)
     request = _request(lore, event)
     if request is None:
         return ""
     cue = request.pop("cue")
     if not lore.settings.knowledge.enabled:
-        cue = ""  # its receipt says why there is nothing, and not what was said
+        cue = ""  # the receipt says why nothing was given, and must not keep the prompt
     block = lore.block(
         cue,
         trigger=TRIGGERS[event.moment],
@@ -109,27 +111,27 @@ def _block(lore: Lore, event: Event, mode: str, until: float | None) -> str:
     return block.text
 
 
-def _found(lore: Lore, event: Event, asked: dict[str, Any], mode: str) -> str:
-    """What an older memory tool was asked for, from this memory: by that tool's own rules, else (they need vectors) by
-    ours."""
+def _answer_find(lore: Lore, event: Event, find: dict[str, Any], mode: str) -> str:
+    """Answer a query that was meant for an older memory tool (`find`) from this store. The `lane` profile ranks by
+    that tool's own rules, but needs vectors; without a hit the default profile is tried."""
     from swarmlore.errors import SwarmloreError
 
     if not lore.settings.knowledge.enabled:
         return ""
-    query, limit = str(asked.get("query", "")), asked.get("limit")
-    named = asked.get("entities")
+    query, limit = str(find.get("query", "")), find.get("limit")
+    named = find.get("entities")
     entities = tuple(map(str, named)) if isinstance(named, list) else ()
     most = limit if isinstance(limit, int) else 5
     try:
         hits = lore.recall(query, most, "lane", mode or None, entities=entities)
         hits = hits or lore.recall(query, most, "default", mode or None, entities=entities)
-    except SwarmloreError:  # an empty question, or a name that may mean several things
+    except SwarmloreError:  # an empty query, or an ambiguous name
         return ""
     return lore.quote(hits, query, trigger="redirect", session=session_of(event)).text
 
 
 def _reason_to_skip(lore: Lore, event: Event) -> str:
-    """A session that goes on still has before it what it was given."""
+    """Return why a session start gets no block, or '': a resumed session still has the earlier one in its context."""
     if event.moment != e.SESSION_START or event.source != "resume":
         return ""
     with lore.acting():
@@ -138,10 +140,10 @@ def _reason_to_skip(lore: Lore, event: Event) -> str:
 
 
 def _request(lore: Lore, event: Event) -> dict[str, Any] | None:
-    """Cue and files of a moment; None where a tool touches nothing that anybody could know about."""
+    """Return the cue and the files to recall for; None if the tool touches no file of the project."""
     if e.is_about_files(event):
-        files = tuple(path for name in event.files if (path := _inside(name, lore.project.root)))
-        # A path alone says too little to look for more than what cites it; what is about to be written says enough.
+        files = tuple(path for name in event.files if (path := _relative_to_project(name, lore.project.root)))
+        # A path alone is too weak a cue, so only memories that cite the file count; the text of a change is enough.
         cue = f"{' '.join(files)}: {event.change}" if event.change else ""
         return {"cue": cue, "files": files} if files else None
     if event.moment == e.TOOL_FAILED:
@@ -152,7 +154,7 @@ def _request(lore: Lore, event: Event) -> dict[str, Any] | None:
 
 
 def _error_cue(event: Event) -> str:
-    """The error as it is, of a long one the telling lines; the command where the error alone says little."""
+    """Return the error text, shortened to its telling lines if it is long; the command is added to a short error."""
     from swarmlore.domain.extraction.fixes import error_excerpt, stable_lines
 
     error = stable_lines(event.error)
@@ -162,31 +164,36 @@ def _error_cue(event: Event) -> str:
 
 
 def _last_prompt(lore: Lore, event: Event) -> str:
-    """After a compaction what the session was about; for a sub-agent its task, if the client told it."""
+    """Return the last prompt of a session after a compaction; for a sub-agent its task, if the client reported it."""
     if event.moment == e.AGENT_START and event.task:
         return event.task
     if event.moment == e.SESSION_START or not event.session:
         return ""
-    client = replace(lore.caller, agent=lore.caller.agent.removesuffix(f"/{event.agent_type}"))  # it keeps the session
+    client = replace(
+        lore.caller, agent=lore.caller.agent.removesuffix(f"/{event.agent_type}")
+    )  # sessions belong to the client
     with lore.acting():
         session = lore.store.session(client, event.session)
     extra = session.extra if session else {}
     task = str(extra.get("last_task", "")) if event.moment == e.AGENT_START else ""
     last, before = str(extra.get("last_prompt", "")), str(extra.get("prompt_before", ""))
-    return task or (last if len(last) >= LITTLE_CHARS else f"{last}\n{before}".strip())  # "go on" says too little
+    return task or (
+        last if len(last) >= LITTLE_CHARS else f"{last}\n{before}".strip()
+    )  # a prompt such as "go on" is too short to search by
 
 
-def _inside(path: str, root: str) -> str:
-    """The path as citations write it, or '' for one outside of the project."""
+def _relative_to_project(path: str, root: str) -> str:
+    """Return the path relative to the project, as citations write it; '' if it lies outside."""
     relative = os.path.relpath(path, root)
     return "" if relative.startswith("..") else relative.replace(os.sep, "/")
 
 
 def _headroom(event: Event) -> float | None:
-    """The free share of the context, where the client's figures tell: in the event, or in its transcript."""
-    told = event.extra.get("context")
-    if isinstance(told, dict) and isinstance(told.get("used"), int) and isinstance(told.get("fits"), int):
-        return _free(told["used"], told["fits"])
+    """Return the free share of the context window, from the event or the transcript; None if the client does not
+    tell."""
+    reported = event.extra.get("context")
+    if isinstance(reported, dict) and isinstance(reported.get("used"), int) and isinstance(reported.get("fits"), int):
+        return _free(reported["used"], reported["fits"])
     if event.moment not in (e.PROMPT, e.TOOL_FAILED, e.BEFORE_TOOL, e.AFTER_TOOL) or not event.transcript:
         return None
     from swarmlore.clients.transcripts import context_used

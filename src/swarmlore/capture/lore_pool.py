@@ -1,4 +1,4 @@
-"""The memory of a home as each client in each folder sees it: opened once, shared by all."""
+"""Pool of `Lore` objects, one per project, client and identity, that share one open store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 
 from swarmlore.clients.hook.event import actor
-from swarmlore.config import stamps
+from swarmlore.config import file_stamps
 from swarmlore.domain.records import Caller
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.workspace.project import Project, find_project
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from swarmlore.clients.hook.event import Event
     from swarmlore.domain.records import Session
     from swarmlore.lore import Lore
-
 
 MOST = 64
 TOLD = (
@@ -32,11 +31,9 @@ TOLD = (
 )
 
 
-class Siblings:
-    """Finds or makes the `Lore` for a project, a client and the identity in its environment.
-
-    Settings count from the moment they are written: who switches the memory off does not wait for a process to end.
-    """
+class LorePool:
+    """Find or create the `Lore` for a project, a client and the identity in its environment. Changed settings apply
+    at once, because their stamps are part of the key: switching the memory off needs no restart."""
 
     def __init__(self, lore: Lore) -> None:
         self._lore = lore
@@ -44,28 +41,31 @@ class Siblings:
         self._lock = threading.Lock()
 
     def of_event(self, event: Event) -> Lore:
-        """For the client that reported an event, in the project as it was found then: it keeps the session."""
+        """Return the `Lore` of the client that reported an event, in the project found then; the session belongs to
+        it."""
         return self._of(_project(event), event.client, _env(event))
 
     def of_actor(self, event: Event) -> Lore:
-        """For whoever acts in the event: a sub-agent learns and is given things under a name of its own."""
+        """Return the `Lore` of the agent acting in an event; a sub-agent learns and is given memories under its own
+        name."""
         return self._of(_project(event), actor(event), _env(event))
 
     def known(self) -> list[Lore]:
-        """All that were asked for in this process, and the one that they are beside."""
+        """Return every `Lore` of this pool, the original first."""
         with self._lock:
             return [self._lore, *self._made.values()]
 
     def of_session(self, session: Session) -> Lore:
-        """For the client that reported a session, in the project in which it did."""
+        """Return the `Lore` of the client that reported a session, in that session's project."""
         return self._lore.acting_as(Caller(session.project, session.agent), session.cwd)
 
     def of_folder(self, folder: str, client: str, env: Mapping[str, str], profile: str = "") -> Lore:
+        """Return the `Lore` for the project of a folder."""
         return self._of(find_project(folder), client, env, profile)
 
     def _of(self, project: Project, client: str, env: Mapping[str, str], profile: str = "") -> Lore:
         who = {name: str(env[name]) for name in TOLD if env.get(name)}
-        key = (project.id, project.root, client, profile, *who.items(), stamps(self._lore.home, project.root))
+        key = (project.id, project.root, client, profile, *who.items(), file_stamps(self._lore.home, project.root))
         with self._lock:
             if key not in self._made:
                 if len(self._made) >= MOST:
@@ -85,5 +85,5 @@ def _project(event: Event) -> Project:
     }
     try:
         return Project(**given)
-    except TypeError:  # an event that does not say, or says nonsense
+    except TypeError:  # the event has no project, or unknown fields
         return find_project(event.cwd or os.path.sep)

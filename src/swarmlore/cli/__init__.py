@@ -1,5 +1,5 @@
-"""The command line: one module per command, each parses, calls one method of `Lore`, and renders.
+"""The command line. Each command parses its arguments, calls one method of `Lore` and renders the result.
 
-`commands` lists them, `parsing` builds the parser of the one that is asked for, `desk` is where a command meets its
-user. Modules are imported when their command runs: a small command starts in little more than Python's own time.
+`command_table` lists the commands, `arguments` builds the parser of one command, `console` runs it and owns its
+streams, `render` formats results. A command's module is imported only when it runs, so small commands start quickly.
 """

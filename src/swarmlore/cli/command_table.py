@@ -1,4 +1,5 @@
-"""Which commands there are, and where. Kept free of imports: the list is read at every start."""
+"""Table of all commands: summary, group, module, and whether a server may answer it. Imports almost nothing: every
+start reads it."""
 
 from __future__ import annotations
 
@@ -11,17 +12,19 @@ if TYPE_CHECKING:
 
 
 URL = "SWARMLORE_URL"
-ASKED = (
+# Commands that a server answers when SWARMLORE_URL names one; commands that always run on this machine.
+SERVER_COMMANDS = (
     *("remember", "recall", "get", "list", "forget", "prime", "rate", "outcome", "inject", "confirm", "phase", "sweep"),
     *("promote", "quarantine", "restore", "curate", "history", "undo", "why", "stale", "report", "receipts", "stats"),
     *("swarm", "mail", "status", "doctor", "import", "export"),
 )
-HERE = (
+LOCAL_COMMANDS = (
     *("install", "uninstall", "hook", "mcp", "config", "completion", "merge-driver", "serve", "worker"),
     *("learnings", "search-learnings", "context", "instincts", "reflect"),
 )
 _ITS_FILES = "works with files of a repository and the memory of its own machine"
 _ITS_STORE = "is for whoever runs the server, on its machine"
+# Commands that are refused while a server is in use, each with the reason.
 REFUSED = {
     "init": _ITS_FILES,
     "trust": _ITS_FILES,
@@ -38,13 +41,13 @@ REFUSED = {
 }
 
 
-def is_asked(command: str, home: str | None, env: Mapping[str, str]) -> bool:
-    """Whether a command asks the server that the environment names. Whoever names a home means that one."""
-    return bool(env.get(URL)) and home is None and command in ASKED
+def is_for_server(command: str, home: str | None, env: Mapping[str, str]) -> bool:
+    """Whether a command goes to the server in SWARMLORE_URL; an explicit --home overrides the server."""
+    return bool(env.get(URL)) and home is None and command in SERVER_COMMANDS
 
 
 def refusal(command: str, home: str | None, env: Mapping[str, str]) -> tuple[str, str] | None:
-    """Why a command is not to be had while a server is asked, and what to type; None where it is."""
+    """Return message and hint for a command that cannot run while a server is in use, or None if it can."""
     if not env.get(URL) or home is not None or command not in REFUSED:
         return None
     hint = f"to do it with the memory of this machine: env -u {URL} swarmlore {command} …"
@@ -120,85 +123,30 @@ GROUPS = (
     ("Care", ("doctor", "project", "config", "reindex", "backup", "restore-backup", "migrate-store", "completion")),
 )
 
-# A verb of one command that is another one.
-SAME = {("learnings", "visualize"): "visualize"}
+# A verb of one command that stands for another command.
+ALIASES = {("learnings", "visualize"): "visualize"}
 
 # The module of each command, below `swarmlore`. For `restore-backup` it has `restore_backup_arguments(parser)`,
-# `run_restore_backup(desk)` and RESTORE_BACKUP_EXAMPLES.
+# `run_restore_backup(console)` and RESTORE_BACKUP_EXAMPLES.
 MODULES = {
-    "compat.opencode_swarm_commands": (
-        "migrate",
-        "swarm",
-    ),
+    "compat.opencode_swarm_commands": ("migrate", "swarm"),
     "cli.commands.remember": ("remember",),
     "cli.commands.recall": ("recall",),
     "cli.commands.memories": (
-        "get",
-        "list",
-        "forget",
-        "rate",
-        "confirm",
-        "quarantine",
-        "restore",
-        "history",
-        "undo",
-        "why",
-        "stale",
-        "stats",
+        *("get", "list", "forget", "rate", "confirm", "quarantine", "restore", "history"),
+        *("undo", "why", "stale", "stats"),
     ),
-    "cli.commands.lifecycle": (
-        "outcome",
-        "inject",
-        "phase",
-        "sweep",
-        "promote",
-        "curate",
-    ),
-    "cli.commands.notes": (
-        "learnings",
-        "search-learnings",
-    ),
-    "cli.commands.instincts": ("instincts",),
-    "cli.commands.context": (
-        "prime",
-        "research",
-        "context",
-    ),
+    "cli.commands.lifecycle": (*("outcome", "inject", "phase", "sweep", "promote", "curate"),),
+    "cli.commands.notes": ("instincts", "learnings", "search-learnings"),
+    "cli.commands.context": ("prime", "research", "context"),
     "cli.commands.reflect": ("reflect",),
-    "cli.commands.exchange": (
-        "init",
-        "trust",
-        "sync",
-        "import",
-        "export",
-        "merge-driver",
-    ),
-    "cli.commands.clients": (
-        "install",
-        "uninstall",
-        "status",
-        "hook",
-        "mcp",
-    ),
-    "cli.commands.server": (
-        "serve",
-        "token",
-        "worker",
-    ),
+    "cli.commands.exchange": (*("init", "trust", "sync", "import", "export", "merge-driver"),),
+    "cli.commands.clients": ("install", "uninstall", "status", "hook", "mcp"),
+    "cli.commands.server": ("serve", "token", "worker"),
     "cli.commands.mail": ("mail",),
-    "cli.commands.report": (
-        "report",
-        "receipts",
-        "visualize",
-    ),
+    "cli.commands.report": ("report", "receipts", "visualize"),
     "cli.commands.maintenance": (
-        "project",
-        "doctor",
-        "config",
-        "reindex",
-        "backup",
-        "restore-backup",
-        "migrate-store",
+        *("project", "doctor", "config", "reindex", "backup", "restore-backup", "migrate-store"),
     ),
     "cli.commands.completion": ("completion",),
 }
@@ -206,18 +154,18 @@ MODULES = {
 
 @frozen
 class Command:
-    """A command, loaded: what it takes, what it does, and how it is shown."""
+    """A loaded command: its parser set-up, its run function, its examples and its flags."""
 
     arguments: Callable[[ArgumentParser], None]
     run: Callable[[Any], int]
     examples: tuple[str, ...]
     mixed: bool  # words may stand on both sides of an option
-    project: dict[str, Any] | None  # how --project is explained, where it means something of its own
-    offered: tuple[str, ...]  # words that a shell completes
+    project: dict[str, Any] | None  # argparse keywords of --project, if the command defines its own
+    offered: tuple[str, ...]  # words that shell completion offers
 
 
 def load_command(name: str) -> Command:
-    """The command of that name; its module is imported now."""
+    """Import the module of a command and return what it defines for that command."""
     from importlib import import_module
 
     word = name.replace("-", "_")

@@ -1,4 +1,4 @@
-"""Paper and pens: widths, colours, safe text, words for quantities, lines and tables."""
+"""Text layout for terminals: width, colours, escaping of control characters, quantities, wrapping and tables."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _AGES = (
     (86_400 * 730, 2_629_746, "mo"),
 )
 _YEAR_S = 31_556_952
-LEAST_ROOM = 20  # characters beside an indent; where there are fewer, lines stay whole
+LEAST_ROOM = 20  # columns; with fewer beside an indent, lines are not wrapped
 
 
 class Page:
-    """What is written on: how wide (0: no wrapping), with colour or without, and what time it is."""
+    """The output to render for: its width (0: no wrapping), whether it takes colours, and the current time."""
 
     def __init__(self, width: int = 0, *, colour: bool = False, now: float | None = None) -> None:
         self.width = width
@@ -32,11 +32,12 @@ class Page:
         self.now = time.time() if now is None else now
 
     def paint(self, style: str, text: str) -> str:
+        """Return the text in a colour or style, unchanged if the output takes none."""
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.colour and text else text
 
 
 def clean(text: object) -> str:
-    """Text that cannot move a cursor, change a colour or reorder a line: such characters are shown as escapes."""
+    """Escape characters that move the cursor, change colours or reorder a line (control, bidi, surrogate, tag)."""
     text = str(text)
     if text.isprintable():
         return text
@@ -44,6 +45,7 @@ def clean(text: object) -> str:
 
 
 def _unsafe(code: int) -> bool:
+    """Whether a code point could change how a terminal shows the text around it; tab and newline may stay."""
     if code < 0x20:
         return code not in (0x09, 0x0A)
     bidi = 0x200E <= code <= 0x200F or 0x2028 <= code <= 0x202E or 0x2066 <= code <= 0x2069 or code == 0x061C
@@ -56,7 +58,7 @@ def _escape(char: str) -> str:
 
 
 def json_text(document: Any) -> str:
-    """JSON that people can read and that is as safe to look at as every other text."""
+    """Return indented JSON with readable Unicode; characters unsafe for a terminal are escaped."""
     import json
 
     text = json.dumps(document, ensure_ascii=False, indent=2)
@@ -69,7 +71,7 @@ def json_text(document: Any) -> str:
 
 
 def age(at: float, now: float) -> str:
-    """How old, in the largest unit that fits."""
+    """Return an age in its largest unit, such as `5 min`."""
     seconds = max(0.0, now - at)
     if seconds < 1:
         return "now"
@@ -80,13 +82,13 @@ def age(at: float, now: float) -> str:
 
 
 def ago(at: float, now: float) -> str:
-    """How long since."""
-    told = age(at, now)
-    return told if told == "now" else f"{told} ago"
+    """Return an age as `5 min ago`, or `now`."""
+    text = age(at, now)
+    return text if text == "now" else f"{text} ago"
 
 
 def when(at: float, now: float) -> str:
-    """A moment in local time, with its distance."""
+    """Return a moment in local time, with its age if it is past."""
     try:
         stamp = time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
     except (OverflowError, ValueError, OSError):
@@ -95,6 +97,7 @@ def when(at: float, now: float) -> str:
 
 
 def size(count: float) -> str:
+    """Return a number of bytes in its largest decimal unit, such as `1.2 MB`."""
     for unit in ("B", "KB", "MB"):
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -103,25 +106,25 @@ def size(count: float) -> str:
 
 
 def amount(value: float) -> str:
-    """A score or factor: three decimals, more only where they would all be nought."""
+    """Format a score or factor with three decimals, or in exponent form if those would all be 0."""
     return f"{value:.3f}" if not value or abs(value) >= 0.0005 else f"{value:.1e}"
 
 
-def many(count: int, one: str, more: str = "") -> str:
-    return f"{count:,} {one if count == 1 else more or one + 's'}"
+def many(count: int, singular: str, plural: str = "") -> str:
+    """Return a count with its noun, such as `3 memories`; without a plural an s is added."""
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
 # Lines
 
 
 def hang(head: str, text: str, page: Page, indent: int, style: str = "") -> str:
-    """A head, and beside it a text in one style whose further lines stand under its first; words (paths, commands) are
-    never cut."""
+    """Lay out a text with hanging indent behind a head: further lines align with the first. Words are never cut."""
     lines = clean(text).splitlines() or [""]
     if page.width and page.width - indent >= LEAST_ROOM:
         first, *rest = lines
         room = page.width - indent
-        lines = _folded(first, page.width - _seen(head), room)
+        lines = _folded(first, page.width - _visible_length(head), room)
         lines += [part for line in rest for part in _folded(line, room, room)]
     painted = [page.paint(style, line) if style else line for line in lines]
     head = head if lines[0] else head.rstrip(" ")
@@ -129,20 +132,19 @@ def hang(head: str, text: str, page: Page, indent: int, style: str = "") -> str:
 
 
 def say(text: str, page: Page, indent: int = 0, style: str = "") -> str:
-    """A text in one style, every line of it as far from the edge."""
+    """Lay out a text in one style with every line indented alike."""
     return hang(" " * indent, text, page, indent, style)
 
 
 def fold(text: str, page: Page) -> str:
-    """Lines as they were rendered, those that are wider than the page cut at spaces; the rest stands as far from the
-    edge as its beginning."""
+    """Wrap rendered lines that are wider than the page at spaces, keeping the indent of each."""
     if not page.width:
         return text
-    return "\n".join(part for line in text.split("\n") for part in _fitting(line, page.width))
+    return "\n".join(part for line in text.split("\n") for part in _wrapped(line, page.width))
 
 
-def _fitting(line: str, width: int) -> list[str]:
-    if len(line) <= width or _seen(line) <= width:
+def _wrapped(line: str, width: int) -> list[str]:
+    if len(line) <= width or _visible_length(line) <= width:
         return [line]
     indent = len(line) - len(line.lstrip(" "))
     if width - indent < LEAST_ROOM:
@@ -152,22 +154,22 @@ def _fitting(line: str, width: int) -> list[str]:
 
 
 def _folded(line: str, first: int, room: int) -> list[str]:
-    """A line cut at spaces, its first part no longer than `first` and the others than `room`; no word is cut."""
-    if _seen(line) <= first:
+    """Split a line at spaces, its first part within `first` columns and the others within `room`; cut no word."""
+    if _visible_length(line) <= first:
         return [line]
     from re import findall
 
     lines, left = [""], first
     for word in findall(r"\s*\S+", line):
-        if _seen(lines[-1] + word) > left and (lines[-1] or left < room):
+        if _visible_length(lines[-1] + word) > left and (lines[-1] or left < room):
             lines.append("")
             word, left = word.lstrip(), room
         lines[-1] += word
     return lines
 
 
-def _seen(text: str) -> int:
-    """How many characters of a text are seen: those of colours are not."""
+def _visible_length(text: str) -> int:
+    """Return the length of a text without its colour escapes."""
     if "\x1b" not in text:
         return len(text)
     from re import sub
@@ -176,12 +178,13 @@ def _seen(text: str) -> int:
 
 
 def one_line(text: str, room: int) -> str:
+    """Collapse a text to one safe line, shortened with `…` to `room` characters; 0 means no limit."""
     line = " ".join(clean(text).split())
     return line if room <= 0 or len(line) <= room else line[: max(1, room - 1)] + "…"
 
 
 def table(pairs: Iterable[tuple[str, str]], page: Page, indent: int = 2) -> list[str]:
-    """Names and values in two columns; empty values are left out."""
+    """Lay out names and values in two columns; pairs without a value are left out."""
     shown = [(clean(name), value) for name, value in pairs if value]
     left = max((len(name) for name, _ in shown), default=0) + 2
     return [

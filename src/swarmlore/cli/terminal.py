@@ -1,4 +1,4 @@
-"""How far long work has come: a bar at a terminal, now and then a line elsewhere."""
+"""Input and progress of commands: text from arguments, a file, standard input or an editor, and progress bars."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 
-USUAL = "vi"
-MOST_BYTES = 200_000
+DEFAULT_EDITOR = "vi"
+MAX_EDITED_BYTES = 200_000
 _OTHER = "set EDITOR to your editor"
 
 
 def edited(text: str, name: str) -> str:
-    """What a person made of a text in $VISUAL or $EDITOR."""
-    command = _command()
+    """Open a text in $VISUAL or $EDITOR and return it as the person saved it."""
+    command = _editor_command()
     with tempfile.TemporaryDirectory(prefix="swarmlore-") as folder:
         path = os.path.join(folder, name)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         _run([*command, path])
-        return _left(path)
+        return _read_edited(path)
 
 
-def _command() -> list[str]:
-    """The words of the first variable that names an editor."""
+def _editor_command() -> list[str]:
+    """Return the command line of the editor: $VISUAL, $EDITOR, else vi."""
     for name in ("VISUAL", "EDITOR"):
         try:
             if words := shlex.split(os.environ.get(name, "")):
                 return words
         except ValueError as error:
             raise InvalidInput(f"{name} is no command: {str(error).lower()}", _OTHER) from None
-    return [USUAL]
+    return [DEFAULT_EDITOR]
 
 
 def _run(command: list[str]) -> None:
@@ -55,27 +55,27 @@ def _run(command: list[str]) -> None:
         raise InvalidInput(f"{command[0]} {how}", f"try again, or {_OTHER}")
 
 
-def _left(path: str) -> str:
-    """What stands in the file now; an editor may have put another one in its place."""
+def _read_edited(path: str) -> str:
+    """Read the edited text by path, because an editor may have replaced the file; refuse binary and overlong text."""
     try:
         with open(path, "rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            data = file.read(MAX_EDITED_BYTES + 1)
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError):
         raise InvalidInput("what the editor left is no text", "try again") from None
-    if len(data) > MOST_BYTES:
-        raise InvalidInput(f"what the editor left is longer than {MOST_BYTES // 1000} KB", "make it shorter")
+    if len(data) > MAX_EDITED_BYTES:
+        raise InvalidInput(f"what the editor left is longer than {MAX_EDITED_BYTES // 1000} KB", "make it shorter")
     if any(ord(char) < 32 and char not in "\n\t" for char in text):
         raise InvalidInput("what the editor left is no plain text", "leave out control characters")
     return text
 
 
-MAX_TEXT_BYTES = 4 * 65_536  # the longest text that the gate takes, in the longest characters
+MAX_TEXT_BYTES = 4 * 65_536  # the longest text that the validation gate takes, at 4 bytes a character
 MAX_LINES_BYTES = 64 * 1024 * 1024
 
 
 def given_text(words: Sequence[str], path: str | None = None, max_bytes: int = MAX_TEXT_BYTES) -> str:
-    """The text of one of: words, `-` for standard input, a file."""
+    """Return the text of a command: its words, standard input for a single `-`, or the file at `path`."""
     if path is not None:
         if words:
             raise InvalidInput("both a text and a file were given", "give one of them")
@@ -113,7 +113,7 @@ def _limited(data: bytes, name: str, max_bytes: int) -> bytes:
 
 
 def decoded(data: bytes, name: str) -> str:
-    """UTF-8 text; anything else is refused with the place where it stops being text."""
+    """Decode UTF-8; raise InvalidInput naming the first line that is none."""
     if b"\0" in data:
         raise InvalidInput(f"{os.path.basename(name)} is not a text file", "give UTF-8 text")
     try:
@@ -128,7 +128,8 @@ BAR_EVERY_S = 0.1
 
 
 class Progress:
-    """Call it with what is done and, where known, the total; leave it to clear the line."""
+    """Progress display: a bar at a terminal, a line every 3 s elsewhere. Call it with the count done and the total
+    (0 if unknown); leaving the `with` block clears the bar."""
 
     def __init__(self, doing: str, stream: TextIO | None, *, terminal: bool) -> None:
         self._doing = doing

@@ -1,9 +1,8 @@
-"""Agent Swarm: rows of the table `agent_memory`, in its first form and with the columns that came later."""
+"""Format of Agent Swarm: rows of its table `agent_memory`, with or without the columns added later."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import blake2b
 
 from swarmlore.compat import foreign_values
 from swarmlore.domain.json_codec import iso
@@ -22,17 +21,17 @@ if TYPE_CHECKING:
 NAME = "agent_swarm"
 TABLE = "agent_memory"
 EDGES, ENDS = "agent_memory_edge", ("from_id", "to_id", "type")
-VECTOR = ("embedding", "embeddingModel")  # of another model: ours are made anew
+VECTOR = ("embedding", "embeddingModel")  # left out: made by another model
 SOURCES = ("manual", "file_index", "session_summary", "task_completion")
 SCOPES = ("agent", "swarm")
 NAME_CHARS = 60
 TITLE_CHARS = 200  # as many as its own tools allow
 _NEEDED = ("id", "scope", "name", "source", "createdAt", "accessedAt")
-_OF_THE_TEXT = ("contentHash", "summary")  # nothing of it holds for another text
+_OF_THE_TEXT = ("contentHash", "summary")  # columns that do not hold for an edited text
 
 
 def from_row(row: Mapping[str, Any]) -> Memory:
-    """The memory of a row; raises BadLine where it has no text, or is private and nobody's."""
+    """Read a row into a memory; raise BadLine without a text, or for a private memory without an owner."""
     memory = _memory(row)
     if not memory.text:
         raise BadLine("no content")
@@ -41,36 +40,27 @@ def from_row(row: Mapping[str, Any]) -> Memory:
     if memory.tier == "agent" and not memory.owner:
         raise BadLine("a private memory without an agentId")
     left = foreign_values.difference(row, _made(memory), ("content", *VECTOR))
-    kept = {**left, "of": _mark(memory.text)} if left else {}
+    kept = {**left, "of": foreign_values.fingerprint(memory.text)} if left else {}
     return replace(memory, extra={NAME: kept})
 
 
 def to_row(memory: Memory) -> Fields:
-    """A memory as a row of the table."""
-    kept = memory.extra.get(NAME)
-    kept = dict(kept) if isinstance(kept, Mapping) else {}
-    if kept.get("of") != _mark(memory.text):
-        has, _ = foreign_values.parts(kept)
-        kept = {**kept, "has": {name: value for name, value in has.items() if name not in _OF_THE_TEXT}}
+    """Write a memory as a row of the table."""
     made = _made(memory)
-    row = foreign_values.restored(made, kept, _memory)
+    row = foreign_values.restored(made, foreign_values.kept_for_text(memory, NAME, _OF_THE_TEXT), _memory)
     needed = {name: made[name] for name in _NEEDED if row.get(name) is None}
     return {**row, **needed, "content": memory.text, "embedding": None, "embeddingModel": None}
 
 
-def _mark(text: str) -> str:
-    return blake2b(text.strip().encode("utf-8", "replace"), digest_size=8).hexdigest()
-
-
 def _memory(row: Mapping[str, Any]) -> Memory:
-    said, source = foreign_values.text(row.get("content")).strip(), row.get("source")
+    text, source = foreign_values.text(row.get("content")).strip(), row.get("source")
     private = row.get("scope") == "agent"
     agent, id = foreign_values.text(row.get("agentId")), row.get("id")
     created_at = foreign_values.moment(row.get("createdAt")) or 0.0
     tags = foreign_values.tags(row.get("tags"))
     made = Memory(
-        id=id if isinstance(id, str) and is_id(id) else derived_id(f"{NAME}\n{agent if private else ''}", said),
-        text=said,
+        id=id if isinstance(id, str) and is_id(id) else derived_id(f"{NAME}\n{agent if private else ''}", text),
+        text=text,
         title=" ".join(foreign_values.text(row.get("name")).split())[:TITLE_CHARS],
         category=next((tag for tag in tags if tag in CATEGORIES), "other"),
         tags=tags,
@@ -89,22 +79,22 @@ def _memory(row: Mapping[str, Any]) -> Memory:
 
 
 def _accessed_at(row: Mapping[str, Any], created_at: float) -> float | None:
-    """When it was read last; a row that nobody read has the time of its birth there."""
+    """Return when a row was last read; unread rows hold the time of their creation there."""
     at = foreign_values.first((foreign_values.moment(row.get("accessedAt")), created_at))
     return None if at == created_at and not foreign_values.count(row.get("accessCount")) else at
 
 
 def _origin(row: Mapping[str, Any]) -> Fields:
-    """Where a row comes from; a piece of a file says which one it is."""
-    said: Fields = {
+    """Return the origin of a row: task, path and, for a part of a file, its number."""
+    origin: Fields = {
         "task": foreign_values.text(row.get("sourceTaskId")),
         "path": foreign_values.text(row.get("sourcePath")),
     }
-    found = {name: value for name, value in said.items() if value}
+    origin = {name: value for name, value in origin.items() if value}
     chunk, chunks = foreign_values.count(row.get("chunkIndex")) or 0, foreign_values.count(row.get("totalChunks"))
     if chunk or (chunks is not None and chunks != 1):
-        found |= {"chunk": chunk, "chunks": 1 if chunks is None else chunks}
-    return found
+        origin |= {"chunk": chunk, "chunks": 1 if chunks is None else chunks}
+    return origin
 
 
 def _made(memory: Memory) -> Fields:
@@ -113,7 +103,7 @@ def _made(memory: Memory) -> Fields:
         "id": memory.id,
         "agentId": memory.owner or None,
         "scope": "agent" if memory.tier == "agent" else "swarm",
-        "name": memory.title or _first_words(memory.text),
+        "name": memory.title or " ".join(memory.text.split())[:NAME_CHARS],
         "content": memory.text,
         "summary": None,
         "source": memory.source if memory.source in SOURCES else "manual",
@@ -128,7 +118,3 @@ def _made(memory: Memory) -> Fields:
         "accessCount": memory.access_count,
         **({"updatedAt": iso(memory.updated_at)} if memory.updated_at != memory.created_at else {}),
     }
-
-
-def _first_words(text: str) -> str:
-    return " ".join(text.split())[:NAME_CHARS]

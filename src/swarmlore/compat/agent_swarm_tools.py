@@ -1,7 +1,7 @@
-"""The routes of Agent Swarm's memory, `/api/memory/*`: its bodies, its answers and its status codes, by its rules.
+"""Agent Swarm's MCP tools and REST routes `/api/memory/*`, with its bodies, answers and status codes.
 
-A program written for that system asks here unchanged. Whose memory it is says the token; an `X-Agent-ID` or `agentId`
-that names somebody else is refused, unless a lead speaks for another agent about what all may see.
+Programs written for Agent Swarm work unchanged. The token determines the agent. An `X-Agent-ID` or `agentId` of another
+agent is refused unless a lead sends it; a lead still sees only what everyone may see.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from swarmlore.lore.verbs import check
 from swarmlore.server.http.app import Route, soon
 from swarmlore.server.http.routes import WAIT_S
 from swarmlore.server.mcp.schema import MAX_QUERY, MAX_TEXT, Tool, count, flag, one_of, text, texts
-from swarmlore.server.mcp.tool_answers import Talk, fetched, found, said, shown, tame
+from swarmlore.server.mcp.tool_answers import ConnectionState, fetched, found, neutralised, said, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from swarmlore.server.http.app import App, Request
     from swarmlore.server.mcp.answers import Answer
     from swarmlore.server.mcp.tools import Handler
-    from swarmlore.server.service import Hall
+    from swarmlore.server.service import Backend
 
-    Work = Callable[..., Any]  # of a memory and what was given
+    Work = Callable[..., Any]  # takes a Lore and the arguments of the request
 
 
 SCOPES = ("agent", "swarm")
@@ -107,10 +107,10 @@ TOOLS = (
 )
 
 
-CONTENT_CHARS = 500  # of one result among others; memory-get has the rest
+CONTENT_CHARS = 500  # of one search result; memory-get returns the whole text
 NAME_CHARS = 200
 TIERS = {"all": (), "agent": ("agent",), "swarm": ("swarm", "hive")}
-# Which of our sources each of theirs stands for; what is none of these was put there on purpose.
+# Our sources for each source of Agent Swarm; any other source of ours is shown as manual.
 SOURCES = {
     "file_index": ("file_index", "note"),
     "session_summary": ("session_summary", "transcript"),
@@ -131,13 +131,13 @@ def _missing(lore: Lore, id: str) -> Answer:
     return _reply(lore, f'Memory "{id}" not found.', success=False)
 
 
-# Find
+# MCP tools: find
 
 
-def _search_tool(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
+def _search_tool(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
     query, scope = given["query"], given.get("scope", "all")
     asked: dict[str, Any] = {"tiers": TIERS[scope], "sources": SOURCES.get(given.get("source", ""), ())}
-    lore.embedding.awaited()  # without it the newest would be shown, whatever they say
+    lore.embedding.awaited()  # without the embedder, recall would return the newest memories
     hits, _ = shown(lore, lore.recall(query, given.get("limit", 10), **asked), query, talk)
     recent = any(part.name == "recent" for hit in hits for part in hit.explanation)
     echo = scrub_text(query)[:CONTENT_CHARS]
@@ -146,11 +146,11 @@ def _search_tool(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
 
 
 def result_of(hit: Hit, *, ranked: bool) -> dict[str, Any]:
-    """One hit as Agent Swarm tells it; `ranked` where it was found by its meaning."""
+    """Return one hit in the form of Agent Swarm; `ranked` adds the scores of semantic search."""
     memory = hit.memory
     values: dict[str, Any] = {"id": memory.id, "name": _name(memory), "summary": None}
-    values |= {"content": tame(memory.text, CONTENT_CHARS), "source": _source(memory), "scope": _scope(memory)}
-    values |= {"tags": [tame(tag) for tag in memory.tags], "createdAt": iso(memory.created_at)}
+    values |= {"content": neutralised(memory.text, CONTENT_CHARS), "source": _source(memory), "scope": _scope(memory)}
+    values |= {"tags": [neutralised(tag) for tag in memory.tags], "createdAt": iso(memory.created_at)}
     if not ranked:
         return values
     raw = next((part.value for part in hit.explanation if part.name == "similarity"), hit.score)
@@ -158,7 +158,7 @@ def result_of(hit: Hit, *, ranked: bool) -> dict[str, Any]:
     return {**values, "similarity": score, "rawSimilarity": round(raw, 6), "compositeScore": score}
 
 
-def _get_tool(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
+def _get_tool(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
     memory = fetched(lore, given["memoryId"], talk)
     if memory is None:
         return _missing(lore, given["memoryId"])
@@ -166,21 +166,21 @@ def _get_tool(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
 
 
 def record(memory: Memory) -> dict[str, Any]:
-    """One memory as Agent Swarm writes it."""
+    """Return one memory in full in the form of Agent Swarm."""
     ref = memory.source_ref
     return {
         "id": memory.id,
         "agentId": memory.owner or None,
         "scope": _scope(memory),
         "name": _name(memory),
-        "content": tame(memory.text),
+        "content": neutralised(memory.text),
         "summary": None,
         "source": _source(memory),
         "sourceTaskId": ref.get("task"),
         "sourcePath": ref.get("path") or ref.get("file"),
         "chunkIndex": ref.get("chunk", 0),
         "totalChunks": ref.get("chunks", 1),
-        "tags": [tame(tag) for tag in memory.tags],
+        "tags": [neutralised(tag) for tag in memory.tags],
         "createdAt": iso(memory.created_at),
         "updatedAt": iso(memory.updated_at),
         "accessedAt": iso(memory.last_accessed_at or memory.created_at),
@@ -191,9 +191,9 @@ def record(memory: Memory) -> dict[str, Any]:
 
 
 def _name(memory: Memory) -> str:
-    """Its title, else how it begins."""
+    """Return the title of a memory, or its first line."""
     lines = (line for line in memory.text.splitlines() if line.strip())
-    return tame((memory.title.strip() or next(lines, "")).replace("\n", " "), NAME_CHARS)
+    return neutralised((memory.title.strip() or next(lines, "")).replace("\n", " "), NAME_CHARS)
 
 
 def _scope(memory: Memory) -> str:
@@ -204,10 +204,10 @@ def _source(memory: Memory) -> str:
     return next((theirs for theirs, ours in SOURCES.items() if memory.source in ours), "manual")
 
 
-# Store and change
+# MCP tools: store and change
 
 
-def _store(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
+def _store(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
     scope, content = given.get("scope", "agent"), given["content"]
     if not lore.caller.agent:
         return _reply(lore, NO_AGENT, success=False)
@@ -224,7 +224,7 @@ def _store(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
     return _reply(lore, message, memoryIds=[told.memory.id], chunks=1, queued=True)
 
 
-def _edit(lore: Lore, given: dict[str, Any], _: Talk) -> Answer:
+def _edit(lore: Lore, given: dict[str, Any], _: ConnectionState) -> Answer:
     id = given["memoryId"]
     if (memory := found(lore, id)) is None:
         return _missing(lore, id)
@@ -252,7 +252,7 @@ def _changed(lore: Lore, before: Memory, after: Memory) -> Answer:
 
 
 def _edited(text: str, given: Mapping[str, Any]) -> tuple[str, str]:
-    """The text after an edit, or what is wrong with that."""
+    """Return the text after an edit, and the problem if the edit is invalid."""
     if given.get("mode", "replace") == "replace":
         return given.get("content", ""), "" if given.get("content") else "content is required for replace"
     old, new = given.get("oldString", ""), given.get("newString")
@@ -264,7 +264,7 @@ def _edited(text: str, given: Mapping[str, Any]) -> tuple[str, str]:
     return text.replace(old, new), ""
 
 
-def _rate(lore: Lore, given: dict[str, Any], _: Talk) -> Answer:
+def _rate(lore: Lore, given: dict[str, Any], _: ConnectionState) -> Answer:
     id = given["id"]
     if found(lore, id) is None:
         return said({"success": False, "message": f'Memory "{id}" not found.'})
@@ -273,10 +273,10 @@ def _rate(lore: Lore, given: dict[str, Any], _: Talk) -> Answer:
     return said({"success": True, "message": f"Memory {id} rated as {word}."})
 
 
-# For leads
+# MCP tools: delete, and inject for leads
 
 
-def _delete_tool(lore: Lore, given: dict[str, Any], _: Talk) -> Answer:
+def _delete_tool(lore: Lore, given: dict[str, Any], _: ConnectionState) -> Answer:
     id = given["memoryId"]
     if (memory := found(lore, id)) is None:
         return _missing(lore, id)
@@ -287,7 +287,7 @@ def _delete_tool(lore: Lore, given: dict[str, Any], _: Talk) -> Answer:
     return _reply(lore, f'Memory "{id}" deleted.')
 
 
-def _inject(lore: Lore, given: dict[str, Any], _: Talk) -> Answer:
+def _inject(lore: Lore, given: dict[str, Any], _: ConnectionState) -> Answer:
     if not lore.caller.leads:
         return _reply(lore, ONLY_LEADS, success=False)
     target, category = given["agentId"], given["category"]
@@ -297,7 +297,7 @@ def _inject(lore: Lore, given: dict[str, Any], _: Talk) -> Answer:
         return _reply(lore, f"Learning not injected: {refusal.message}", success=False)
     if told.outcome == "quarantined":
         return _reply(lore, f"Learning not injected: {told.reason}", success=False)
-    message = f"Learning injected into {tame(target, 80)}'s memory (category: {category})."
+    message = f"Learning injected into {neutralised(target, 80)}'s memory (category: {category})."
     return _reply(lore, message, memoryId=told.memory.id)
 
 
@@ -311,6 +311,8 @@ HANDLERS: dict[str, Handler] = {
     "memory_rate": _rate,
 }
 
+
+# REST routes
 
 PROFILE = "swarm"
 _TEXT: dict[str, Any] = {"type": "string", "maxLength": 1_000_000}
@@ -349,45 +351,49 @@ _LIST = {
 _EMBED = {"agentId": _NAME, "batchSize": {"type": "integer", "minimum": 1, "maximum": 100}}
 
 
-def add(app: App, hall: Hall, wait_s: float = WAIT_S) -> None:
-    """Let the application answer here."""
+def add(app: App, backend: Backend, wait_s: float = WAIT_S) -> None:
+    """Add the routes to the application."""
 
-    def told(work: Work, takes: Mapping[str, Any], needs: tuple[str, ...], *, reads: bool) -> Callable[[Request], Any]:
+    def with_body(
+        work: Work, takes: Mapping[str, Any], needs: tuple[str, ...], *, reads: bool
+    ) -> Callable[[Request], Any]:
         async def handle(request: Request) -> Any:
             given = _checked(request, await request.json(), takes, needs)
-            return await soon(_asked(hall, request, partial(work, given=given), reads=reads), wait_s)
+            return await soon(_asked(backend, request, partial(work, given=given), reads=reads), wait_s)
 
         return handle
 
-    def named(work: Work) -> Callable[[Request], Any]:
+    def with_id(work: Work) -> Callable[[Request], Any]:
         async def handle(request: Request) -> Any:
             _check_agent(request, None)
             id = request.path_values["id"]
-            return await soon(_asked(hall, request, partial(work, id=id), reads=False), wait_s)
+            return await soon(_asked(backend, request, partial(work, id=id), reads=False), wait_s)
 
         return handle
 
     app.routes += [
-        Route("POST", "/api/memory/index", told(_index, _INDEX, ("content", "name", "scope", "source"), reads=False)),
-        Route("POST", "/api/memory/search", told(_search, _SEARCH, ("query",), reads=True)),
-        Route("POST", "/api/memory/list", told(_list, _LIST, (), reads=True)),
-        Route("POST", "/api/memory/re-embed", told(_embed, _EMBED, (), reads=False)),
-        Route("GET", "/api/memory/{id}", named(_get)),
-        Route("DELETE", "/api/memory/{id}", named(_delete)),
+        Route(
+            "POST", "/api/memory/index", with_body(_index, _INDEX, ("content", "name", "scope", "source"), reads=False)
+        ),
+        Route("POST", "/api/memory/search", with_body(_search, _SEARCH, ("query",), reads=True)),
+        Route("POST", "/api/memory/list", with_body(_list, _LIST, (), reads=True)),
+        Route("POST", "/api/memory/re-embed", with_body(_embed, _EMBED, (), reads=False)),
+        Route("GET", "/api/memory/{id}", with_id(_get)),
+        Route("DELETE", "/api/memory/{id}", with_id(_delete)),
     ]
 
 
-def _asked(hall: Hall, request: Request, work: Callable[[Lore], Any], *, reads: bool) -> Any:
-    by = hall.read_by if reads else hall.write_by
-    return by(request.token, partial(_by_rules, work))
+def _asked(backend: Backend, request: Request, work: Callable[[Lore], Any], *, reads: bool) -> Any:
+    by = backend.read_by if reads else backend.write_by
+    return by(request.token, partial(_with_profile, work))
 
 
-def _by_rules(work: Callable[[Lore], Any], lend: Callable[[str], Lore]) -> Any:
+def _with_profile(work: Callable[[Lore], Any], lend: Callable[[str], Lore]) -> Any:
     return work(lend(PROFILE))
 
 
 def _checked(request: Request, body: Any, takes: Mapping[str, Any], needs: tuple[str, ...]) -> dict[str, Any]:
-    """What was asked, without what nobody here knows: newer programs may say more."""
+    """Return the checked arguments of a request; unknown ones are dropped, because newer programs may send more."""
     if not isinstance(body, dict):
         raise InvalidInput("the body is no object", "send a JSON object")
     given = {name: value for name, value in body.items() if name in takes and value is not None}
@@ -400,9 +406,9 @@ def _checked(request: Request, body: Any, takes: Mapping[str, Any], needs: tuple
 
 
 def _check_agent(request: Request, named: str | None) -> None:
-    """Nobody speaks for another agent; a lead may name one, and sees of it what all may see."""
-    said = {name for name in (named, request.header(b"x-agent-id")) if name}
-    if said - {request.token.agent} and request.token.role != "lead":
+    """Raise NotAllowed if a request names another agent than its token, unless the token is a lead's."""
+    agents = {name for name in (named, request.header(b"x-agent-id")) if name}
+    if agents - {request.token.agent} and request.token.role != "lead":
         raise NotAllowed("this token is another agent's", f"it is for {request.token.agent}")
 
 
@@ -428,7 +434,7 @@ def _search(lore: Lore, given: dict[str, Any]) -> Any:
     hits = lore.recall(given["query"], given.get("limit", 5), **asked)
     recent = any(part.name == "recent" for hit in hits for part in hit.explanation)
     results = [result_of(hit, ranked=not recent) for hit in hits]
-    return {"results": [{"similarity": 0.0, **item} for item in results]}  # their programs compare it with a bound
+    return {"results": [{"similarity": 0.0, **item} for item in results]}  # clients compare it with a threshold
 
 
 def _list(lore: Lore, given: dict[str, Any]) -> Any:
@@ -448,7 +454,7 @@ def _filter(given: Mapping[str, Any]) -> dict[str, Any]:
         "sources": SOURCES.get(given.get("source", ""), ()),
         "owner": given.get("agentId", ""),
         "path": given.get("sourcePath", ""),
-        "without": STRATEGY_SOURCE,  # in no list of theirs, whatever is asked for
+        "without": STRATEGY_SOURCE,  # never listed by Agent Swarm
     }
 
 
@@ -459,16 +465,16 @@ def _embed(lore: Lore, given: dict[str, Any]) -> Any:
 
 
 def _get(lore: Lore, id: str) -> Any:
-    return {"memory": record(lore.get(_there(lore, id).id))}
+    return {"memory": record(lore.get(_existing(lore, id).id))}
 
 
 def _delete(lore: Lore, id: str) -> Any:
-    lore.forget(_there(lore, id).id)
+    lore.forget(_existing(lore, id).id)
     return {"deleted": True}
 
 
-def _there(lore: Lore, id: str) -> Memory:
-    """The memory of an id; what was deleted is not there, although we can bring it back."""
+def _existing(lore: Lore, id: str) -> Memory:
+    """Return the memory with an id; raise NotFound if there is none, or if it was deleted."""
     memory = found(lore, id)
     if memory is None:
         raise NotFound("Memory not found", "POST /api/memory/list shows the ids")

@@ -1,14 +1,14 @@
-"""What of a foreign record our own has no place for, kept so that the record can be written as it was.
+"""Values of foreign records: lenient parsing, and lossless round trips through our records.
 
-A record is read into a memory, and the memory written again; wherever the two differ, the former value is kept. When
-the memory is written later it is used again, but only as far as it still says what the memory says: a memory that was
-changed here goes out changed.
+On import a record is read into a memory and written again; fields that differ are kept in `extra`. On export kept
+fields are used as long as they still agree with the memory, so a memory that was edited here goes out edited.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from hashlib import blake2b
 
 from swarmlore.domain.json_codec import from_iso
 from swarmlore.domain.records import is_id
@@ -23,18 +23,19 @@ if TYPE_CHECKING:
     Fields: TypeAlias = dict[str, Any]
 
 
+METADATA = "metadata/"  # prefix of fields that stand in a record's `metadata` object
 MOST_TAGS = 20
 MOST_TAG_CHARS = 64
 MOST_SLUGS = 40
 _EARLIEST, _LATEST = -62_135_596_800.0, 253_402_300_799.0  # the years 1 and 9999
-_MILLIS, _MICROS = 1e11, 1e14  # seconds of the year 5138, milliseconds of that
+_MILLIS, _MICROS = 1e11, 1e14  # from these on a time is in ms or µs: in seconds it would be past the year 5138
 _DIGITS = re.compile(r"-?\d{9,18}(\.\d{1,9})?")
 _SLUG = re.compile(r"(?:project|feature|agent|person|business|chore):[a-z0-9-]+")
 _MOST_COUNT = 2**31
 
 
 def moment(value: Any) -> float | None:
-    """A time from ISO 8601 (without a zone: UTC), or from seconds, milliseconds or microseconds since 1970."""
+    """Parse a time from ISO 8601 (UTC without a zone), or from seconds, ms or µs since 1970; None if it is none."""
     if isinstance(value, str):
         text = value.strip()
         if _DIGITS.fullmatch(text):
@@ -52,7 +53,7 @@ def moment(value: Any) -> float | None:
 
 
 def number(value: Any) -> float | None:
-    """A number, also one that is written as a text."""
+    """Parse a finite number, also from a text; None if it is none."""
     if isinstance(value, str):
         try:
             value = float(value)
@@ -64,79 +65,82 @@ def number(value: Any) -> float | None:
 
 
 def count(value: Any) -> int | None:
-    """A whole number from nought."""
-    found = number(value)
-    return int(found) if found is not None and 0 <= found < _MOST_COUNT and found == int(found) else None
+    """Parse a whole number from 0 to 2**31 - 1; None if it is none."""
+    parsed = number(value)
+    return int(parsed) if parsed is not None and 0 <= parsed < _MOST_COUNT and parsed == int(parsed) else None
 
 
 def plain_number(value: float) -> float | int:
-    """A number as it is usually written: without a fraction where there is none."""
+    """Return a whole float as an int, so that JSON shows no fraction."""
     return int(value) if value == int(value) and abs(value) < 2**53 else value
 
 
 def text(value: Any) -> str:
+    """Return a text unchanged, and anything else as an empty text."""
     return value if isinstance(value, str) else ""
 
 
 def texts(value: Any) -> list[str]:
-    """The texts of a list, of a list written as JSON, or of a text with commas."""
+    """Return the texts in a list, in a JSON list, or in a text with commas."""
     if isinstance(value, str):
-        said = value.strip()
-        listed = parsed(said) if said.startswith("[") else None
-        value = listed if isinstance(listed, list) else said.split(",")
+        listed = parsed(value.strip()) if value.strip().startswith("[") else None
+        value = listed if isinstance(listed, list) else value.split(",")
     if not isinstance(value, list | tuple):
         return []
     return [item.strip() for item in value if isinstance(item, str) and item.strip()]
 
 
 def tags(*values: Any) -> tuple[str, ...]:
-    """The tags that these values name, as many as a memory can have."""
+    """Return the distinct tags in these values, at most 20 of at most 64 characters."""
     found = (tag for value in values for tag in texts(value))
     fit = (tag for tag in found if len(tag) <= MOST_TAG_CHARS and tag.isprintable())
     return tuple(dict.fromkeys(fit))[:MOST_TAGS]
 
 
 def slugs(*values: Any) -> tuple[str, ...]:
-    """The entities among these values that are written as ours are."""
+    """Return the texts in these values that have the form of our entities, such as `feature:login`; at most 40."""
     found = (slug.lower() for value in values for slug in texts(value))
     return tuple(dict.fromkeys(slug for slug in found if _SLUG.fullmatch(slug)))[:MOST_SLUGS]
 
 
 def ids(*values: Any) -> tuple[str, ...]:
+    """Return the texts in these values that have the form of our ids."""
     found = (id for value in values for id in texts(value))
     return tuple(dict.fromkeys(id for id in found if is_id(id)))
 
 
-def parsed(said: str) -> Any:
-    """What a text of JSON says, or None where it is none that could be kept."""
+def parsed(json_text: str) -> Any:
+    """Parse JSON under the limits of our files; None if it is invalid or exceeds them."""
     try:
-        return jsonl.parse_object(f'{{"value":{said}}}'.encode()).get("value")
+        return jsonl.parse_object(f'{{"value":{json_text}}}'.encode()).get("value")
     except (jsonl.BadLine, UnicodeEncodeError):
         return None
 
 
 def mapping(value: Any) -> dict[str, Any] | None:
-    """An object, also one that is written as JSON."""
+    """Return a mapping as a dict, also one written as JSON; None if it is none."""
     if isinstance(value, str):
         value = parsed(value)
     return dict(value) if isinstance(value, Mapping) else None
 
 
-def without_nothing(values: Mapping[str, Any]) -> dict[str, Any]:
+def without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop the fields that are None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
 def dumped(value: Any) -> str:
+    """Return a value as one line of JSON."""
     return jsonl.dump(value).decode("utf-8")
 
 
 def first(values: Iterable[Any]) -> Any:
-    """The first value that is there."""
+    """Return the first value that is not None."""
     return next((value for value in values if value is not None), None)
 
 
 def difference(had: Mapping[str, Any], made: Mapping[str, Any], leave: tuple[str, ...] = ()) -> Fields:
-    """What a record has or lacks beside what we would write."""
+    """Return how a record differs from the one we would write: extra fields in `has`, missing names in `lacks`."""
     has = {name: value for name, value in had.items() if name not in leave and not _same(value, made, name)}
     lacks = [name for name in made if name not in had and name not in leave]
     return {**({"has": has} if has else {}), **({"lacks": lacks} if lacks else {})}
@@ -150,12 +154,13 @@ def _same(value: Any, made: Mapping[str, Any], name: str) -> bool:
 
 
 def applied(made: Mapping[str, Any], kept: Any) -> Fields:
-    """The record as it was."""
+    """Apply a stored difference to the record we would write, which gives the original record."""
     has, lacks = parts(kept)
     return {**{name: value for name, value in made.items() if name not in lacks}, **has}
 
 
 def parts(kept: Any) -> tuple[Fields, list[str]]:
+    """Return the fields and the missing names of a stored difference; empty for anything else."""
     if not isinstance(kept, Mapping):
         return {}, []
     has, lacks = kept.get("has"), kept.get("lacks")
@@ -166,17 +171,17 @@ def parts(kept: Any) -> tuple[Fields, list[str]]:
 
 
 def restored(made: Fields, kept: Any, read: Callable[[Fields], Memory]) -> Fields:
-    """The record of a memory, with whatever of its former shape says the same."""
-    whole = applied(made, kept)
-    if whole == made:
+    """Return the record of a memory with those original fields that still read back as the same memory."""
+    original = applied(made, kept)
+    if original == made:
         return made
     meant = read(made)
 
     def fits(record: Fields) -> bool:
         return read(record) == meant
 
-    if fits(whole):
-        return whole
+    if fits(original):
+        return original
     has, lacks = parts(kept)
     record = made
     for name, value in has.items():
@@ -186,3 +191,39 @@ def restored(made: Fields, kept: Any, read: Callable[[Fields], Memory]) -> Field
         trial = {key: value for key, value in record.items() if key != name}
         record = trial if fits(trial) else record
     return record
+
+
+def flat(obj: Mapping[str, Any]) -> Fields:
+    """Lift the fields of `metadata` beside the others, under a prefix; metadata that is no object stays as it is."""
+    metadata = mapping(obj.get("metadata"))
+    if metadata is None:
+        return dict(obj)
+    rest = {name: value for name, value in obj.items() if name != "metadata"}
+    return {**rest, **{METADATA + name: value for name, value in metadata.items()}}
+
+
+def unflat(record: Mapping[str, Any]) -> Fields:
+    """Undo `flat`."""
+    metadata = {name.removeprefix(METADATA): value for name, value in record.items() if name.startswith(METADATA)}
+    rest = {name: value for name, value in record.items() if not name.startswith(METADATA)}
+    return {**rest, "metadata": metadata} if metadata else rest
+
+
+def kept_by(memory: Memory, format: str) -> Fields:
+    """Return what `extra` keeps of the record in this format."""
+    kept = memory.extra.get(format)
+    return dict(kept) if isinstance(kept, Mapping) else {}
+
+
+def fingerprint(text: str) -> str:
+    """Return a digest of a text without surrounding space; it tells whether the text was edited since the import."""
+    return blake2b(text.strip().encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def kept_for_text(memory: Memory, format: str, of_the_text: tuple[str, ...]) -> Fields:
+    """Like `kept_by`, without the fields that only hold for the original text if the text was edited."""
+    kept = kept_by(memory, format)
+    if kept.get("of") == fingerprint(memory.text):
+        return kept
+    has, _ = parts(kept)
+    return {**kept, "has": {name: value for name, value in has.items() if name not in of_the_text}}

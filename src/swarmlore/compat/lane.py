@@ -1,7 +1,7 @@
-"""What swarm-mail's tables say about memories: the entities they name, and how those stand to each other.
+"""Format of Memory Lane: lines of its JSONL export, and rows of swarm-mail's tables with entities and relations.
 
-It comes with the memories, as a note's sidecar does. A relation that no memory tells, and a taxonomy, come with the
-memories that name the entity they begin at.
+Entities and relations are kept with the memories that name them, like those of a note's sidecar. A relation without a
+memory, or of the taxonomy, goes with the memories that name its source entity.
 """
 
 from __future__ import annotations
@@ -27,47 +27,47 @@ if TYPE_CHECKING:
 NAME = "lane"
 TABLE = "memories"
 LINKS, ENDS = "memory_links", ("source_id", "target_id", "link_type")
-VECTOR = ("embedding",)  # of another model: ours are made anew
+VECTOR = ("embedding",)  # left out: made by another model
 COLLECTION = "memory-lane"
 VERSION = "1.0.0"
 USUAL_CONFIDENCE = 70
-_IN = "metadata/"
+_IN = foreign_values.METADATA
 _TEXTS = ("content", "information")
 _NEEDED = ("id", "created_at", "updated_at")
 
 
 def from_line(obj: Mapping[str, Any]) -> Memory:
-    """The memory of a line; raises BadLine where there is no text."""
+    """Read a line into a memory; raise BadLine if it has no text."""
     return _from(obj, "information")
 
 
 def from_row(row: Mapping[str, Any]) -> Memory:
-    """The memory of a row, with what its tables of entities say about it under `graph`."""
+    """Read a row into a memory; its `graph` field holds the entities and relations of the other tables."""
     memory = _from({name: value for name, value in row.items() if name != "graph"}, "content")
     graph = row.get("graph")
     return replace(memory, extra={**memory.extra, "graph": graph}) if graph else memory
 
 
 def to_line(memory: Memory) -> Fields:
-    """A memory as a line."""
-    made = _unflat(_restored(memory, "information"))
-    said = made.get("metadata")
-    if isinstance(said, dict) and _kept(memory).get("metadata_as") == "text":
-        made["metadata"] = foreign_values.dumped(said)
-    return made
+    """Write a memory as a line."""
+    line = foreign_values.unflat(_restored(memory, "information"))
+    metadata = line.get("metadata")
+    if isinstance(metadata, dict) and foreign_values.kept_by(memory, NAME).get("metadata_as") == "text":
+        line["metadata"] = foreign_values.dumped(metadata)
+    return line
 
 
 def to_row(memory: Memory) -> Fields:
-    """A memory as a row of the table."""
+    """Write a memory as a row of the table."""
     made = _made(memory, "content")
-    row = _unflat(_restored(memory, "content"))
+    row = foreign_values.unflat(_restored(memory, "content"))
     if isinstance(row.get("metadata"), dict):
         row["metadata"] = foreign_values.dumped(row["metadata"])
     return {**row, **{name: made[name] for name in _NEEDED if row.get(name) is None}, "content": memory.text}
 
 
 def _from(obj: Mapping[str, Any], text_name: str) -> Memory:
-    record = _flat(obj)
+    record = foreign_values.flat(obj)
     memory = _memory(record, text_name)
     if not memory.text:
         raise BadLine(f"no {text_name}")
@@ -78,46 +78,27 @@ def _from(obj: Mapping[str, Any], text_name: str) -> Memory:
     return replace(memory, extra={NAME: kept})
 
 
-def _kept(memory: Memory) -> Mapping[str, Any]:
-    kept = memory.extra.get(NAME)
-    return kept if isinstance(kept, Mapping) else {}
-
-
 def _restored(memory: Memory, text_name: str) -> Fields:
-    kept, made = _kept(memory), _made(memory, text_name)
+    """Return the flat record of a memory with its original fields as far as they still agree."""
+    kept, made = foreign_values.kept_by(memory, NAME), _made(memory, text_name)
     if text_name in kept:
         return foreign_values.restored(made, kept[text_name], lambda record: _memory(record, text_name))
-    other = next((kept[name] for name in _TEXTS if name in kept), None)  # it came in the other form
+    other = next((kept[name] for name in _TEXTS if name in kept), None)  # it was imported in the other form
     has = {name: value for name, value in foreign_values.parts(other)[0].items() if name.startswith(_IN)}
     return foreign_values.restored(made, {"has": has}, lambda record: _memory(record, text_name))
-
-
-def _flat(obj: Mapping[str, Any]) -> Fields:
-    """Metadata beside the other fields; where it is no object it stays what it is."""
-    metadata = foreign_values.mapping(obj.get("metadata"))
-    if metadata is None:
-        return dict(obj)
-    rest = {name: value for name, value in obj.items() if name != "metadata"}
-    return {**rest, **{_IN + name: value for name, value in metadata.items()}}
-
-
-def _unflat(record: Fields) -> Fields:
-    metadata = {name.removeprefix(_IN): value for name, value in record.items() if name.startswith(_IN)}
-    rest = {name: value for name, value in record.items() if not name.startswith(_IN)}
-    return {**rest, "metadata": metadata} if metadata else rest
 
 
 # Reading
 
 
 def _memory(record: Mapping[str, Any], text_name: str) -> Memory:
-    said = foreign_values.text(record.get(text_name)).strip()
+    text = foreign_values.text(record.get(text_name)).strip()
     superseded_by = next(iter(foreign_values.ids(_one(record, "superseded_by"))), "")
     created_at = foreign_values.moment(record.get("created_at")) or 0.0
     kind, category = _in(record, "memory_type"), record.get("category")
     made = Memory(
-        id=_id(record, said),
-        text=said,
+        id=_id(record, text),
+        text=text,
         kind=str(kind) if kind in KINDS else "learning",
         category=str(category) if category in CATEGORIES else "other",
         tags=foreign_values.tags(record.get("tags"), _in(record, "tags")),
@@ -159,30 +140,28 @@ def _moment(record: Mapping[str, Any], name: str) -> float | None:
     return found
 
 
-def _id(record: Mapping[str, Any], said: str) -> str:
+def _id(record: Mapping[str, Any], text: str) -> str:
     id = record.get("id")
-    return id if isinstance(id, str) and is_id(id) else derived_id(NAME, said)
+    return id if isinstance(id, str) and is_id(id) else derived_id(NAME, text)
 
 
-def _status(said: Any, superseded_by: str) -> str:
+def _status(status: Any, superseded_by: str) -> str:
     if superseded_by:
         return "superseded"
-    return str(said) if said in STATUSES else "candidate"
+    return str(status) if status in STATUSES else "candidate"
 
 
 def _confidence(record: Mapping[str, Any]) -> float:
-    score, said = (
-        foreign_values.number(_in(record, "confidence_score")),
-        foreign_values.number(record.get("confidence")),
-    )
+    score = foreign_values.number(_in(record, "confidence_score"))
+    share = foreign_values.number(record.get("confidence"))
     if score is None:
-        score = USUAL_CONFIDENCE if said is None else said if said > 1 else said * 100
+        score = USUAL_CONFIDENCE if share is None else share if share > 1 else share * 100
     return round(min(max(score, 0.0), 100.0) / 100, 9)
 
 
-def _positive(value: Any, usual: float) -> float:
-    found = foreign_values.number(value)
-    return found if found is not None and found >= 0 else usual
+def _positive(value: Any, default: float) -> float:
+    number = foreign_values.number(value)
+    return number if number is not None and number >= 0 else default
 
 
 # Writing
@@ -229,31 +208,33 @@ def _metadata(memory: Memory) -> Fields:
         "superseded_by": memory.superseded_by or None,
         "last_accessed_at": iso(memory.last_accessed_at),
     }
-    return always | foreign_values.without_nothing(sometimes)
+    return always | foreign_values.without_none(sometimes)
 
 
 def _joined(tags: tuple[str, ...]) -> str | list[str]:
-    """Tags with commas between them, as Memory Lane writes them; a tag that has one needs a list."""
+    """Join tags with commas, as Memory Lane does; return a list if a tag itself holds a comma."""
     return list(tags) if any("," in tag or tag.startswith("[") for tag in tags) else ",".join(tags)
 
+
+# Entities and relations
 
 _LABELS = ("canonical_name", "pref_label", "alt_labels")
 
 
 class EntityRows:
-    """The rows of one file: an entity once, whatever memories name it and under whatever ids they came."""
+    """Writer of entity rows for one export: each entity gets one row and one id, however many memories name it."""
 
     def __init__(self) -> None:
         self._ids: dict[tuple[str, str], str] = {}
         self._taken: set[str] = set()
 
     def of(self, memory: Memory) -> Iterator[tuple[str, Fields]]:
-        """Each row that a memory adds, with the name of its table."""
-        written = memory.extra.get("graph")
-        if not isinstance(written, Mapping):
+        """Yield the rows that a memory adds, each with the name of its table."""
+        graph = memory.extra.get("graph")
+        if not isinstance(graph, Mapping):
             return
         at, types = iso(memory.created_at), {}
-        for item in _listed(written, "entities"):
+        for item in _listed(graph, "entities"):
             name, kind = foreign_values.text(item.get("name")), foreign_values.text(item.get("type")) or "concept"
             if name:
                 types[name] = kind
@@ -261,13 +242,13 @@ class EntityRows:
                 id, rows = self._entity(name, kind, item.get("id"), at, labels)
                 yield from rows
                 yield "memory_entities", {"memory_id": memory.id, "entity_id": id, "role": _role(item)}
-        for item in _listed(written, "relations"):
+        for item in _listed(graph, "relations"):
             yield from self._relation(item, types, memory.id, at)
 
     def _entity(
         self, name: str, kind: str, id: Any, at: str | None, labels: Mapping[str, str]
     ) -> tuple[str, list[tuple[str, Fields]]]:
-        """The id of an entity, and its row where it has none yet."""
+        """Return the id of an entity, and its row if it was not written yet."""
         known = self._ids.get((name, kind))
         if known is not None:
             return known, []
@@ -277,7 +258,7 @@ class EntityRows:
         return made, [("entities", row)]
 
     def _free(self, id: Any, otherwise: str) -> str:
-        """The id that something came with, unless something else has it: two programs may have counted alike."""
+        """Return the original id unless it is in use: files of two programs may number alike."""
         made = id if isinstance(id, str) and id and id not in self._taken else otherwise
         self._taken.add(made)
         return made
@@ -294,26 +275,28 @@ class EntityRows:
             id, rows = self._entity(name, kind, item.get(f"{end}_id"), at, {})
             yield from rows
             ends.append(id)
-        yield self._related(item, ends, memory, at)
+        yield self._relation_row(item, ends, memory, at)
 
-    def _related(self, item: Mapping[str, Any], ends: list[str], memory: str, at: str | None) -> tuple[str, Fields]:
+    def _relation_row(
+        self, item: Mapping[str, Any], ends: list[str], memory: str, at: str | None
+    ) -> tuple[str, Fields]:
         kind, apart = foreign_values.text(item.get("type")) or "relates_to", item.get("apart")
         id = self._free(item.get("id"), f"rel_{_digest(*ends, kind, str(apart))}")
         if apart == "entity_taxonomy":
-            told = {"entity_id": ends[0], "related_entity_id": ends[1], "relationship_type": kind}
-            return "entity_taxonomy", {"id": id, **told, "created_at": at}
+            fields = {"entity_id": ends[0], "related_entity_id": ends[1], "relationship_type": kind}
+            return "entity_taxonomy", {"id": id, **fields, "created_at": at}
         confidence = foreign_values.number(item.get("confidence"))
-        told = {"subject_id": ends[0], "predicate": kind, "object_id": ends[1]}
+        fields = {"subject_id": ends[0], "predicate": kind, "object_id": ends[1]}
         facts = {"memory_id": None if apart else memory, "confidence": 1.0 if confidence is None else confidence}
-        return "relationships", {"id": id, **told, **facts, "created_at": at}
+        return "relationships", {"id": id, **fields, **facts, "created_at": at}
 
 
 def _role(item: Mapping[str, Any]) -> str:
     return foreign_values.text(item.get("role")) or "mentioned"
 
 
-def _listed(written: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    items = written.get(name)
+def _listed(graph: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    items = graph.get(name)
     return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list | tuple) else []
 
 
@@ -321,8 +304,8 @@ def _digest(*words: str) -> str:
     return blake2b("\n".join(words).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-MOST_ROWS = 5_000  # about the entities of a page of memories
-# Where a relation stands, and what its columns are called there.
+MOST_ROWS = 5_000  # entity rows read for one page of memories
+# The tables of relations with their columns for source, type and target.
 _RELATIONS = {
     "relationships": ("subject_id", "predicate", "object_id"),
     "entity_taxonomy": ("entity_id", "relationship_type", "related_entity_id"),
@@ -330,43 +313,43 @@ _RELATIONS = {
 
 
 class EntityTables:
-    """These tables of one file."""
+    """Reader of the entity tables of one SQLite file."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
-        self._there = "id" in tables.columns("entities") and "entity_id" in tables.columns("memory_entities")
+        self._has_entities = "id" in tables.columns("entities") and "entity_id" in tables.columns("memory_entities")
 
     def of(self, ids: Sequence[str]) -> dict[str, Any]:
-        """The graph of each of these memories that has one."""
-        if not self._there:
+        """Return entities and relations of these memories by id; memories without any are left out."""
+        if not self._has_entities:
             return {}
         named = self._rows("memory_entities", "memory_id", ids)
-        naming: dict[str, list[str]] = {}
+        naming: dict[str, list[str]] = {}  # memories by the id of an entity
         for row in named:
             naming.setdefault(str(row.get("entity_id")), []).append(str(row.get("memory_id")))
-        told = self._told(ids, naming)
-        entities = self._entities([*naming, *(end for _, relation in told for end in relation[:2])])
+        relations = self._relations(ids, naming)
+        entities = self._entities([*naming, *(end for _, relation in relations for end in relation[:2])])
         graphs: dict[str, Any] = {}
         for row in named:
             if entity := _entity(entities.get(str(row.get("entity_id"))), row.get("role")):
                 _graph(graphs, str(row.get("memory_id")))["entities"].append(entity)
-        for memory, (source, target, facts) in told:
+        for memory, (source, target, facts) in relations:
             if relation := _relation(entities.get(source), entities.get(target), facts):
                 _graph(graphs, memory)["relations"].append(relation)
         return graphs
 
-    def _told(
+    def _relations(
         self, ids: Sequence[str], naming: Mapping[str, Sequence[str]]
     ) -> list[tuple[str, tuple[str, str, dict[str, Any]]]]:
-        """Each relation with the memory it comes with."""
+        """Return each relation with the id of the memory it belongs to."""
         own = self._rows("relationships", "memory_id", ids)
-        found = [(str(row.get("memory_id")), _ends(row, "relationships")) for row in own]
+        relations = [(str(row.get("memory_id")), _ends(row, "relationships")) for row in own]
         for table, (begin, _, _) in _RELATIONS.items():
             for row in self._rows(table, begin, list(naming)):
                 if row.get("memory_id") is None:
-                    told = _ends(row, table)
-                    found += [(memory, told) for memory in naming[told[0]]]
-        return found
+                    relation = _ends(row, table)
+                    relations += [(memory, relation) for memory in naming[relation[0]]]
+        return relations
 
     def _entities(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         wanted = list(dict.fromkeys(keys))[:MOST_ROWS]
@@ -383,20 +366,25 @@ def _graph(graphs: dict[str, Any], memory: str) -> dict[str, list[Any]]:
 
 
 def _ends(row: Mapping[str, Any], table: str) -> tuple[str, str, dict[str, Any]]:
+    """Return the ids of both ends of a relation, and its other facts."""
     begin, kind, end = _RELATIONS[table]
     apart = table if row.get("memory_id") is None else None
     facts = {"type": foreign_values.text(row.get(kind)) or "relates_to", "id": row.get("id"), "apart": apart}
     confidence = foreign_values.number(row.get("confidence"))
     if confidence is not None:
         facts |= {"confidence": confidence, "strength": round(min(max(10 * confidence, 1.0), 10.0), 3)}
-    return str(row.get(begin)), str(row.get(end)), foreign_values.without_nothing(facts)
+    return str(row.get(begin)), str(row.get(end)), foreign_values.without_none(facts)
 
 
 def _entity(row: Mapping[str, Any] | None, role: Any) -> dict[str, Any] | None:
     if row is None or not foreign_values.text(row.get("name")):
         return None
-    said = {"name": row["name"], "type": foreign_values.text(row.get("entity_type")) or "concept", "id": row.get("id")}
-    return said | foreign_values.without_nothing({"role": role, **{name: row.get(name) for name in _LABELS}})
+    entity = {
+        "name": row["name"],
+        "type": foreign_values.text(row.get("entity_type")) or "concept",
+        "id": row.get("id"),
+    }
+    return entity | foreign_values.without_none({"role": role, **{name: row.get(name) for name in _LABELS}})
 
 
 def _relation(
@@ -407,7 +395,7 @@ def _relation(
     if not all(names.values()):
         return None
     more = {f"{end}_{name}": row.get(key) for end, row in ends.items() for name, key in _OF_AN_END}
-    return {**names, **facts, **foreign_values.without_nothing(more)}
+    return {**names, **facts, **foreign_values.without_none(more)}
 
 
 _OF_AN_END = (("id", "id"), ("type", "entity_type"))

@@ -1,4 +1,4 @@
-"""What the tools of Memory Lane and swarm-tools do: their rules (profile lane), their answers."""
+"""MCP tools of Memory Lane and swarm-tools: their names and answers over our memory, ranked by profile lane."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from swarmlore.domain.records import KINDS, Hit, Memory, Outcome
 from swarmlore.errors import NotAllowed
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.server.mcp.schema import MAX_QUERY, MAX_TEXT, Tool, count, flag, number, one_of, text, texts
-from swarmlore.server.mcp.tool_answers import Talk, fetched, found, said, shown, tame, words
+from swarmlore.server.mcp.tool_answers import ConnectionState, fetched, found, neutralised, said, shown, words
 
 if TYPE_CHECKING:
     from typing import Any
@@ -139,29 +139,30 @@ TOOLS = (
 
 
 COLLECTION = "memory-lane"
-USUAL = (COLLECTION, "default")  # what has no collection of its own is in these
+DEFAULT_COLLECTIONS = (COLLECTION, "default")  # both hold memories without a collection of their own
 LANE_VERSION = "1.0.0"
 CRITERIA = ("type_safe", "no_bugs", "patterns", "readable")
 
 
 def collection_of(memory: Memory) -> str:
+    """Return the collection that a memory was stored in."""
     named = memory.extra.get("collection")
-    return tame(named, 80) if isinstance(named, str) and named else COLLECTION
+    return neutralised(named, 80) if isinstance(named, str) and named else COLLECTION
 
 
 def is_in(memory: Memory, collection: str) -> bool:
-    """Whether a memory is in a collection; in any, where none is named."""
+    """Whether a memory is in a collection; an empty name fits every memory."""
     named = memory.extra.get("collection")
-    return not collection or (collection == named if named else collection in USUAL)
+    return not collection or (collection == named if named else collection in DEFAULT_COLLECTIONS)
 
 
 def item(hit: Hit, now: float) -> dict[str, Any]:
-    """One result of a search."""
+    """Return one search result in the form of Memory Lane."""
     memory = hit.memory
     decay = recency_decay(1.0, age_days(proven_at(memory), now))
     return {
         "id": memory.id,
-        "content": tame(memory.text),
+        "content": neutralised(memory.text),
         "score": round(hit.score, 4),
         "collection": collection_of(memory),
         "metadata": metadata(memory, decay),
@@ -171,17 +172,17 @@ def item(hit: Hit, now: float) -> dict[str, Any]:
 
 
 def metadata(memory: Memory, decay: float = 1.0) -> dict[str, Any]:
-    """What it knows beside the text."""
-    strange = memory.extra.get("entity_slugs")
-    entities = [*memory.entities, *(strange if isinstance(strange, list) else ())]
+    """Return the fields of a memory in the form of Memory Lane's metadata, with what the agent added to it."""
+    other_slugs = memory.extra.get("entity_slugs")
+    entities = [*memory.entities, *(other_slugs if isinstance(other_slugs, list) else ())]
     return {
-        **_told_beside(memory.extra.get("metadata")),
+        **_tame_fields(memory.extra.get("metadata")),
         "lane_version": LANE_VERSION,
         "memory_type": memory.kind,
-        "entity_slugs": [tame(str(name)) for name in entities],
+        "entity_slugs": [neutralised(str(name)) for name in entities],
         "confidence_score": round(100 * memory.confidence),
         "decay_factor": round(decay, 4),
-        "tags": [tame(tag) for tag in memory.tags],
+        "tags": [neutralised(tag) for tag in memory.tags],
         "feedback_score": memory.feedback_score,
         "feedback_count": memory.feedback_count,
         "valid_from": iso(memory.valid_from),
@@ -196,24 +197,24 @@ def metadata(memory: Memory, decay: float = 1.0) -> dict[str, Any]:
     }
 
 
-def _told_beside(value: Any) -> dict[str, Any]:
-    """What an agent said beside the text when it stored it."""
-    return {str(name): _harmless(item) for name, item in value.items()} if isinstance(value, Mapping) else {}
+def _tame_fields(value: Any) -> dict[str, Any]:
+    """Return the metadata that an agent stored, with every text in it made safe to show."""
+    return {str(name): _tame_value(item) for name, item in value.items()} if isinstance(value, Mapping) else {}
 
 
-def _harmless(value: Any) -> Any:
+def _tame_value(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return _told_beside(value)
+        return _tame_fields(value)
     if isinstance(value, list):
-        return [_harmless(item) for item in value]
-    return tame(value) if isinstance(value, str) else value
+        return [_tame_value(item) for item in value]
+    return neutralised(value) if isinstance(value, str) else value
 
 
 def record(memory: Memory) -> dict[str, Any]:
-    """One memory in full."""
+    """Return one memory in full in the form of Memory Lane."""
     return {
         "id": memory.id,
-        "content": tame(memory.text),
+        "content": neutralised(memory.text),
         "collection": collection_of(memory),
         "metadata": metadata(memory),
         "confidence": memory.confidence,
@@ -223,7 +224,7 @@ def record(memory: Memory) -> dict[str, Any]:
 
 
 def recorded(outcome: Outcome, given: Mapping[str, Any]) -> dict[str, Any]:
-    """How a task ended, what that is worth, and one piece of feedback for each criterion."""
+    """Return the answer of swarm_record_outcome: signals, score, and a feedback event per criterion."""
     signals: dict[str, Any] = {
         "bead_id": outcome.task,
         "duration_ms": outcome.duration_ms,
@@ -261,9 +262,9 @@ def _event(outcome: Outcome, criterion: str) -> dict[str, Any]:
 
 FOUND_BY = "This call was answered by memory-lane_find. Call that one: it takes entities, and weighs what you ask for."
 STORED_BY = "This was stored by memory-lane_store as a learning. Call that one: it takes the type and entities."
-USUAL_SCORE = 70
-ALSO = 5  # times as many are looked at where only those of a collection are asked for
-DEEP = 64  # lists and objects in what is said beside a text
+DEFAULT_CONFIDENCE = 70
+OVERFETCH = 5  # factor for the candidates that a filter by collection needs
+MOST_NESTED = 64  # lists and objects in metadata
 OPERATIONS = {"added": "ADD", "linked": "ADD", "updated": "UPDATE", "superseded": "DELETE", "confirmed": "NOOP"}
 NOT_FOUND = "Memory not found"
 
@@ -271,26 +272,26 @@ NOT_FOUND = "Memory not found"
 # Find
 
 
-def _find(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
+def _find(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
     slugs, unclear = _slugs(lore, given.get("entities", ()))
     if unclear:
-        return _ask_which(unclear)
+        return _ambiguous(unclear)
     return said(_found(lore, given, talk, slugs))
 
 
-def _find_core(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
+def _find_core(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
     return said(_found(lore, given, talk, ()))
 
 
-def _find_redirected(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
-    asked = {name: value for name, value in given.items() if name != "collection"}  # the lane has one
+def _find_redirected(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
+    asked = {name: value for name, value in given.items() if name != "collection"}  # memory-lane_find has only one
     return said({**_found(lore, asked, talk, ()), "_hint": FOUND_BY})
 
 
-def _found(lore: Lore, given: Mapping[str, Any], talk: Talk, entities: Sequence[str]) -> dict[str, Any]:
+def _found(lore: Lore, given: Mapping[str, Any], talk: ConnectionState, entities: Sequence[str]) -> dict[str, Any]:
     query, most = given.get("query", "").strip(), min(given.get("limit", 5), MOST_FOUND)
     asked = given.get("collection", "")
-    hits = _hits(lore, query, ALSO * most if asked else most, entities, by_words=given.get("fts") is True)
+    hits = _hits(lore, query, OVERFETCH * most if asked else most, entities, by_words=given.get("fts") is True)
     fit = [hit for hit in hits if is_in(hit.memory, asked)][:most]
     hits, _ = shown(lore, fit, query or " ".join(entities), talk)
     results = [item(hit, lore.now()) for hit in hits]
@@ -298,7 +299,7 @@ def _found(lore: Lore, given: Mapping[str, Any], talk: Talk, entities: Sequence[
 
 
 def _hits(lore: Lore, query: str, most: int, entities: Sequence[str], *, by_words: bool) -> Sequence[Hit]:
-    """By meaning and the formula of the profile; where there are no vectors, by words."""
+    """Search semantically with the formula of the profile; lexically if `by_words` or without an embedder."""
     if not query:
         return _about(lore, entities, most)
     if not by_words and lore.embedding.awaited() is not None:
@@ -307,20 +308,20 @@ def _hits(lore: Lore, query: str, most: int, entities: Sequence[str], *, by_word
 
 
 def _about(lore: Lore, entities: Sequence[str], most: int) -> list[Hit]:
-    """What names one of the entities, by kind, age and feedback; without any, what is newest."""
-    from swarmlore.domain.policy.gate import in_force
+    """Return memories that name one of the entities, ranked by kind, age and feedback; without entities the newest."""
+    from swarmlore.domain.policy.new_memory import in_force
 
     now = lore.now()
     with lore.acting():
         known = lore.store.about(lore.caller, entities) if entities else lore.list(limit=most)
-        here = [memory for memory in known if in_force(memory, now) and lore.store.is_of_here(lore.caller, memory)]
-    scored = [(memory, lane_score(memory, 1.0, "", now)) for memory in here]
+        valid = [memory for memory in known if in_force(memory, now) and lore.store.is_of_here(lore.caller, memory)]
+    scored = [(memory, lane_score(memory, 1.0, "", now)) for memory in valid]
     ranked = sorted(scored, key=lambda pair: -pair[1].score) if entities else scored
     return [Hit(memory, found.score, found.parts) for memory, found in ranked[:most]]
 
 
 def _slugs(lore: Lore, asked: Sequence[str]) -> tuple[tuple[str, ...], dict[str, list[str]]]:
-    """The slugs that words mean, and the words that mean several."""
+    """Resolve words to slugs of entities; return the slugs, and the candidates of each ambiguous word."""
     bare = [word for word in asked if ":" not in word]
     known: Sequence[str] = ()
     if bare:
@@ -331,7 +332,7 @@ def _slugs(lore: Lore, asked: Sequence[str]) -> tuple[tuple[str, ...], dict[str,
     return tuple(dict.fromkeys((slugs or (word.strip().lower(),))[0] for word, slugs in fits.items())), unclear
 
 
-def _ask_which(unclear: Mapping[str, list[str]]) -> Answer:
+def _ambiguous(unclear: Mapping[str, list[str]]) -> Answer:
     first = next(iter(unclear.values()))[0]
     return said(
         {
@@ -347,57 +348,65 @@ def _ask_which(unclear: Mapping[str, list[str]]) -> Answer:
 # Store
 
 
-def _store(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
+def _store(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
     slugs, unclear = _slugs(lore, given.get("entities", ()))
     if unclear:
-        return _ask_which(unclear)
-    strange = [slug for slug in slugs if not is_slug(slug)]
+        return _ambiguous(unclear)
+    other_slugs = [slug for slug in slugs if not is_slug(slug)]
     facts = {"kind": given["type"], "entities": [slug for slug in slugs if is_slug(slug)]}
-    facts |= {"confidence": given.get("confidence_score", USUAL_SCORE) / 100, "tags": words(given.get("tags", ""))}
-    facts["extra"] = {"entity_slugs": strange} if strange else {}
-    return said(_told(_remember(lore, given["information"], facts, talk)))
+    facts |= {
+        "confidence": given.get("confidence_score", DEFAULT_CONFIDENCE) / 100,
+        "tags": words(given.get("tags", "")),
+    }
+    facts["extra"] = {"entity_slugs": other_slugs} if other_slugs else {}
+    return said(_stored(_remember(lore, given["information"], facts, talk)))
 
 
-def _store_core(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
-    return said(_told(_keep(lore, given, talk)))
+def _store_core(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
+    return said(_stored(_keep(lore, given, talk)))
 
 
-def _store_redirected(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
-    return said({**_told(_keep(lore, given, talk)), "_hint": STORED_BY})
+def _store_redirected(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
+    return said({**_stored(_keep(lore, given, talk)), "_hint": STORED_BY})
 
 
-def _upsert(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
+def _upsert(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
     told = _keep(lore, given, talk)
     values = {"operation": OPERATIONS.get(told.outcome, "NOOP"), "reason": told.reason, "memoryId": told.memory.id}
     return said({**values, "affectedMemoryIds": list(told.related)})
 
 
-def _keep(lore: Lore, given: Mapping[str, Any], talk: Talk) -> Remembered:
+def _keep(lore: Lore, given: Mapping[str, Any], talk: ConnectionState) -> Remembered:
+    """Store a memory from the arguments of the semantic-memory and hivemind tools."""
     metadata = _metadata(given.get("metadata", ""))
     extra = {"metadata": metadata} if metadata else {}
-    if given.get("collection") not in (None, "", *USUAL):
+    if given.get("collection") not in (None, "", *DEFAULT_COLLECTIONS):
         extra["collection"] = given["collection"]
-    facts = {"confidence": given.get("confidence", USUAL_SCORE / 100), "tags": words(given.get("tags", ""))}
+    facts = {"confidence": given.get("confidence", DEFAULT_CONFIDENCE / 100), "tags": words(given.get("tags", ""))}
     return _remember(lore, given["information"], {**facts, "extra": extra}, talk)
 
 
-def _remember(lore: Lore, text: str, facts: Mapping[str, Any], talk: Talk) -> Remembered:
+def _remember(lore: Lore, text: str, facts: Mapping[str, Any], talk: ConnectionState) -> Remembered:
     origin: dict[str, Any] = {"source_ref": {"session": talk.session}} if talk.session else {}
     return lore.remember(text, session=talk.session, **facts, **origin)
 
 
 def _metadata(text: str) -> dict[str, Any]:
-    """What was said beside a text, if it is a JSON object; else, or where it is nested deeply, the words themselves."""
+    """Parse metadata as a JSON object; anything else, or deeper nesting, is kept as `{"text": …}`."""
     if not text:
         return {}
     try:
-        found = json.loads(text, parse_constant=lambda _: None) if text.count("{") + text.count("[") <= DEEP else None
+        found = (
+            json.loads(text, parse_constant=lambda _: None)
+            if text.count("{") + text.count("[") <= MOST_NESTED
+            else None
+        )
     except ValueError:
         found = None
     return found if isinstance(found, dict) else {"text": text}
 
 
-def _told(told: Remembered) -> dict[str, Any]:
+def _stored(told: Remembered) -> dict[str, Any]:
     id = told.memory.id
     if told.outcome == "quarantined":
         return {"success": False, "id": id, "message": f"Memory {id} is in quarantine: {told.reason}"}
@@ -407,21 +416,21 @@ def _told(told: Remembered) -> dict[str, Any]:
 # One memory
 
 
-def _feedback(lore: Lore, given: dict[str, Any], _: Talk) -> Answer:
+def _feedback(lore: Lore, given: dict[str, Any], _: ConnectionState) -> Answer:
     id, signal = given["id"], given["signal"]
-    if found(lore, id) is None:  # nothing is changed, and that is no error
+    if found(lore, id) is None:  # answered, but no error
         values = {"success": False, "message": f"{NOT_FOUND}: {id}", "id": id, "signal": signal}
         return said(values, failed=False)
     lore.rate(id, signal == "helpful")
     return said({"success": True, "message": f"Recorded {signal} feedback for memory {id}", "id": id, "signal": signal})
 
 
-def _get(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
+def _get(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
     memory = fetched(lore, given["id"], talk)
     return said(record(memory)) if memory else said({"error": NOT_FOUND})
 
 
-def _remove(lore: Lore, given: dict[str, Any], _: Talk) -> Answer:
+def _remove(lore: Lore, given: dict[str, Any], _: ConnectionState) -> Answer:
     memory = found(lore, given["id"])
     if memory is None:
         return said({"success": False, "message": NOT_FOUND})
@@ -432,40 +441,40 @@ def _remove(lore: Lore, given: dict[str, Any], _: Talk) -> Answer:
     return said({"success": True, "message": f"Removed memory {memory.id}"})
 
 
-def _validate(lore: Lore, given: dict[str, Any], _: Talk) -> Answer:
+def _validate(lore: Lore, given: dict[str, Any], _: ConnectionState) -> Answer:
     if (memory := found(lore, given["id"])) is None:
         return said({"success": False, "message": NOT_FOUND})
     lore.rate(memory.id, helpful=True)
     return said({"success": True, "message": f"Memory {memory.id} validated: its decay begins anew"})
 
 
-def _list(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
+def _list(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
     most, asked = min(given.get("limit", 20), MOST_LISTED), given.get("collection", "")
-    known = [memory for memory in lore.list(limit=ALSO * most if asked else most) if is_in(memory, asked)][:most]
+    known = [memory for memory in lore.list(limit=OVERFETCH * most if asked else most) if is_in(memory, asked)][:most]
     hits, _ = shown(lore, [Hit(memory, 0.0) for memory in known], "semantic-memory_list", talk, "list")
     return said({"memories": [record(hit.memory) for hit in hits], "count": len(hits)})
 
 
-# All of them
+# The whole store
 
 
-def _stats(lore: Lore, _: dict[str, Any], __: Talk) -> Answer:
+def _stats(lore: Lore, _: dict[str, Any], __: ConnectionState) -> Answer:
     counts = lore.stats()
     vectors = 0 if lore.embedding.awaited() is None else max(0, counts["live"] - counts["waiting_for_vector"])
     return said({"memories": counts["live"], "embeddings": vectors})
 
 
-def _check(lore: Lore, _: dict[str, Any], __: Talk) -> Answer:
+def _check(lore: Lore, _: dict[str, Any], __: ConnectionState) -> Answer:
     embedder = lore.embedding.awaited()
-    said_so = f"vectors are made by {embedder.name}" if embedder else "there are no vectors: search is by words"
-    return said({"ollama": embedder is not None, "message": said_so})
+    message = f"vectors are made by {embedder.name}" if embedder else "there are no vectors: search is by words"
+    return said({"ollama": embedder is not None, "message": message})
 
 
-def _index(lore: Lore, _: dict[str, Any], __: Talk) -> Answer:
+def _index(lore: Lore, _: dict[str, Any], __: ConnectionState) -> Answer:
     return said({"success": True, "indexed": sum(bool(told.operation) for told in lore.index_changed())})
 
 
-def _sync(lore: Lore, _: dict[str, Any], __: Talk) -> Answer:
+def _sync(lore: Lore, _: dict[str, Any], __: ConnectionState) -> Answer:
     try:
         return said({"success": True, "files": len(lore.sync())})
     except NotAllowed as refusal:
@@ -475,13 +484,12 @@ def _sync(lore: Lore, _: dict[str, Any], __: Talk) -> Answer:
 # Outcomes
 
 
-def _outcome(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
-
+def _outcome(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
     asked = {"criteria": list(CRITERIA), **given}
     return said(recorded(_reported(lore, asked, talk), given))
 
 
-def _complete(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
+def _complete(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
     asked = {"success": True, **given}
     if "duration_ms" not in given and given.get("start_time"):
         asked["duration_ms"] = max(0, round(1000 * lore.now() - given["start_time"]))
@@ -490,7 +498,8 @@ def _complete(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
     return said({**values, "feedback_type": told.verdict, "score": told.score})
 
 
-def _reported(lore: Lore, given: Mapping[str, Any], talk: Talk) -> Outcome:
+def _reported(lore: Lore, given: Mapping[str, Any], talk: ConnectionState) -> Outcome:
+    """Record an outcome from the arguments of swarm-tools."""
     names = {"bead_id": "task", "error_count": "errors", "retry_count": "retries", "files_touched": "files"}
     same = ("duration_ms", "criteria", "strategy", "failure_mode", "failure_details", "summary", "evaluation")
     facts = {ours: given[name] for name, ours in (names | dict(zip(same, same, strict=True))).items() if name in given}

@@ -1,13 +1,12 @@
-"""mem0: what its `get_all` and its export give, as one document or a memory a line.
+"""Format of mem0: the output of its `get_all` and of its export, as one JSON document or a memory per line.
 
-Its `memory` is the text. Who, where and when stand beside it, the rest in `metadata`; relations of its graph come as
-memories that say them.
+The field `memory` is the text, `metadata` has fields of its own; each relation of its graph becomes a memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import blake2b, md5
+from hashlib import md5
 
 from swarmlore.compat import foreign_values
 from swarmlore.domain.json_codec import iso
@@ -24,27 +23,27 @@ if TYPE_CHECKING:
 
 
 NAME = "mem0"
-LISTS = ("results", "memories", "data", "items")  # under which a document has its memories
+LISTS = ("results", "memories", "data", "items")  # names of the list of memories in a document
 RELATIONS = "relations"
 TEXTS = ("memory", "text", "data", "content")
-_IN = "metadata/"
-_OF_THE_TEXT = ("hash", "score")
+_IN = foreign_values.METADATA
+_OF_THE_TEXT = ("hash", "score")  # fields that do not hold for an edited text
 
 
 def is_record(obj: Mapping[str, Any]) -> bool:
-    """Whether an object is a memory of such a file."""
+    """Whether an object is a memory of mem0."""
     return isinstance(obj.get("memory"), str) and "lesson" not in obj
 
 
 def from_object(obj: Mapping[str, Any]) -> Memory:
-    """The memory of a record; raises BadLine where there is no text."""
-    record = _flat(obj)
+    """Read a record into a memory; raise BadLine if it has no text."""
+    record = foreign_values.flat(obj)
     name = next((name for name in TEXTS if isinstance(obj.get(name), str) and obj[name].strip()), "")
     if not name:
         raise BadLine("no memory")
     memory = _memory({**record, "memory": record[name]})
     left = foreign_values.difference(record, _made(memory), (name, "memory"))
-    kept: Fields = {**left, "of": _mark(memory.text)} if left else {}
+    kept: Fields = {**left, "of": foreign_values.fingerprint(memory.text)} if left else {}
     if name != "memory":
         kept["text"] = name
     extra: Fields = {NAME: kept}
@@ -54,7 +53,7 @@ def from_object(obj: Mapping[str, Any]) -> Memory:
 
 
 def from_relation(obj: Mapping[str, Any]) -> Memory:
-    """The memory that says a relation of the graph."""
+    """Read a relation of the graph into a memory that states it; raise BadLine if a part is missing."""
     words = [
         foreign_values.text(obj.get("source")),
         foreign_values.text(obj.get("relationship")) or foreign_values.text(obj.get("relation")),
@@ -65,56 +64,34 @@ def from_relation(obj: Mapping[str, Any]) -> Memory:
     source, kind, target = words
     graph = {"entities": [], "relations": [{"source": source, "target": target, "type": kind}]}
     text = f"{source} {kind.replace('_', ' ')} {target}"
-    extra = {NAME: {"relation": dict(obj), "of": _mark(text)}, "graph": graph}
+    extra = {NAME: {"relation": dict(obj), "of": foreign_values.fingerprint(text)}, "graph": graph}
     return Memory(id=derived_id(NAME, "\n".join(words)), text=text, trust=1, source="import", extra=extra)
 
 
 def relation_of(memory: Memory) -> Fields | None:
-    """The relation that a memory came from, as long as it still says it."""
-    kept = _kept(memory)
-    relation = kept.get("relation")
-    return dict(relation) if isinstance(relation, Mapping) and kept.get("of") == _mark(memory.text) else None
+    """Return the relation that a memory was read from, or None if there is none or the text was edited since."""
+    kept = foreign_values.kept_by(memory, NAME)
+    relation, unedited = kept.get("relation"), kept.get("of") == foreign_values.fingerprint(memory.text)
+    return dict(relation) if isinstance(relation, Mapping) and unedited else None
 
 
 def to_object(memory: Memory) -> Fields:
-    """A memory as a record."""
-    kept = dict(_kept(memory))
-    if kept.get("of") != _mark(memory.text):
-        has, _ = foreign_values.parts(kept)
-        kept = {**kept, "has": {name: value for name, value in has.items() if name not in _OF_THE_TEXT}}
+    """Write a memory as a record."""
+    kept = foreign_values.kept_for_text(memory, NAME, _OF_THE_TEXT)
     record = foreign_values.restored(_made(memory), kept, _memory)
     name = str(kept.get("text", "memory"))
-    metadata = {key.removeprefix(_IN): value for key, value in record.items() if key.startswith(_IN)}
-    flat = {name if key == "memory" else key: value for key, value in record.items() if not key.startswith(_IN)}
-    return {**flat, "metadata": metadata} if metadata else flat
-
-
-def _kept(memory: Memory) -> Mapping[str, Any]:
-    kept = memory.extra.get(NAME)
-    return kept if isinstance(kept, Mapping) else {}
-
-
-def _mark(text: str) -> str:
-    return blake2b(text.strip().encode("utf-8", "replace"), digest_size=8).hexdigest()
-
-
-def _flat(obj: Mapping[str, Any]) -> Fields:
-    metadata = foreign_values.mapping(obj.get("metadata"))
-    if metadata is None:
-        return dict(obj)
-    rest = {name: value for name, value in obj.items() if name != "metadata"}
-    return {**rest, **{_IN + name: value for name, value in metadata.items()}}
+    return foreign_values.unflat({name if key == "memory" else key: value for key, value in record.items()})
 
 
 def _memory(record: Mapping[str, Any]) -> Memory:
-    said, id = foreign_values.text(record.get("memory")).strip(), record.get("id")
+    text, id = foreign_values.text(record.get("memory")).strip(), record.get("id")
     created_at = foreign_values.moment(record.get("created_at")) or 0.0
     kind, category = record.get(_IN + "kind"), record.get(_IN + "category")
     run = foreign_values.text(record.get("run_id"))
     confidence = foreign_values.number(record.get(_IN + "confidence"))
     made = Memory(
-        id=id if isinstance(id, str) and is_id(id) else derived_id(NAME, said),
-        text=said,
+        id=id if isinstance(id, str) and is_id(id) else derived_id(NAME, text),
+        text=text,
         kind=str(kind) if kind in KINDS else "learning",
         category=str(category) if category in CATEGORIES else "other",
         tags=foreign_values.tags(record.get("categories"), record.get(_IN + "tags")),
@@ -133,7 +110,7 @@ def _memory(record: Mapping[str, Any]) -> Memory:
 
 def _made(memory: Memory) -> Fields:
     run = memory.source_ref.get("session")
-    said = {
+    optional = {
         "agent_id": memory.owner or None,
         "run_id": run if isinstance(run, str) and run else None,
         "categories": list(memory.tags) or None,
@@ -147,30 +124,30 @@ def _made(memory: Memory) -> Fields:
         "id": memory.id,
         "memory": memory.text,
         "hash": md5(memory.text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest(),
-        **foreign_values.without_nothing(said),
+        **foreign_values.without_none(optional),
         "created_at": iso(memory.created_at),
         "updated_at": iso(memory.updated_at),
     }
 
 
 def _day(at: float | None) -> str | None:
-    """A day where the time is its beginning, as mem0 writes it; else the time."""
-    said = iso(at)
-    return said.removesuffix("T00:00:00.000Z") if said else None
+    """Format a time; midnight UTC as a date alone, as mem0 writes it."""
+    text = iso(at)
+    return text.removesuffix("T00:00:00.000Z") if text else None
 
 
 def _graph(obj: Mapping[str, Any]) -> Fields | None:
-    """The entities and relations that a record brings; relations may name entities by their ids."""
-    found = obj.get("entities")
-    listed = [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
+    """Return the entities and relations of a record; its relations may refer to entities by id."""
+    entries = obj.get("entities")
+    listed = [item for item in entries if isinstance(item, Mapping)] if isinstance(entries, list) else []
     names = {str(item.get("id")): foreign_values.text(item.get("name")) for item in listed}
     entities = [
         {"name": foreign_values.text(item.get("name")), "type": foreign_values.text(item.get("type"))}
         for item in listed
     ]
-    told = obj.get(RELATIONS)
+    related = obj.get(RELATIONS)
     relations = []
-    for item in told if isinstance(told, list) else ():
+    for item in related if isinstance(related, list) else ():
         if isinstance(item, Mapping):
             ends = [foreign_values.text(item.get(end)) for end in ("source", "target")]
             source, target = (names.get(end) or end for end in ends)

@@ -1,9 +1,8 @@
-"""From files of opencode-swarm: `.swarm/context.md`, where it kept lessons first, its first hive file, and the lessons
-that a plan names.
+"""Migration of files of opencode-swarm: `.swarm/context.md`, `hive-knowledge.jsonl`, and lessons in `.swarm/plan.md`.
 
-The two old files are taken over once: all of their lessons in one transaction, then a sentinel beside each. After a
-kill in between the next run finds every lesson known and writes the sentinel only. A plan goes on being written, so it
-is read again and again, and each of its lessons is known by its words.
+The first two are migrated once: all lessons in one transaction, then a sentinel file beside each. After a crash in
+between, the next run finds every lesson known and only writes the sentinel. Plans keep growing, so they are read every
+time; ids derived from the text tell which lessons are known.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from swarmlore.domain.records import Caller, Draft, Memory
 from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.exchange.knowledge_format import derived_id
 from swarmlore.frozen import TYPE_CHECKING, replace
-from swarmlore.memory.swarm_files import SECTIONS, SWARM, Bullet, Moved, looked_back, read
+from swarmlore.memory.swarm_files import SECTIONS, SWARM, Bullet, Moved, plan_lessons, read
 from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 from swarmlore.workspace.files import Folder
-from swarmlore.workspace.project import PERSON
+from swarmlore.workspace.identity import PERSON
 
 if TYPE_CHECKING:
     from swarmlore.config import Settings
     from swarmlore.exchange.import_files import Brought
-    from swarmlore.memory.write import Writing
+    from swarmlore.memory.write import MemoryWriter
 
 
 CONTEXT = "context.md"
@@ -36,10 +35,10 @@ SENTINEL = ".knowledge-migrated"
 HIVE_FILE = "hive-knowledge.jsonl"
 HIVE_SENTINEL = ".hive-knowledge-migrated"
 MAX_HIVE_BYTES = 4 * 1024 * 1024
-MAX_BULLETS = 5_000  # of one transaction; a file with more was not written by an architect
+MAX_BULLETS = 5_000  # in one transaction; no architect writes a file with more
 CONFIDENCE = 0.3
 ELLIPSIS = "..."
-# Why nothing was done
+# Reasons for skipping a file
 DONE_BEFORE = "sentinel-exists"
 NO_FILE = "no-context-file"
 EMPTY = "empty-context"
@@ -47,10 +46,16 @@ HIVE_OFF = "hive-disabled"
 
 
 class Migrating:
-    """The old files of one project and of one user, for one caller."""
+    """Migration of one project's and one user's files of opencode-swarm for one caller."""
 
     def __init__(
-        self, root: str, store: Store, caller: Caller, settings: Settings, writing: Writing, new_id: Callable[[], str]
+        self,
+        root: str,
+        store: Store,
+        caller: Caller,
+        settings: Settings,
+        writing: MemoryWriter,
+        new_id: Callable[[], str],
     ) -> None:
         self._root = root
         self._store = store
@@ -59,10 +64,8 @@ class Migrating:
         self._writing = writing
         self._new_id = new_id
 
-    # The project's notes
-
     def context(self, operation: Operation) -> Moved:
-        """Take over `.swarm/context.md`, once."""
+        """Migrate `.swarm/context.md` unless its sentinel file exists."""
         path = os.path.join(self._root, SWARM, CONTEXT)
         with Folder(self._root) as root:
             folder = root.inside(SWARM)
@@ -88,20 +91,19 @@ class Migrating:
         _write_sentinel(folder, SENTINEL, moved, operation.at)
         return moved
 
-    # The project's plan
-
     def plan(self, operation: Operation) -> tuple[tuple[str, ...], list[str]]:
-        """Take in what `.swarm/plan.md` says was learned; the ids of what is new, and the texts it takes back."""
-        bullets, taken_back = looked_back(self._root)
+        """Store the lessons of `.swarm/plan.md`; return the ids of new ones, and the texts that the plan retracts."""
+        bullets, retracted = plan_lessons(self._root)
         act = replace(operation, reason=f"from {SWARM}/plan.md")
-        work = lambda act: self._store_all(act, bullets[:MAX_BULLETS], _lesson)  # noqa: E731 - used once, here
-        _, ids = self._store.perform(act, work) if bullets else (None, ())
-        return tuple(ids), taken_back
+        if not bullets:
+            return (), retracted
+        _, ids = self._store.perform(act, lambda act: self._store_all(act, bullets[:MAX_BULLETS], _lesson))
+        return tuple(ids), retracted
 
     def _store_all(
         self, act: Operation, bullets: Sequence[Bullet], draft: Callable[[Bullet, str], Draft]
     ) -> tuple[Moved, list[str]]:
-        """All lessons, inside one transaction: what became of them, and the ids of those that are new."""
+        """Store lessons inside one transaction; return the counts and the ids of those that are new."""
         ids = [derived_id(f"swarm\n{self._caller.project}", _cut(bullet.text)) for bullet in bullets]
         taken = self._taken(ids)
         drops: list[tuple[int, str]] = []
@@ -122,8 +124,8 @@ class Migrating:
         return Moved("", "", len(stored), len(drops), known, tuple(drops), act.id if stored else ""), stored
 
     def _taken(self, ids: Sequence[str]) -> dict[str, bool]:
-        """Which of these ids were used before, and whether they still count: what an undo took back may come again,
-        what somebody forgot or erased may not."""
+        """Return the ids that were used before, with False if they may come again: undone lessons may, forgotten and
+        erased ones may not."""
         rows = self._store.by_ids(self._store.visible(self._caller, ("swarm",)), ids)
         hidden = [id for id, memory in rows.items() if memory.forgotten_at is not None]
         undone = {id for id, past in self._store.pasts(hidden).items() if past.verb == "undo"}
@@ -131,26 +133,24 @@ class Migrating:
         return {**{id: id not in undone for id in rows}, **dict.fromkeys(erased, True)}
 
     def _store_one(self, act: Operation, draft: Draft) -> str:
-        """Store one lesson; returns why not, where it says what is known or the opposite of it."""
-        from swarmlore.memory.decide import Terms, foresee
+        """Store one lesson; return the reason if it repeats or contradicts a known one, else an empty text."""
+        from swarmlore.memory.decide import Terms, preview
 
         memory = self._writing.prepare(draft, act)
-        if self._caller.role == PERSON:  # the words of a file are not a person's
+        if self._caller.role == PERSON:  # a file is no statement of the person who migrates it
             memory = replace(memory, owner="")
         if memory.status == "quarantined":
             self._store.put(act, memory, "quarantined", "tries to override instructions")
             return ""
         terms = Terms("knowledge", self._settings.knowledge.dedup_threshold)
-        outcome, other, reason = foresee(self._store, memory, act.at, terms)
+        outcome, other, reason = preview(self._store, memory, act.at, terms)
         if outcome == "added":
             self._store.put(act, memory)
             return ""
         return f"{reason}: {_name(other)}" if other is not None else reason
 
-    # The user's old hive file
-
     def hive(self, folder_path: str, bring: Callable[[str], Brought], at: float) -> Moved:
-        """Take over `hive-knowledge.jsonl` of a data folder, once; `bring` imports it."""
+        """Migrate `hive-knowledge.jsonl` of a data folder unless its sentinel file exists; `bring` imports it."""
         path = os.path.join(folder_path, HIVE_FILE)
         if not os.path.isdir(folder_path):
             return Moved(path, NO_FILE)
@@ -163,7 +163,7 @@ class Migrating:
                 raise InvalidInput(f"{path} is large", f"swarmlore import {path} --format legacy-hive")
             if not self._settings.knowledge.hive_enabled:
                 return Moved(path, HIVE_OFF)
-            with self._store.engine.writing():  # the chunks of an import, as one
+            with self._store.engine.writing():  # all chunks of the import in one transaction
                 told = bring(path)
             stored = told.added + told.quarantined + told.revived
             moved = Moved(path, "", stored, told.refused, told.known, told.refusals, told.operation if stored else "")
@@ -172,7 +172,7 @@ class Migrating:
 
 
 def data_dir(env: Mapping[str, str]) -> str:
-    """Where opencode-swarm keeps what belongs to a user."""
+    """Return the folder in which opencode-swarm keeps a user's data on this platform."""
     user = env.get("HOME") or os.path.expanduser("~")
     if sys.platform == "win32":
         base = env.get("LOCALAPPDATA") or os.path.join(user, "AppData", "Local")
@@ -183,6 +183,7 @@ def data_dir(env: Mapping[str, str]) -> str:
 
 
 def _draft(bullet: Bullet, id: str) -> Draft:
+    """Return the draft of a lesson in `.swarm/context.md`."""
     from swarmlore.domain.policy.contradiction import infer_tags
 
     text = _cut(bullet.text)
@@ -200,7 +201,7 @@ def _draft(bullet: Bullet, id: str) -> Draft:
 
 
 def _lesson(bullet: Bullet, id: str) -> Draft:
-    """A lesson of a plan: nobody said it to us, so it begins as one that was found."""
+    """Return the draft of a lesson in a plan; it has the standing of an imported lesson."""
     from swarmlore.domain.policy.contradiction import infer_tags
 
     text = _cut(bullet.text)
@@ -209,7 +210,7 @@ def _lesson(bullet: Bullet, id: str) -> Draft:
 
 
 def _cut(text: str) -> str:
-    """A text that fits a lesson. Secrets go first: half of one would not be known as one any more."""
+    """Redact and shorten a text to the length of a lesson; a secret that was cut could no longer be recognised."""
     text = scrub_text(text).strip()
     return text if len(text) <= MAX_LESSON else text[: MAX_LESSON - len(ELLIPSIS)] + ELLIPSIS
 
@@ -219,8 +220,8 @@ def _name(memory: Memory) -> str:
 
 
 def _write_sentinel(folder: Folder, name: str, moved: Moved, at: float) -> None:
-    """In the form of opencode-swarm, which will not take the same file over again."""
-    said = {
+    """Write the sentinel file in opencode-swarm's own form, so that it will not migrate the file again either."""
+    fields = {
         "migrated_at": iso(at),
         "source_version": "6.16",
         "target_version": "6.17",
@@ -229,4 +230,4 @@ def _write_sentinel(folder: Folder, name: str, moved: Moved, at: float) -> None:
         "schema_version": 1,
         "migration_tool": "swarmlore",
     }
-    folder.replace(name, [json.dumps(said, indent=2).encode() + b"\n"])
+    folder.replace(name, [json.dumps(fields, indent=2).encode() + b"\n"])

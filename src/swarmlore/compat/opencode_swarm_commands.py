@@ -1,4 +1,4 @@
-"""swarm: the command lines of opencode-swarm, with its rules and its words.
+"""Commands `migrate` and `swarm`: the commands of opencode-swarm, with its rules and its wording.
 
 swarm knowledge                              list active entries
 swarm knowledge migrate [folder]             take over .swarm/context.md
@@ -15,7 +15,7 @@ import argparse
 import os
 from collections.abc import Callable, Mapping, Sequence
 
-from swarmlore.cli.console import Desk
+from swarmlore.cli.console import Console
 from swarmlore.cli.layout import Page, clean, many, one_line, say
 from swarmlore.domain.json_codec import plain
 from swarmlore.domain.language.display import choices_hint
@@ -58,7 +58,7 @@ _FROM_PLAN = {"learned": "Lessons from the plan", "retracted": "Lessons the plan
 
 
 def entries(memories: Sequence[Memory], page: Page) -> str:
-    """The table of active lessons; the prefixes are long enough to be typed."""
+    """Render active lessons as a Markdown table with unambiguous prefixes of their ids."""
     if not memories:
         return "No knowledge entries found."
     lines = [f"## Knowledge Entries ({len(memories)} total)", "", *_HEAD]
@@ -70,9 +70,9 @@ def entries(memories: Sequence[Memory], page: Page) -> str:
 
 
 def prefixes(ids: Sequence[str]) -> list[str]:
-    """The beginnings of ids by which each is known among the others: of 12 characters, of more where they agree.
+    """Return the shortest unambiguous prefix of each id, at least 12 characters.
 
-    Ids that carry their time begin alike where they were made together.
+    Ids begin with their time, so those made together begin alike.
     """
     ordered = sorted(set(ids))
     needed = {}
@@ -83,7 +83,7 @@ def prefixes(ids: Sequence[str]) -> list[str]:
 
 
 def _agree(one: str, other: str) -> int:
-    """How many characters two texts have in common at their beginning."""
+    """Return the length of the common prefix of two texts."""
     for place, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:
             return place
@@ -91,7 +91,7 @@ def _agree(one: str, other: str) -> int:
 
 
 def _percent(share: float) -> int:
-    return int(100 * share + 0.5)  # halves go up, as the table always had it
+    return int(100 * share + 0.5)  # halves are rounded up, as opencode-swarm does
 
 
 def _shortened(text: str) -> str:
@@ -100,7 +100,7 @@ def _shortened(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text that does not end its cell."""
+    """Escape a text for a cell of a Markdown table."""
     return clean(text).replace("|", "\\|").replace("\n", " ")
 
 
@@ -130,7 +130,7 @@ def _excerpt(text: str) -> str:
 
 
 def curated(counts: Mapping[str, int], page: Page) -> str:
-    """What a look over all lessons did, counted; what it recommends is asked for elsewhere."""
+    """Render the counts of a curation, and how many recommendations wait."""
     lines = ["📚 Curation complete", "", *(f"{name}: {counts[key]}" for key, name in _CURATED.items())]
     lines += [f"{name}: {counts[key]}" for key, name in _FROM_PLAN.items() if counts[key]]
     if waiting := counts["recommendations"]:
@@ -140,7 +140,7 @@ def curated(counts: Mapping[str, int], page: Page) -> str:
 
 
 def migrated(told: Migrated, page: Page) -> str:
-    """Both migrations, each in a sentence; what was dropped is listed with its line."""
+    """Render the result of both migrations; dropped lines are listed with the reason."""
     lines = [_moved("Context migration", told.context, _SKIPPED)]
     lines += _drops(told.context, "context.md", page)
     lines.append(_moved("Hive legacy migration", told.hive, _HIVE_SKIPPED))
@@ -168,20 +168,20 @@ def migrate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", nargs="?", default="", metavar="PATH", help="a folder of the project; else this one")
 
 
-def run_migrate(desk: Desk) -> int:
-    return migrate(desk, desk.args.path)
+def run_migrate(console: Console) -> int:
+    return migrate(console, console.args.path)
 
 
-def migrate(desk: Desk, path: str) -> int:
-    """Migrate the project of a folder and tell what became of it; done before is no failure."""
+def migrate(console: Console, path: str) -> int:
+    """Migrate the project of a folder and show the result; a project that was migrated before is no failure."""
     if path:
         folder = os.path.expanduser(path)
         if not os.path.isdir(folder):
             raise InvalidInput(f"{path} is not a folder", "name a folder of the project")
-        desk.args.project = folder
-    with desk.open() as lore:
+        console.args.project = folder
+    with console.open() as lore:
         told = lore.migrate()
-    return desk.show(lambda: _document(told), lambda page: migrated(told, page))
+    return console.show(lambda: _document(told), lambda page: migrated(told, page))
 
 
 def _document(told: Migrated) -> dict[str, Any]:
@@ -215,61 +215,61 @@ def swarm_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--category", metavar="TOPIC", help="promote: the topic of the text (process)")
 
 
-def run_swarm(desk: Desk) -> int:
-    desk.args.profile = PROFILE  # whoever comes through this door means its rules
-    words: list[str] = desk.args.words
-    if desk.args.area is None:
+def run_swarm(console: Console) -> int:
+    console.args.profile = PROFILE  # these commands follow the rules of opencode-swarm
+    words: list[str] = console.args.words
+    if console.args.area is None:
         raise InvalidInput("say which of: " + ", ".join(AREAS), "list entries: swarmlore swarm knowledge")
-    if desk.args.area != "promote" and (desk.args.from_swarm or desk.args.category):
+    if console.args.area != "promote" and (console.args.from_swarm or console.args.category):
         raise InvalidInput("--from-swarm and --category belong to promote", "swarmlore swarm promote --help")
-    if desk.args.area == "promote":
-        return _promote(desk, " ".join(words))
-    if desk.args.area == "curate":
-        return _curate(desk, words)
+    if console.args.area == "promote":
+        return _promote(console, " ".join(words))
+    if console.args.area == "curate":
+        return _curate(console, words)
     if not words:
-        return _list(desk)
+        return _list(console)
     if words[0] not in _VERBS:
         raise InvalidInput(f"unknown: knowledge {words[0]}", choices_hint(words[0], tuple(_VERBS)))
-    return _VERBS[words[0]](desk, words[1:])
+    return _VERBS[words[0]](console, words[1:])
 
 
-def _list(desk: Desk) -> int:
-    with desk.open() as lore:
+def _list(console: Console) -> int:
+    with console.open() as lore:
         memories = _lessons(lore, "swarm")
-    return desk.show(lambda: {"entries": plain(memories)}, lambda page: entries(memories, page), whole=True)
+    return console.show(lambda: {"entries": plain(memories)}, lambda page: entries(memories, page), whole=True)
 
 
-def _migrate(desk: Desk, words: Sequence[str]) -> int:
+def _migrate(console: Console, words: Sequence[str]) -> int:
     if len(words) > 1:
         raise _usage("knowledge migrate [folder]")
-    return migrate(desk, *(words or [""]))
+    return migrate(console, *(words or [""]))
 
 
-def _quarantine(desk: Desk, words: Sequence[str]) -> int:
+def _quarantine(console: Console, words: Sequence[str]) -> int:
     if not words:
         raise _usage("knowledge quarantine <id> [reason]")
-    with desk.open() as lore:
+    with console.open() as lore:
         ref = _named(lore, words[0], otherwise=("quarantined", "is in quarantine already"))
         memory = lore.quarantine(ref, " ".join(words[1:]) or WITHOUT_REASON)
-    return desk.show(lambda: plain(memory), lambda page: hidden(memory, page))
+    return console.show(lambda: plain(memory), lambda page: hidden(memory, page))
 
 
-def _restore(desk: Desk, words: Sequence[str]) -> int:
+def _restore(console: Console, words: Sequence[str]) -> int:
     if len(words) != 1:
         raise _usage("knowledge restore <id>")
-    with desk.open() as lore:
+    with console.open() as lore:
         memory = lore.restore(_named(lore, words[0], "quarantined", ("", "is active, not in quarantine")))
-    return desk.show(lambda: plain(memory), lambda page: shown_again(memory, page))
+    return console.show(lambda: plain(memory), lambda page: shown_again(memory, page))
 
 
-def _promote(desk: Desk, text: str) -> int:
-    args = desk.args
+def _promote(console: Console, text: str) -> int:
+    args = console.args
     if bool(text.strip()) == bool(args.from_swarm):
         raise _usage('promote "<lesson text>", or promote --from-swarm <id>')
-    with desk.open() as lore:
+    with console.open() as lore:
         told = _carry(lore, text, args.from_swarm or "", args.category or "")
 
-    def said(page: Page) -> str:
+    def result(page: Page) -> str:
         if told.outcome == "confirmed":
             return known_in_hive(page)
         if args.from_swarm:
@@ -277,12 +277,12 @@ def _promote(desk: Desk, text: str) -> int:
         return promoted(told.memory, page)
 
     for warning in told.warnings:
-        desk.note(warning)
-    return desk.show(lambda: plain(told), said)
+        console.note(warning)
+    return console.show(lambda: plain(told), result)
 
 
 def _carry(lore: Lore, text: str, ref: str, category: str) -> Remembered:
-    """Write into the hive; what goes wrong is said in opencode-swarm's words."""
+    """Promote a lesson to the hive; errors use the wording of opencode-swarm."""
     try:
         if ref:
             return lore.promote(_named(lore, ref), from_swarm=True)
@@ -293,10 +293,10 @@ def _carry(lore: Lore, text: str, ref: str, category: str) -> Remembered:
         raise NotFound(f"Lesson {ref} not found in .swarm/knowledge.jsonl", missing.hint) from None
 
 
-def _curate(desk: Desk, words: Sequence[str]) -> int:
+def _curate(console: Console, words: Sequence[str]) -> int:
     if words:
         raise _usage("curate")
-    with desk.open() as lore:
+    with console.open() as lore:
         before = {memory.id: memory for memory in _lessons(lore, "hive")}
         told = lore.curate()
         if meetings := [item.number for item in told.recommendations if item.action == MEET]:
@@ -312,18 +312,20 @@ def _curate(desk: Desk, words: Sequence[str]) -> int:
         "retracted": len(told.retracted),
         "recommendations": len(told.recommendations) - len(meetings),
     }
-    return desk.show(lambda: counts, lambda page: curated(counts, page))
+    return console.show(lambda: counts, lambda page: curated(counts, page))
 
 
 def _lessons(lore: Lore, tier: str, status: str = "") -> list[Memory]:
-    """The lessons of a tier, oldest first; what is active where no status is asked for."""
+    """Return the lessons of a tier, oldest first; without a status the active ones."""
     return [memory for memory in lore.list(tier=tier, status=status, limit=MOST) if not memory.raw][::-1]
 
 
 def _named(lore: Lore, ref: str, status: str = "", otherwise: tuple[str, str] = ("", "")) -> str:
-    """The id of the one entry that an id, a handle or the beginning of one names. Where none of this status has it, but
-    one of the status `otherwise`, that is said in its words."""
-    ref = ref.removesuffix("…").removesuffix("...")  # as the table shows the beginning of an id
+    """Return the id of the entry that an id, a handle or a prefix of one names.
+
+    `otherwise` is another status with a message: if only an entry of that status fits, Conflict says so.
+    """
+    ref = ref.removesuffix("…").removesuffix("...")  # the table ends a prefix so
     fits = _fitting(lore, ref, status)
     if not fits:
         if otherwise[1] and len(there := _fitting(lore, ref, otherwise[0])) == 1:
@@ -347,7 +349,7 @@ def _usage(form: str) -> InvalidInput:
     return InvalidInput(f"Usage: swarmlore swarm {form}", "list entries: swarmlore swarm knowledge")
 
 
-_VERBS: dict[str, Callable[[Desk, Sequence[str]], int]] = {
+_VERBS: dict[str, Callable[[Console, Sequence[str]], int]] = {
     "migrate": _migrate,
     "quarantine": _quarantine,
     "restore": _restore,

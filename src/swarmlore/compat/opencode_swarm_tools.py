@@ -1,4 +1,4 @@
-"""What the tools of opencode-swarm's knowledge do: its rules (profile knowledge), its answers, its words."""
+"""MCP tools of opencode-swarm's knowledge base: its names, rules and wording over our memory, profile knowledge."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swarmlore.errors import InvalidInput, NotAllowed, Rejected, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.memory.lifecycle import DAY
 from swarmlore.server.mcp.schema import MAX_QUERY, MAX_TEXT, Tool, count, flag, number, one_of, text, texts, things
-from swarmlore.server.mcp.tool_answers import Talk, found, said, shown, tame
+from swarmlore.server.mcp.tool_answers import ConnectionState, found, neutralised, said, shown
 
 if TYPE_CHECKING:
     from typing import Any
@@ -115,13 +115,13 @@ TOOLS = (
 )
 
 
-SHARED = ("swarm", "hive")  # the tiers that this system knows
+SHARED = ("swarm", "hive")  # the tiers of opencode-swarm
 LEAST_QUERY = 3
-NEAR_BEST = 0.5  # of the best hit's relevance: what is further behind does not answer the question
-ALIKE = 3  # decimals of a score; within them the better answer comes first
+NEAR_BEST = 0.5  # share of the best hit's relevance; hits below it do not answer the question
+ALIKE = 3  # decimals of a score; among equal scores the more relevant hit comes first
 MOST_TAGS = 20
-MOST_WORDS = 200  # characters of one action
-MOST_ROWS = 5_000  # lessons of a tier that filters are held against, the newest
+MOST_ACTION_CHARS = 200
+MOST_ROWS = 5_000  # newest lessons of a tier that filters are applied to
 NO_ENTRY = {"success": False, "message": "entry not found"}
 EMPTY_RECEIPT = (
     "empty receipt: provide at least one applied/ignored/contradicted entry, a new lesson, or set "
@@ -132,12 +132,12 @@ EMPTY_RECEIPT = (
 # Add
 
 
-def _add(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
+def _add(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
     values = _added(lore, given, talk)
-    return said(values, failed=False if "message" in values else None)  # what is known already is no failure
+    return said(values, failed=False if "message" in values else None)  # a near-duplicate is no failure
 
 
-def _added(lore: Lore, given: Mapping[str, Any], talk: Talk) -> dict[str, Any]:
+def _added(lore: Lore, given: Mapping[str, Any], talk: ConnectionState) -> dict[str, Any]:
     actions = {name: given[name] for name in DIRECTIVES if given.get(name)}
     if problem := _wrong_actions(actions):
         return {"success": False, "error": f"invalid actionability fields: {problem}"}
@@ -159,17 +159,18 @@ def _added(lore: Lore, given: Mapping[str, Any], talk: Talk) -> dict[str, Any]:
 
 
 def _wrong_actions(actions: Mapping[str, Sequence[str]]) -> str:
-    long = [name for name, listed in actions.items() if any(len(item) > MOST_WORDS for item in listed)]
+    """Return what is wrong with the directives of a lesson, or an empty text."""
+    long = [name for name, listed in actions.items() if any(len(item) > MOST_ACTION_CHARS for item in listed)]
     many = [name for name, listed in actions.items() if len(listed) > MOST_TAGS]
     if long:
-        return f"{long[0]}: at most {MOST_WORDS} characters each"
+        return f"{long[0]}: at most {MOST_ACTION_CHARS} characters each"
     return f"{many[0]}: at most {MOST_TAGS}" if many else ""
 
 
 # Find
 
 
-def _recall(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
+def _recall(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
     query, most = given["query"], min(given.get("top_n", 5), MOST_FOUND)
     if len(query.strip()) < LEAST_QUERY:
         return said({"results": [], "total": 0, "error": "query must be a string with at least 3 characters"})
@@ -183,7 +184,7 @@ def _recall(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
 
 
 def _ranked(lore: Lore, query: str, most: int, tiers: Sequence[str]) -> list[Hit]:
-    """What answers the question, in the order of the profile's formula: by category, confidence and tags."""
+    """Return relevant lessons, ranked by the formula of profile knowledge: category, confidence and tags."""
     from swarmlore.domain.language.tokenizer import query_words
     from swarmlore.domain.policy.ranking import knowledge_score
 
@@ -201,15 +202,15 @@ def _ranked(lore: Lore, query: str, most: int, tiers: Sequence[str]) -> list[Hit
 
 
 def _candidates(lore: Lore, query: str, most: int, tiers: Sequence[str]) -> list[Hit]:
-    """Lessons that have to do with the question; one of the hive stands for its like in the swarm."""
+    """Return retrieval candidates; a lesson of the hive replaces its near-duplicate in the swarm."""
     lore.embedding.awaited()
     asked: dict[str, Any] = {"scopes": lore.scopes("knowledge")}
     found_in = {tier: lore.recall(query, most, "default", tiers=(tier,), **asked) for tier in tiers}
     hive = [hit for hit in found_in.get("hive", ()) if not hit.memory.raw]
-    said_there = [hit.memory.text for hit in hive]
+    hive_texts = [hit.memory.text for hit in hive]
     same = lore.settings.knowledge.dedup_threshold
     swarm = [hit for hit in found_in.get("swarm", ()) if not hit.memory.raw]
-    return [*hive, *(hit for hit in swarm if all(jaccard_bigram(hit.memory.text, text) < same for text in said_there))]
+    return [*hive, *(hit for hit in swarm if all(jaccard_bigram(hit.memory.text, text) < same for text in hive_texts))]
 
 
 def _tiers(given: Mapping[str, Any]) -> tuple[str, ...]:
@@ -219,11 +220,11 @@ def _tiers(given: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _result(hit: Hit) -> dict[str, Any]:
     memory = hit.memory
-    values = {"id": memory.id, "confidence": memory.confidence, "category": tame(memory.category)}
-    return {**values, "lesson": tame(memory.text), "score": round(hit.score, 4), "tier": memory.tier}
+    values = {"id": memory.id, "confidence": memory.confidence, "category": neutralised(memory.category)}
+    return {**values, "lesson": neutralised(memory.text), "score": round(hit.score, 4), "tier": memory.tier}
 
 
-def _query(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
+def _query(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
     status = str(given.get("status", "")).strip().lower()
     category = str(given.get("category", "")).strip().lower()
     most = min(given.get("limit", 10), MOST_LISTED)
@@ -245,26 +246,30 @@ def _query(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
 
 
 def _entries(lore: Lore, tier: str) -> list[Memory]:
-    """The active lessons of a tier, oldest first, as its file has them."""
+    """Return the active lessons of a tier, oldest first, which is the order of its ledger."""
     return [memory for memory in lore.list(tier=tier, limit=MOST_ROWS) if not memory.raw][::-1]
 
 
 def _entry(memory: Memory) -> dict[str, Any]:
     names = ("id", "tier", "scope", "confidence", "status", "hive_eligible", "auto_generated")
     values: dict[str, Any] = {name: getattr(memory, name) for name in names}
-    values |= {"lesson": tame(memory.text), "category": tame(memory.category), "tags": list(map(tame, memory.tags))}
+    values |= {
+        "lesson": neutralised(memory.text),
+        "category": neutralised(memory.category),
+        "tags": list(map(neutralised, memory.tags)),
+    }
     values |= {"confirmed_by": len(memory.confirmed_by), "created_at": iso(memory.created_at)}
     values["updated_at"] = iso(memory.updated_at)
-    project = tame(project_name(memory.project))
+    project = neutralised(project_name(memory.project))
     if memory.tier == "hive":
         return {**values, "source_project": project, "encounter_score": memory.encounter_score}
     return {**values, "project_name": project}
 
 
-# Take away
+# Remove and archive
 
 
-def _remove(lore: Lore, given: dict[str, Any], _: Talk) -> Answer:
+def _remove(lore: Lore, given: dict[str, Any], _: ConnectionState) -> Answer:
     memory = found(lore, given["id"], ("swarm",))
     if memory is None:
         return said(dict(NO_ENTRY))
@@ -277,7 +282,7 @@ def _remove(lore: Lore, given: dict[str, Any], _: Talk) -> Answer:
     return said({"success": True, "removed": 1, "remaining": remaining})
 
 
-def _archive(lore: Lore, given: dict[str, Any], _: Talk) -> Answer:
+def _archive(lore: Lore, given: dict[str, Any], _: ConnectionState) -> Answer:
     tier, mode = given.get("tier", "swarm"), given.get("mode", "archive")
     if not given.get("reason", "").strip():
         return said({"success": False, "error": "reason is required"})
@@ -305,7 +310,7 @@ def _put_away(lore: Lore, memory: Memory, mode: str, why: str) -> str:
 # Acknowledge
 
 
-def _ack(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
+def _ack(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
     result, memory = given["result"], found(lore, given["id"], SHARED)
     if memory is None:
         return said({"recorded": False, "error": "invalid id"})
@@ -319,7 +324,7 @@ def _ack(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
     return said({"recorded": True, **named})
 
 
-def _receipt(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
+def _receipt(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
     ways = {how: _items(given, how, "id") for how in ("applied", "ignored", "contradicted")}
     lessons = _items(given, "new_lessons", "lesson")
     nothing = given.get("no_relevant_knowledge") is True
@@ -334,7 +339,7 @@ def _receipt(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
 
 
 def _items(given: Mapping[str, Any], name: str, key: str) -> list[dict[str, Any]]:
-    """The objects of a list; a bare text stands for one that has only its key."""
+    """Return the objects of a list argument; a bare text becomes an object with that text under `key`."""
     listed = [{key: item} if isinstance(item, str) else item for item in given.get(name, ())]
     for item in listed:
         if not isinstance(item, dict) or not isinstance(item.get(key), str):
@@ -342,8 +347,8 @@ def _items(given: Mapping[str, Any], name: str, key: str) -> list[dict[str, Any]
     return listed
 
 
-def _counted(lore: Lore, items: Sequence[Mapping[str, Any]], how: str, talk: Talk) -> set[str]:
-    """The ids that could be counted; what was said before in this connection is not counted again."""
+def _counted(lore: Lore, items: Sequence[Mapping[str, Any]], how: str, talk: ConnectionState) -> set[str]:
+    """Acknowledge memories once per connection; return the ids that exist."""
     known: set[str] = set()
     for item in items:
         memory = found(lore, item["id"], SHARED)
@@ -356,8 +361,8 @@ def _counted(lore: Lore, items: Sequence[Mapping[str, Any]], how: str, talk: Tal
     return known
 
 
-def _learned(lore: Lore, item: Mapping[str, Any], talk: Talk) -> dict[str, Any]:
-    """One new lesson of a receipt; the others do not suffer from one that is wrong."""
+def _learned(lore: Lore, item: Mapping[str, Any], talk: ConnectionState) -> dict[str, Any]:
+    """Store one new lesson of a receipt; return an error instead of raising, so that the other lessons are stored."""
     from swarmlore.server.mcp.schema import checked
 
     known = {name: value for name, value in item.items() if name in TOOLS[0].takes}

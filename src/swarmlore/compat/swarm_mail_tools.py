@@ -1,7 +1,7 @@
-"""What the tools of swarm-mail do: a connection takes a name, then it writes and gets mail under that.
+"""MCP tools of swarm-mail: a connection registers under a name, then sends and reads mail under that name.
 
-A name belongs to whoever took it first: another agent of the same machine cannot read mail by taking it too. The name
-counts for mail only; memories are seen by whom the connection is for.
+A name belongs to the agent that registered it first, so that no other agent can read its mail. The name applies to mail
+only; access to memories depends on the caller of the connection.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from swarmlore.domain.records import IMPORTANCES, Agent, Message
+from swarmlore.domain.records import IMPORTANCES, Message
 from swarmlore.errors import NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.server.mcp.schema import MAX_NAME, Tool, count, flag, one_of, text, texts
-from swarmlore.server.mcp.tool_answers import Talk, said, tame
+from swarmlore.server.mcp.tool_answers import ConnectionState, neutralised, said
 
 if TYPE_CHECKING:
     from typing import Any
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 MOST_SHOWN = 5
-MAX_BODY = 4_000_000  # of a report to the memory-catcher, which is cut; any other message is held to less
+MAX_BODY = 4_000_000  # for reports to the memory-catcher, which shortens them; other messages have a lower limit
 _ID = {"message_id": text("its id")}
 TOOLS = (
     Tool(
@@ -67,15 +67,18 @@ _FIRST = ("Amber", "Blue", "Bright", "Calm", "Dark", "Gold", "Green", "Iron", "R
 _LAST = ("Bay", "Creek", "Field", "Forest", "Harbor", "Hill", "Lake", "Meadow", "Peak", "River", "Stone", "Wind")
 
 
-def _init(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
+def _init(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
     if talk.agent and not given.get("force_reinit"):
-        return said(_again(lore, given, talk))
+        return said(_already_registered(lore, given, talk))
     try:
-        name = lore.caller.agent if talk.bound else _chosen(lore, given)
-        if talk.bound and given.get("agent_name") not in (None, "", name):
-            return said({"error": f"Failed to initialize: this token is for {tame(name)}"})
+        asked = given.get("agent_name")
+        name = lore.caller.agent if talk.bound else lore.mail.address(asked) if asked else _new_name(lore)
+        if talk.bound and asked not in (None, "", name):
+            return said({"error": f"Failed to initialize: this token is for {neutralised(name)}"})
         if (owner := _owner(lore, name)) not in ("", lore.caller.agent):
-            return said({"error": f"Failed to initialize: the name {tame(name)} is taken by {tame(owner)}"})
+            return said(
+                {"error": f"Failed to initialize: the name {neutralised(name)} is taken by {neutralised(owner)}"}
+            )
         as_named = _named(lore, name)
         as_named.register(program=lore.caller.agent, task=given.get("task_description", ""))
     except SwarmloreError as error:
@@ -85,11 +88,7 @@ def _init(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
     return said({**values, "message": f"Initialized as {_short(lore, name)}"})
 
 
-def _chosen(lore: Lore, given: dict[str, Any]) -> str:
-    return lore.mail.address(given["agent_name"]) if given.get("agent_name") else _new_name(lore)
-
-
-def _again(lore: Lore, given: dict[str, Any], talk: Talk) -> dict[str, Any]:
+def _already_registered(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> dict[str, Any]:
     name = _short(lore, talk.agent)
     values: dict[str, Any] = {"agent_name": name, "project_key": lore.project.root or lore.caller.project}
     values |= {"message": f"Session already initialized as {name}", "already_initialized": True}
@@ -99,17 +98,13 @@ def _again(lore: Lore, given: dict[str, Any], talk: Talk) -> dict[str, Any]:
 
 
 def _owner(lore: Lore, name: str) -> str:
-    """To whom a name belongs: who took it first, or who is called so; '' where nobody has it."""
+    """Return the agent that owns a name, or '' if nobody does or the caller is called so."""
     known = next((agent for agent in lore.agents() if agent.name == name), None)
-    return "" if known is None or name == lore.caller.agent else _taker(known)
-
-
-def _taker(agent: Agent) -> str:
-    return agent.program or agent.name
+    return "" if known is None or name == lore.caller.agent else known.program or known.name
 
 
 def _new_name(lore: Lore) -> str:
-    """A name that nobody has, in the manner of the original."""
+    """Return a free name in the style of swarm-mail, such as BlueLake."""
     taken = {agent.name for agent in lore.agents()}
     while True:
         first, last = os.urandom(2)
@@ -121,20 +116,20 @@ def _new_name(lore: Lore) -> str:
 
 
 def _named(lore: Lore, name: str) -> Lore:
-    """The same memory for the name under which a connection writes."""
+    """Return `lore` acting as the agent with the registered name."""
     return lore.acting_as(replace(lore.caller, agent=name), lore.project.root)
 
 
 def _short(lore: Lore, name: str) -> str:
-    """A name as agents of the same login call it."""
+    """Return a name without the login, which agents of the same login leave out."""
     login, slash, _ = lore.caller.agent.partition("/")
     return name.removeprefix(f"{login}/") if slash and lore.store.engine.remote else name
 
 
-def _begun(work: Callable[[Lore, dict[str, Any]], Answer], verb: str) -> Handler:
-    """A tool for connections that have a name; what goes wrong is said in the original's words."""
+def _registered(work: Callable[[Lore, dict[str, Any]], Answer], verb: str) -> Handler:
+    """Wrap a tool so that it needs a registered name; errors use the wording of swarm-mail."""
 
-    def handle(lore: Lore, given: dict[str, Any], talk: Talk) -> Answer:
+    def handle(lore: Lore, given: dict[str, Any], talk: ConnectionState) -> Answer:
         if not talk.agent:
             return said({"error": NOT_BEGUN})
         try:
@@ -178,7 +173,7 @@ def _headed(message: Message) -> dict[str, Any]:
     return {
         "id": message.id,
         "from": message.sender,
-        "subject": tame(message.subject),
+        "subject": neutralised(message.subject),
         "thread_id": message.thread or None,
         "importance": message.importance,
         "timestamp": _millis(message.sent_at),
@@ -191,8 +186,8 @@ def _millis(at: float | None) -> int | None:
 
 HANDLERS: dict[str, Handler] = {
     "swarmmail_init": _init,
-    "swarmmail_send": _begun(_send, "send message"),
-    "swarmmail_inbox": _begun(_inbox, "fetch inbox"),
-    "swarmmail_read_message": _begun(_read, "read message"),
-    "swarmmail_ack": _begun(_ack, "acknowledge message"),
+    "swarmmail_send": _registered(_send, "send message"),
+    "swarmmail_inbox": _registered(_inbox, "fetch inbox"),
+    "swarmmail_read_message": _registered(_read, "read message"),
+    "swarmmail_ack": _registered(_ack, "acknowledge message"),
 }

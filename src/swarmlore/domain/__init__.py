@@ -1,1 +1,1 @@
-"""Pure rules over records: no I/O, no clock; time, ids and randomness come in as arguments."""
+"""Domain rules over records: no I/O and no clock; time, ids and randomness come in as arguments."""

@@ -1,4 +1,4 @@
-"""What `--json` prints: records as JSON values, times in ISO 8601."""
+"""JSON codec: records as JSON values for `--json`, HTTP and the audit log, with times in ISO 8601."""
 
 from __future__ import annotations
 
@@ -13,12 +13,7 @@ from swarmlore.frozen import TYPE_CHECKING, fields
 if TYPE_CHECKING:
     from typing import Any
 
-
-_NESTED = {
-    "confirmed_by": Confirmation,
-    "citations": Citation,
-    "situations": Situation,
-}
+_NESTED = {"confirmed_by": Confirmation, "citations": Citation, "situations": Situation}
 _TEXTS = ("tags", "entities", "supersedes")
 _FIELDS = tuple(spec.name for spec in fields(Memory))
 _TIMES = frozenset(name for name in _FIELDS if name.endswith("_at")) | {"valid_from", "valid_until"}
@@ -26,12 +21,12 @@ _PLAIN = {kind: tuple(spec.name for spec in fields(kind)) for kind in (*_NESTED.
 
 
 def record_fields(record: Any) -> dict[str, Any]:
-    """The fields of a small record as a dict."""
+    """Return the fields of a small record as a dict."""
     return {name: getattr(record, name) for name in _PLAIN[type(record)]}
 
 
 def memory_to_dict(memory: Memory) -> dict[str, Any]:
-    """The whole record as JSON values; times stay numbers."""
+    """Return a memory as JSON values; times stay numbers."""
     data = {name: getattr(memory, name) for name in _FIELDS}
     for name in _TEXTS:
         data[name] = list(data[name])
@@ -44,7 +39,7 @@ def memory_to_dict(memory: Memory) -> dict[str, Any]:
 
 
 def memory_from_dict(data: Mapping[str, Any]) -> Memory:
-    """The record that `memory_to_dict` took apart."""
+    """Return the memory that `memory_to_dict` serialised."""
     values = {name: data[name] for name in _FIELDS if name in data}
     for name in _TEXTS:
         values[name] = tuple(values.get(name, ()))
@@ -55,7 +50,7 @@ def memory_from_dict(data: Mapping[str, Any]) -> Memory:
 
 
 def memory_to_public(memory: Memory) -> dict[str, Any]:
-    """The record as people and programs read it: times in ISO 8601."""
+    """Return a memory as JSON values for people and programs: times in ISO 8601."""
     data = memory_to_dict(memory)
     for name in _TIMES:
         data[name] = iso(data[name])
@@ -66,7 +61,7 @@ def memory_to_public(memory: Memory) -> dict[str, Any]:
 
 
 def iso(at: float | None) -> str | None:
-    """Seconds since the epoch as ISO 8601 in UTC with milliseconds; years outside 0001–9999 are held at the edge."""
+    """Format seconds since the epoch as ISO 8601 in UTC with milliseconds, limited to the years 0001–9999."""
     if at is None:
         return None
     millis = min(max(round(at * 1000), -62_135_596_800_000), 253_402_300_799_999)
@@ -76,7 +71,7 @@ def iso(at: float | None) -> str | None:
 
 
 def from_iso(text: str) -> float:
-    """Seconds since the epoch; raises ValueError for anything that is not a date or date and time."""
+    """Parse ISO 8601 to seconds since the epoch; raises ValueError unless it is a date or date and time."""
     import calendar
     from datetime import UTC, datetime
 
@@ -87,11 +82,16 @@ def from_iso(text: str) -> float:
     return round(calendar.timegm(moment.timetuple()) + moment.microsecond / 1_000_000, 3)
 
 
-UNITS = {"notes": "file", "auto-memory": "file", "instincts": "rule", "memory-md": "item"}  # of formats in and out
+UNITS = {
+    "notes": "file",
+    "auto-memory": "file",
+    "instincts": "rule",
+    "memory-md": "item",
+}  # counted by imports and exports
 
 
 def plain(value: Any) -> Any:
-    """Any record, or collection of records, as JSON values."""
+    """Return any record, or collection of records, as JSON values."""
     if isinstance(value, Memory):
         return memory_to_public(value)
     if hasattr(value, "__frozen_fields__"):
@@ -109,26 +109,20 @@ def _field(name: str, value: Any) -> Any:
 
 
 def change(row: AuditRow) -> dict[str, Any]:
-    """One row of a history, with the whole record before and after it."""
+    """Return one audit row as JSON values, with the full memory before and after it."""
     former = None if row.before is None else memory_to_public(memory_from_dict(row.before))
     later = None if row.after is None else memory_to_public(memory_from_dict(row.after))
     return {**plain(row), "before": former, "after": later}
 
 
 def failure(error: SwarmloreError) -> dict[str, Any]:
-    """An error for programs: message, hint, a code that does not change, and what else the error knows."""
+    """Return an error as JSON values: message, hint, a stable code, and the details of its class."""
     more = {name: plain(getattr(error, name)) for name in ("layer", "candidates") if hasattr(error, name)}
-    return {
-        "error": error.message,
-        "hint": error.hint,
-        "code": code_of(error),
-        "exit_code": error.exit_code,
-        **more,
-    }
+    return {"error": error.message, "hint": error.hint, "code": code_of(error), "exit_code": error.exit_code, **more}
 
 
 def code_of(error: SwarmloreError) -> str:
-    """NOT_FOUND for NotFound: the name of the error's public class, or what it says itself."""
+    """Return the stable code of an error: its own, or the name of its class, such as NOT_FOUND for NotFound."""
     if hasattr(error, "code"):
         return str(error.code)
     name = next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)

@@ -1,4 +1,4 @@
-"""Records from what callers of the Python API pass: unknown names and wrong types are errors with a hint."""
+"""Records: frozen types shared by all packages, their allowed values, ids, and checked construction."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from swarmlore.frozen import TYPE_CHECKING, field, fields, frozen
 if TYPE_CHECKING:
     from typing import Any
 
-
-# With a letter or digit: `.` and `..` are folders wherever an id becomes the name of a file.
+# At least one letter or digit, for `.` and `..` are folders where an id becomes a file name.
 _FOREIGN = re.compile(r"(?=.*[A-Za-z0-9])[A-Za-z0-9_.:-]{1,128}")
 ID_HINT = "use up to 128 letters, digits, and _ . : -, at least one of them a letter or digit"
 
 
 def uuid7(at: float, random: bytes) -> str:
-    """A UUIDv7 from seconds since the epoch and ten random bytes."""
+    """Return a UUIDv7 made of seconds since the epoch and ten random bytes."""
     value = int.from_bytes(max(0, round(at * 1000)).to_bytes(6, "big") + random[:10].ljust(10, b"\0"), "big")
     value = value & ~(0xF << 76) | 0x7 << 76  # version 7
     value = value & ~(0x3 << 62) | 0x2 << 62  # variant of RFC 9562
@@ -28,21 +27,13 @@ def uuid7(at: float, random: bytes) -> str:
 
 
 def is_id(text: str) -> bool:
-    """Whether a foreign id may be kept as it is."""
+    """Return whether an id from another program may be kept."""
     return _FOREIGN.fullmatch(text) is not None
 
 
 KINDS = (
-    "correction",
-    "decision",
-    "commitment",
-    "insight",
-    "learning",
-    "confidence",
-    "pattern_seed",
-    "cross_agent",
-    "workflow_note",
-    "gap",
+    *("correction", "decision", "commitment", "insight", "learning", "confidence"),
+    *("pattern_seed", "cross_agent", "workflow_note", "gap"),
 )
 CATEGORIES = (
     *("process", "architecture", "tooling", "security", "testing", "debugging", "performance", "integration"),
@@ -51,7 +42,7 @@ CATEGORIES = (
 )
 TIERS = ("agent", "swarm", "hive")
 STATUSES = ("candidate", "established", "promoted", "archived", "quarantined", "deprecated", "superseded")
-LISTED_STATUSES = (*STATUSES, "forgotten", "any")  # what `list` can be asked for
+LISTED_STATUSES = (*STATUSES, "forgotten", "any")  # filters of `list`
 LIVE_STATUSES = ("candidate", "established", "promoted")
 LESSON_SOURCES = (
     *("manual", "knowledge_add", "inject", "learned_comment", "reflect", "instinct", "promotion", "migration"),
@@ -66,20 +57,15 @@ MODES = ("hybrid", "keyword", "naive", "local", "global")
 MAX_CITATIONS = 8  # of one memory
 HANDLE_CHARS = 6
 JOB_KINDS = ("extract", "summarise", "embed", "sweep", "reflect", "connect", "index")
-PROPOSAL_ROUTES = {
-    "behavioral": "b",
-    "knowledge": "k",
-    "skill": "s",
-    "instinct": "i",
-    "memory": "m",
-}  # and their letters
+# Routes of proposals, with the letter that labels them.
+PROPOSAL_ROUTES = {"behavioral": "b", "knowledge": "k", "skill": "s", "instinct": "i", "memory": "m"}
 IMPORTANCES = ("low", "normal", "high", "urgent")
 LINK_KINDS = ("related", "contradicts", "supersedes", "elaborates")
 
 
 @frozen
 class Caller:
-    """Who acts. Without an agent only the project's swarm memories and the hive are visible."""
+    """Who acts. Without an agent, only the project's swarm memories and the hive are visible."""
 
     project: str = ""
     agent: str = ""
@@ -88,13 +74,13 @@ class Caller:
 
     @property
     def leads(self) -> bool:
-        """Whether the caller may change what other agents shared."""
+        """Return whether the caller may change memories that other agents shared."""
         return self.role in ("lead", "person")
 
 
 @frozen
 class Token:
-    """Who somebody is that shows a token to a server; the token itself is known to its holder alone."""
+    """An access token of a server: whom it identifies and until when. The secret itself is not stored."""
 
     id: str
     project: str
@@ -108,13 +94,13 @@ class Token:
     revoked_at: float | None = None
 
     def holds(self, now: float) -> bool:
-        """Whether it still lets somebody in."""
+        """Return whether the token is still valid."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
 @frozen
 class Confirmation:
-    """One independent sighting of a memory: a phase (swarm) or a project (hive)."""
+    """One independent sighting of a memory: in a phase (swarm) or a project (hive)."""
 
     where: str
     at: float
@@ -123,7 +109,7 @@ class Confirmation:
 
 @frozen
 class Citation:
-    """A place in the project's code; without lines the whole file. The hash is a mark of `text.spans`."""
+    """A place in the project's code; without lines, the whole file. `span_hash` is made by `language.citations`."""
 
     path: str
     first_line: int = 0
@@ -134,7 +120,7 @@ class Citation:
 
 @frozen
 class Cited:
-    """A citation held against the working tree: its state, where it is if it moved, why, and how it differs."""
+    """A citation checked against the files: its state, its new place if it moved, the reason, and the diff."""
 
     citation: Citation
     state: str
@@ -146,7 +132,7 @@ class Cited:
 
 @frozen
 class Situation:
-    """A prompt, error excerpt or file under which a memory was learned, confirmed or helped."""
+    """A prompt, error excerpt or file under which a memory was learned, was confirmed or helped."""
 
     text: str
     via: str = "prompt"
@@ -155,7 +141,7 @@ class Situation:
 
 @frozen
 class Outcomes:
-    """What happened after a memory was shown, counted."""
+    """Counters of what happened after a memory was shown."""
 
     shown: int = 0
     cited: int = 0
@@ -169,7 +155,7 @@ class Outcomes:
 
 @frozen
 class Memory:
-    """One remembered statement with its evidence, origin and history."""
+    """One stored memory with its evidence, origin and history."""
 
     id: str
     text: str
@@ -216,23 +202,23 @@ class Memory:
 
     @property
     def live(self) -> bool:
-        """Whether queries may show it at all (expiry and validity depend on the time and are asked apart)."""
+        """Return whether queries may show the memory; expiry and validity depend on the time and are checked apart."""
         return self.status in LIVE_STATUSES and self.forgotten_at is None
 
     @property
     def raw(self) -> bool:
-        """Whether it is material (a chunk, a turn, a result) and not a lesson."""
+        """Return whether it is raw material (a chunk, a turn, a result) and not a lesson."""
         return self.source in RAW_SOURCES
 
     @property
     def strategy(self) -> bool:
-        """Whether it is an approach to tasks, observed by how they ended; see `patterns`."""
+        """Return whether it is an approach to tasks, rated by how they ended; see `policy.outcomes`."""
         return self.source == STRATEGY_SOURCE
 
 
 @frozen
 class Draft:
-    """What a door hands to the gate: a text and whatever the door knows about it. None means "not said"."""
+    """A text for the validation gate, with the facts an entry point knows. None means "not given"."""
 
     text: str
     title: str = ""
@@ -260,7 +246,7 @@ class Draft:
 
 @frozen
 class Remembered:
-    """What became of a draft. `outcome`: added, confirmed, updated, superseded, linked or quarantined."""
+    """The result for a draft. `outcome`: added, confirmed, updated, superseded, linked or quarantined."""
 
     memory: Memory
     outcome: str
@@ -274,6 +260,8 @@ class Remembered:
 
 @frozen
 class Rejection:
+    """A text that the validation gate refused, with the reason and the layer."""
+
     id: str
     text: str
     reason: str
@@ -284,7 +272,7 @@ class Rejection:
 
 @frozen
 class Query:
-    """One question to the store, after defaults were filled in."""
+    """One search of the store, with defaults filled in."""
 
     text: str
     limit: int = 5
@@ -300,12 +288,12 @@ class Query:
     phase: str = ""
     all_projects: bool = False
     episodes: bool = False
-    near: bool = False  # only what is close by meaning or shares a word, as the mode has it
+    near: bool = False  # only memories that are semantically close or share a word, as the mode says
 
 
 @frozen
 class Part:
-    """One factor or term of a score, in words a person can check."""
+    """One factor or term of a score, described so that a person can check it."""
 
     name: str
     value: float
@@ -314,7 +302,7 @@ class Part:
 
 @frozen
 class Hit:
-    """A memory that answers a query, its score, and how the score came about."""
+    """A memory that answers a query, its score, and the parts of that score."""
 
     memory: Memory
     score: float
@@ -324,7 +312,7 @@ class Hit:
 
 @frozen
 class Stale:
-    """A memory and those of its citations that do not stand as they were."""
+    """A memory, and those of its citations whose code has changed."""
 
     memory: Memory
     cited: tuple[Cited, ...]
@@ -332,6 +320,8 @@ class Stale:
 
 @frozen
 class Link:
+    """A link between two memories: related, contradicts, supersedes or elaborates."""
+
     source: str
     target: str
     kind: str
@@ -341,7 +331,7 @@ class Link:
 
 @frozen
 class Entity:
-    """Something that notes speak of: a technology, an error, a pattern, a function, a concept, a tool."""
+    """A thing named in notes: a technology, an error, a pattern, a function, a concept, a tool."""
 
     name: str
     type: str = "concept"
@@ -350,7 +340,7 @@ class Entity:
 
 @frozen
 class Relation:
-    """How one entity stands to another, as a note tells it: caused_by, solves, requires, relates_to or another word."""
+    """A relation of two entities stated by a note: caused_by, solves, requires, relates_to or another word."""
 
     source: str
     target: str
@@ -361,7 +351,7 @@ class Relation:
 
 @frozen
 class AuditRow:
-    """One change of one memory. `before` and `after` are whole records as JSON objects; None means it was not there."""
+    """One change of one memory. `before` and `after` are full records as JSON objects; None if it did not exist."""
 
     operation: str
     at: float
@@ -375,6 +365,8 @@ class AuditRow:
 
 @frozen
 class Session:
+    """One run of an agent client."""
+
     id: str
     client: str = ""
     project: str = ""
@@ -387,7 +379,7 @@ class Session:
 
 @frozen
 class Shown:
-    """One memory in a receipt, shown or cut."""
+    """One memory in a receipt, shown or left out."""
 
     memory: str
     handle: str
@@ -416,11 +408,13 @@ class Receipt:
 
 @frozen
 class Edit:
-    """One addition to one file: where it lies (`place` says under which folder), what kind of addition, and its text.
-    Doing it to a text that has it already changes nothing."""
+    """One addition to one file: where it goes (`place` says under which folder), its kind, and its text.
+
+    It is idempotent: applied to a text that has it, it changes nothing.
+    """
 
     place: str  # project, learnings or home
-    path: str  # from there, with slashes
+    path: str  # relative to it, with slashes
     verb: str  # create, rule, section, entry, reference or instinct
     text: str = ""
     heading: str = ""
@@ -429,9 +423,12 @@ class Edit:
 
 @frozen
 class Proposal:
-    """Something that a session taught, as additions to files; a person decides. `number` and `label` name it among the
-    open ones of its project. `action`: new, update, link or add; `similar` is what it updates or is linked with,
-    `conflict` the line that says otherwise. `by` decided `decided_at`; `commits` are by repository."""
+    """A lesson from a session as additions to files, which a person approves or rejects.
+
+    `number` and `label` name it among the open proposals of its project. `action`: new, update, link or add. `similar`
+    is the lesson it updates or links to, `conflict` the line that contradicts it. `by` decided it at `decided_at`;
+    `commits` are by repository.
+    """
 
     id: str
     reflection: str = ""
@@ -463,10 +460,12 @@ class Proposal:
 
 @frozen
 class Reflection:
-    """One look at a session or a text: how many signals of which level it held, and what is proposed. `known`: lessons
-    that are known, waiting or rejected already; `improved`: drafts in whose wording a language model had a part.
-    `read_to` is when the session was last heard of, `told_to` the time of the last turn that was read, `again` whether
-    an earlier look had read the beginning."""
+    """One review of a session or text: its signals by level, and the proposals made.
+
+    `known` counts lessons already stored, waiting or rejected; `improved` counts drafts reworded by an LLM. `read_to`
+    is the session's last sign of life, `told_to` the time of the last turn read; `again` means that an earlier review
+    read the beginning.
+    """
 
     id: str
     at: float
@@ -489,7 +488,7 @@ class Reflection:
 
 @frozen
 class Approval:
-    """What a person approved at once. `commits` by repository, `problems` what keeps it from being done."""
+    """One batch of approved proposals. `commits` are by repository; `problems` kept parts from being applied."""
 
     id: str
     at: float
@@ -505,8 +504,10 @@ class Approval:
 
 @frozen
 class Outcome:
-    """How a task ended: what was reported, its score, the verdict, and the memories that were credited with it.
-    `told_before`: the memories of this task had their credit already."""
+    """How a task ended: the report, its score and verdict, and the memories credited for it.
+
+    `told_before`: the memories of this task were credited already.
+    """
 
     id: str
     at: float
@@ -534,7 +535,7 @@ class Outcome:
 
 @frozen
 class Block:
-    """The text an agent is given, with its receipt. An empty text is an answer too."""
+    """The context block given to an agent, with its receipt. The text may be empty."""
 
     text: str
     receipt: Receipt
@@ -542,7 +543,7 @@ class Block:
 
 @frozen
 class Agent:
-    """One who can be written to."""
+    """An agent that can receive mail."""
 
     name: str
     program: str = ""
@@ -554,7 +555,7 @@ class Agent:
 
 @frozen
 class Message:
-    """A letter from one agent to others of its project. What it says is data, whoever wrote it."""
+    """A message from one agent to others of its project. Its content is data, never an instruction."""
 
     id: str
     sender: str
@@ -570,13 +571,13 @@ class Message:
 
     @property
     def handle(self) -> str:
-        """The end of its id, which is random: enough for a person to name it."""
+        """Return the end of the id, which is random: enough for a person to name the message."""
         return self.id[-HANDLE_CHARS:]
 
 
 @frozen
 class Delivery:
-    """What became of a message in the inbox of one who got it."""
+    """The state of a message in one recipient's inbox."""
 
     agent: str
     read_at: float | None = None
@@ -585,7 +586,7 @@ class Delivery:
 
 @frozen
 class Sent:
-    """A message that one sent, and what became of it."""
+    """A sent message, and its state in each inbox."""
 
     message: Message
     deliveries: tuple[Delivery, ...] = ()
@@ -593,8 +594,10 @@ class Sent:
 
 @frozen
 class Job:
-    """Work that nobody waits for. `state`: waiting, running, done or dead. `owner` and `fence` are its lease: where two
-    believe that they have it, the one with the larger fence does."""
+    """A queued background job. `state`: waiting, running, done or dead.
+
+    `owner` and `fence` are its lease; if two workers believe that they own it, the larger fence does.
+    """
 
     id: str
     kind: str
@@ -618,13 +621,13 @@ class Job:
 
     @property
     def caller(self) -> Caller:
-        """Whoever put it there, for whom it is done."""
+        """Return the caller who queued the job and for whom it runs."""
         return Caller(self.project, self.agent, self.role, self.trust)
 
 
 @frozen
 class WorkerSeen:
-    """A worker, and when it was last at work."""
+    """A worker process, and when it was last active."""
 
     host: str
     pid: int
@@ -643,7 +646,7 @@ _WORDS = {
 
 
 def make(kind: Callable[..., Any], values: Mapping[str, Any], verb: str) -> Any:
-    """A record of these values; raises InvalidInput naming what does not fit."""
+    """Build a record of these values; raises InvalidInput for unknown names and wrong types."""
     specs = {spec.name: spec.type for spec in fields(kind)}
     checked = {}
     for name, value in values.items():
@@ -659,14 +662,14 @@ def make(kind: Callable[..., Any], values: Mapping[str, Any], verb: str) -> Any:
 
 
 def choose(field: str, values: Iterable[str], allowed: Sequence[str]) -> None:
-    """Refuse words that are none of the allowed ones: a filter that nothing can pass is a slip, not a question."""
+    """Raise InvalidInput for a value that is not allowed, since a filter that matches nothing is a mistake."""
     for value in values:
         if value not in allowed:
             raise InvalidInput(f"unknown {field}: {value}", choices_hint(str(value), allowed))
 
 
 def fits(value: object, kind: str) -> bool:
-    """Whether a value has the type that a field names."""
+    """Return whether a value has the type that a field names."""
     if kind.endswith(" | None"):
         return value is None or fits(value, kind.removesuffix(" | None"))
     if kind == "int":
@@ -679,7 +682,7 @@ def fits(value: object, kind: str) -> bool:
 
 
 def json_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The values, if JSON can hold them."""
+    """Return the values; raises InvalidInput if JSON cannot hold them."""
     import json
 
     try:
@@ -699,13 +702,13 @@ _SENTENCE_END = re.compile(r"[.!?]+(?=[\s\"')\]]|$)|\n+")
 
 
 def confidence_of(confirmations: int, auto_generated: bool) -> float:
-    """0.5, a tenth for each of the first three confirmations, and a tenth for what was not generated."""
-    # Whole tenths, so that 0.5 + 0.1 + 0.1 + 0.1 is 0.8 and nothing near it.
+    """Return 0.5, plus 0.1 for each of the first three confirmations, plus 0.1 unless auto-generated."""
+    # In whole tenths, because 0.5 + 0.1 + 0.1 + 0.1 is not exactly 0.8.
     return min(10, 5 + min(max(confirmations, 0), 3) + (not auto_generated)) / 10
 
 
 def extraction_confidence(kind: str, duration_s: float | None, evaluation: str) -> float:
-    """70, more for some kinds, for quick work and for an evaluation of more than two sentences; as a share of 100."""
+    """Return .70, plus boosts for some kinds, for work below 30 s and for an evaluation of over two sentences."""
     score = 70 + KIND_BOOST.get(kind, 0)
     if duration_s is not None and 0 <= duration_s < QUICK_S:
         score += 10
@@ -715,14 +718,14 @@ def extraction_confidence(kind: str, duration_s: float | None, evaluation: str) 
 
 
 def count_sentences(text: str) -> int:
-    """Sentences or lines with at least one word in them; dots inside names and numbers end nothing."""
+    """Count sentences or lines with at least one word; dots inside names and numbers end none."""
     parts = _SENTENCE_END.split(_ABBREVIATION.sub(" ", text))
     return sum(any(letter.isalnum() for letter in part) for part in parts)
 
 
 @frozen
 class Check:
-    """One finding. `state`: ok, warn or fail."""
+    """One result of `doctor`. `state`: ok, warn or fail."""
 
     name: str
     state: str

@@ -1,7 +1,7 @@
-"""Memories that come from files: each passes the gate as an import and is merged with what is known under its id.
+"""Admission of records from ledgers and imports: validation gate, trust limits, and merging by id.
 
-A line is a record with an identity of its own, and it was compared with its neighbours where it was written. So it is
-not compared with other texts here: two stores that exchange lines would each decide otherwise, and lose both texts.
+A record was deduplicated where it was written, so it is not compared with other texts here. Otherwise two stores that
+exchange lines could each drop the other's text and lose both.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from swarmlore.config import Settings
 from swarmlore.domain.json_codec import iso
-from swarmlore.domain.policy.gate import GateRejection, pass_gate, profile_of, scrub_text, scrub_value, without_record
+from swarmlore.domain.policy.gate import GateRejection, pass_gate, profile_of, scrub_text, scrub_value
 from swarmlore.domain.policy.merge import (
     FILE_TRUST,
     QUARANTINE,
@@ -25,13 +25,14 @@ from swarmlore.domain.policy.merge import (
     with_claims,
     with_file_standing,
 )
+from swarmlore.domain.policy.new_memory import without_reserved_keys
 from swarmlore.domain.records import Caller, Citation, Confirmation, Draft, Memory, Situation
 from swarmlore.errors import Conflict, InvalidInput, Rejected
 from swarmlore.exchange.knowledge_format import derived_id
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
-from swarmlore.workspace.project import PERSON, may_change
+from swarmlore.workspace.identity import PERSON, may_change
 
 if TYPE_CHECKING:
     from typing import Any
@@ -41,32 +42,34 @@ RISEN = ("established", "promoted")
 COUNTED = "retrieval_outcomes"
 
 
-def as_own(version: Version, caller: Caller) -> Version:
-    """A version as its sender may say it."""
+def as_sent_by(version: Version, caller: Caller) -> Version:
+    """Limit a sent version to the trust and the owner that its sender may claim."""
     memory = version.memory
     memory = replace(memory, trust=min(memory.trust, caller.trust))
     if caller.leads:
         owner = caller.agent if memory.owner.rpartition("/")[2] == PERSON else memory.owner
         return replace(version, memory=replace(memory, owner=owner))
-    return replace(version, memory=_of_a_worker(memory, caller))
+    return replace(version, memory=_by_worker(memory, caller))
 
 
-def _of_a_worker(memory: Memory, caller: Caller) -> Memory:
+def _by_worker(memory: Memory, caller: Caller) -> Memory:
     extra = {name: value for name, value in memory.extra.items() if name != COUNTED}
     filed = with_file_standing(memory, "import", caller.agent)
     return replace(filed, project="", max_phases=None, extra=extra)
 
 
-def under_another_id(version: Version, caller: Caller) -> Version:
-    """What was sent under an id that is taken where its sender cannot see. That it is taken is nobody's business, so it
-    is not refused; the same line has the same other id each time."""
+def with_sender_id(version: Version, caller: Caller) -> Version:
+    """Give a version whose id is taken by an invisible memory another id, derived from the sender and stable.
+
+    A refusal would reveal that the id exists.
+    """
     memory = version.memory
     place = f"{caller.project}\n{caller.agent}\n{memory.tier}"
     return replace(version, memory=replace(memory, id=derived_id(place, memory.id)))
 
 
-def keeping(version: Version, known: Memory) -> Version:
-    """The same about a memory that is there: what its sender could not say stays as it is known."""
+def keep_known_standing(version: Version, known: Memory) -> Version:
+    """Keep the stored values of fields that the sender of a version may not change."""
     if version.gone:
         return version
     memory = version.memory
@@ -77,14 +80,14 @@ def keeping(version: Version, known: Memory) -> Version:
     return replace(version, memory=replace(memory, **kept, extra={**memory.extra, **counted}))
 
 
-def is_settled(local: Memory | None, version: Version) -> bool:
-    """Whether somebody decided about a memory what its sender cannot take back by sending it once more."""
+def is_decided(local: Memory | None, version: Version) -> bool:
+    """Return True if a memory was forgotten or quarantined, which sending it again must not revert."""
     if local is None or version.gone:
         return False
     return local.forgotten_at is not None or local.status == "quarantined"
 
 
-SKEW_S = 300.0  # how far two clocks may differ before a time counts as one of the future
+SKEW_S = 300.0  # clock difference up to which a time does not count as future
 REASON_CHARS = 500
 PERSONS_TRUST = 3
 WORD_CHARS = 64
@@ -94,12 +97,12 @@ FOREIGN_ID = "this id is not one of this project's shared memories"
 NOT_OF_THE_HIVE = "this id belongs to a memory that is not one of the hive"
 _BESIDE_THE_DRAFT = ("owner", "project", "superseded_by", "supersedes", "confirmed_by", "citations", "situations")
 NUL = "holds NUL characters"
-_UNCHECKED = ("owner", "project", "superseded_by", "supersedes", "key", "source_ref", "extra")  # by layer 2 of the gate
+_UNCHECKED = ("owner", "project", "superseded_by", "supersedes", "key", "source_ref", "extra")  # gate layer 2 skips
 _FROM_GATE = ("text", "title", "tags", "entities", "category", "key", "scope", "source_ref")
 
 
 class Refused(Exception):
-    """A record that may not come in; its words say why, and what the gate said, if it was the gate."""
+    """Raised if a record may not be imported, with the reason and the gate's rejection, if there is one."""
 
     def __init__(self, reason: str, by_gate: GateRejection | None = None) -> None:
         super().__init__(reason)
@@ -112,14 +115,14 @@ class Refused(Exception):
 
 @frozen
 class Admitted:
-    """A version that may be taken in, and how many secrets had to be taken out of it."""
+    """A version that may be imported, and how many secrets were redacted in it."""
 
     version: Version
     redacted: int = 0
 
 
 class Admission:
-    """The door for records of one tier, in the name of one caller."""
+    """Check records of one tier and merge them into the store, in the name of one caller."""
 
     def __init__(
         self,
@@ -133,9 +136,10 @@ class Admission:
         raw: bool = False,
         sent: bool = False,
     ) -> None:
-        """`source` is where the records come from. A ledger is written by all who may push to it; an import, by nobody
-        known, does not change the memories of others. `raw` lets in raw material, too. `sent`: the caller sent the
-        lines and answers for them."""
+        """Set the rules: a `source` other than `ledger` has no known author and may not change others' memories.
+
+        `raw` admits raw material too; `sent` means that the caller sent the lines and is accountable for them.
+        """
         self._source = source
         self._strict = source != "ledger"
         self._sent = sent
@@ -152,8 +156,8 @@ class Admission:
         return self._settings.knowledge.rejected_max_entries
 
     @property
-    def _is_own_alone(self) -> bool:
-        """Whether the lines are words of somebody who may say nothing in the name of others."""
+    def _is_untrusted_sender(self) -> bool:
+        """Whether the lines were sent by a caller who may not speak for other agents."""
         return self._sent and not self._caller.leads
 
     @property
@@ -161,15 +165,15 @@ class Admission:
         return NOT_OF_THE_HIVE if self._tier == "hive" else FOREIGN_ID
 
     def partitions(self) -> list[int]:
-        """Where its rows are."""
+        """Return the partitions of this tier that the caller sees."""
         return self._store.visible(self._caller, (self._tier,))
 
     def told(self, memory: Memory, *, situations: bool = False) -> Version:
-        """A stored memory as its line says it."""
+        """Convert a stored memory to the version that its line in the ledger would hold."""
         return published(memory, self._name, situations=situations)
 
     def admit(self, version: Version, now: float) -> Admitted:
-        """Pass one version through the gate; raises Refused."""
+        """Pass one version through the gate; raise Refused if it may not be imported."""
         memory = version.memory
         if memory.tier != self._tier:
             raise Refused(f"a memory of tier {memory.tier} does not belong here")
@@ -177,15 +181,15 @@ class Admission:
             raise Refused("raw material does not belong here")
         if any(_holds_nul(getattr(memory, name)) for name in _UNCHECKED):
             raise Refused(NUL)
-        version = _not_of_the_future(version, now)
+        version = _without_future_times(version, now)
         if self._sent:
-            version = as_own(version, self._caller)
+            version = as_sent_by(version, self._caller)
         try:
-            gathered = _scrubbed(version.memory)
+            scrubbed = _scrubbed(version.memory)
             if version.gone:
-                gathered = replace(gathered, tags=tuple(map(scrub_text, gathered.tags)))
-                return Admitted(settled(replace(version, memory=ordered(gathered))))
-            return self._through_the_gate(gathered)
+                scrubbed = replace(scrubbed, tags=tuple(map(scrub_text, scrubbed.tags)))
+                return Admitted(settled(replace(version, memory=ordered(scrubbed))))
+            return self._through_the_gate(scrubbed)
         except (Rejected, InvalidInput) as refusal:
             raise Refused(refusal.message, refusal if isinstance(refusal, GateRejection) else None) from None
 
@@ -194,7 +198,7 @@ class Admission:
         profile = profile_of(memory.extra, self._profile)
         passed = pass_gate(_draft(memory), profile=profile, validate=knowledge.validation_enabled)
         clean = {name: getattr(passed.draft, name) for name in _FROM_GATE}
-        clean["extra"] = without_record(scrub_value(memory.extra))
+        clean["extra"] = without_reserved_keys(scrub_value(memory.extra))
         if any(getattr(memory, name) != value for name, value in clean.items()):
             memory = ordered(replace(memory, **clean))
         if passed.quarantine and memory.status != "quarantined":
@@ -202,7 +206,7 @@ class Admission:
         return Admitted(Version(memory), len(passed.redacted) + ("[redacted:" in str(clean["extra"])))
 
     def known(self, ids: Sequence[str]) -> tuple[dict[str, Memory], set[str]]:
-        """The rows that have these ids, and those of the ids that belong elsewhere."""
+        """Return the rows with these ids in this tier, and the ids that are taken in other partitions."""
         mine = self.partitions()
         places = self._store.partitions_of(ids)
         foreign = {id for id, place in places.items() if place not in mine}
@@ -211,32 +215,34 @@ class Admission:
     def take_in(
         self, operation: Operation, versions: Iterable[Version], anybodys: Container[str] = ()
     ) -> list[tuple[str, str]]:
-        """Merge admitted versions with what is stored, inside a transaction; returns what became of each: added,
-        updated, removed, known, or why it was refused (with a mark in front). `anybodys` are ids that also a strict
-        door may change."""
-        several = list(versions)
-        ids = list(dict.fromkeys(version.memory.id for version in several))
+        """Merge admitted versions into the store, inside a transaction.
+
+        Return the outcome of each with a reason: added, updated, removed, known or refused. `anybodys` are ids of
+        memories that may be changed for any owner.
+        """
+        versions = list(versions)
+        ids = list(dict.fromkeys(version.memory.id for version in versions))
         rows, foreign = self.known(ids)
         erased = self._store.erased_at([id for id in ids if id not in rows])
         done = []
-        for version in several:
+        for version in versions:
             id = version.memory.id
             if id in foreign:
-                done.append(self._take_elsewhere(operation, version))
+                done.append(self._take_under_sender_id(operation, version))
                 continue
             anyones = id in anybodys
-            if self._is_own_alone and not anyones and is_settled(rows.get(id), version):
+            if self._is_untrusted_sender and not anyones and is_decided(rows.get(id), version):
                 done.append(("known", ""))
                 continue
-            strict = self._strict and (not anyones or self._is_own_alone)
+            strict = self._strict and (not anyones or self._is_untrusted_sender)
             done.append(self._take_one(operation, version, rows, erased.get(id, 0.0), strict))
         return done
 
-    def _take_elsewhere(self, operation: Operation, version: Version) -> tuple[str, str]:
-        """What comes under an id that belongs to another place."""
+    def _take_under_sender_id(self, operation: Operation, version: Version) -> tuple[str, str]:
+        """Store a sent version whose id is taken elsewhere under another id; refuse one from a file."""
         if not self._sent:
             return ("refused", self._foreign)
-        other = under_another_id(version, self._caller)
+        other = with_sender_id(version, self._caller)
         rows, foreign = self.known([other.memory.id])
         if foreign:
             return ("refused", self._foreign)
@@ -252,6 +258,7 @@ class Admission:
         *,
         again: bool = True,
     ) -> tuple[str, str]:
+        """Add or merge one version; return its outcome and reason."""
         id = version.memory.id
         local = rows.get(id)
         if local is None:
@@ -262,7 +269,7 @@ class Admission:
                     operation, self._fresh(version.memory, operation.at), reason=operation.reason
                 )
             except Conflict:
-                return self._take_elsewhere(operation, version) if again else ("refused", self._foreign)
+                return self._take_under_sender_id(operation, version) if again else ("refused", self._foreign)
             self._store.arrived(id)
             return ("added", "")
         if local.raw and not self._raw:
@@ -272,9 +279,10 @@ class Admission:
     def _merge_into(
         self, operation: Operation, local: Memory, version: Version, rows: dict[str, Memory], strict: bool
     ) -> tuple[str, str]:
-        told = self.told(local, situations=bool(version.memory.situations))
-        merged = merge(told, keeping(version, told.memory) if self._is_own_alone else version)
-        if merged == told:
+        """Merge a version into a stored memory, unless the caller may not change that."""
+        stored = self.told(local, situations=bool(version.memory.situations))
+        merged = merge(stored, keep_known_standing(version, stored.memory) if self._is_untrusted_sender else version)
+        if merged == stored:
             return ("known", "")
         after = self.settle(local, merged)
         if after == local:
@@ -290,13 +298,15 @@ class Admission:
         return ("removed" if gone else "updated", "")
 
     def settle(self, local: Memory, merged: Version) -> Memory:
-        """A stored memory after a merge with records of this source."""
+        """Apply a merge with records of this source to a stored memory."""
         return applied(local, merged, self._source, self._owner)
 
     @property
     def _owner(self) -> str:
-        """Who may change what comes in: the agent that brings it. A ledger and a person's import belong to nobody, so
-        that no file is shown as a person's words."""
+        """Owner of imported memories: the importing agent.
+
+        Those of a ledger or a person's import have none, so that no file counts as a person's words.
+        """
         return "" if self._source == "ledger" or self._caller.role == PERSON else self._caller.agent
 
     def _fresh(self, memory: Memory, now: float) -> Memory:
@@ -322,32 +332,31 @@ def _quarantined(memory: Memory, reason: str) -> Memory:
     return replace(memory, status="quarantined", extra=extra)
 
 
-def _not_of_the_future(version: Version, now: float) -> Version:
-    """Times to come are taken for now: else a line of the year 9999 would win for ever."""
-
+def _without_future_times(version: Version, now: float) -> Version:
+    """Replace future times by now, or else a line dated in the year 9999 would win every merge."""
     memory = version.memory
     gathered = [item.at for item in memory.confirmed_by] + [item.at for item in memory.situations]
     if max(version.deleted_at, memory.created_at, memory.updated_at, *gathered) <= now:
         return version
 
-    def held(at: float) -> float:
+    def limited(at: float) -> float:
         return at if at <= now + SKEW_S else now
 
     return replace(
         version,
-        deleted_at=held(version.deleted_at),
+        deleted_at=limited(version.deleted_at),
         memory=replace(
             memory,
-            created_at=held(memory.created_at),
-            updated_at=held(memory.updated_at),
-            confirmed_by=tuple(replace(item, at=held(item.at)) for item in memory.confirmed_by),
-            situations=tuple(replace(item, at=held(item.at)) for item in memory.situations),
+            created_at=limited(memory.created_at),
+            updated_at=limited(memory.updated_at),
+            confirmed_by=tuple(replace(item, at=limited(item.at)) for item in memory.confirmed_by),
+            situations=tuple(replace(item, at=limited(item.at)) for item in memory.situations),
         ),
     )
 
 
 def _scrubbed(memory: Memory) -> Memory:
-    """The texts that a draft does not carry, cleaned and redacted like all others."""
+    """Redact the texts of a memory that are not part of a draft and so bypass the gate."""
     if not any(getattr(memory, name) for name in _BESIDE_THE_DRAFT):
         return memory
     scrubbed = replace(
@@ -371,7 +380,7 @@ def _scrubbed_citation(item: Citation) -> Citation:
 
 
 def _holds_nul(value: Any) -> bool:
-    """Whether a text in there has a character that no database of a team can hold."""
+    """Return True if a text in a value contains NUL, which PostgreSQL cannot store."""
     if isinstance(value, str):
         return "\0" in value
     if isinstance(value, Mapping):
@@ -385,10 +394,11 @@ def _scrubbed_text(text: str) -> str:
 
 @lru_cache(4096)
 def _scrubbed_word(text: str) -> str:
-    """Names repeat from line to line of a file; each is looked at once."""
+    """Redact a short text; cached, since names repeat from line to line of a file."""
     return scrub_text(text)
 
 
-def nothing() -> dict[str, Any]:
+def zero_counts() -> dict[str, Any]:
+    """Return zero counts for the outcomes of an import."""
     names = ("added", "updated", "revived", "quarantined", "removed", "known", "forgotten", "refused", "redacted")
     return dict.fromkeys((*names, "linked", "private"), 0)

@@ -1,9 +1,8 @@
-"""LEARNED comments in `.beads/memory/`: `knowledge.jsonl`, one lesson a line, and what was rotated out of it.
+"""Lessons from LEARNED comments on beads, in `.beads/memory/knowledge.jsonl` and its archive, one per line.
 
-The files belong to the repository and to other programs too. Lines are added at the end, and a line that is no
-record is counted and left alone. Where the active file has more than a thousand lines, its oldest five hundred move to
-the archive: first they are added there, then the active file is replaced. A process that dies in between leaves them
-in both, and the next rotation sees that they are there.
+Other programs write these files too, so lines are only appended, and unreadable lines are counted and kept. Beyond
+1,000 lines, rotation appends the oldest 500 to the archive and then replaces the active file. If a process dies in
+between, both files hold them, which the next rotation detects.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from swarmlore.domain.extraction.learned_comments import Learned, find_learned
+from swarmlore.domain.extraction.learned_comments import BeadLesson, find_bead_lessons
 from swarmlore.domain.language.display import learned_key
 from swarmlore.domain.security.redaction import redact
 from swarmlore.errors import SwarmloreError
@@ -39,18 +38,18 @@ GLANCE_BYTES = 80  # enough to tell two lines apart
 
 @frozen
 class Knowledge:
-    """What the files hold, in their order, and how many lines of them are no records."""
+    """Lessons of the files in order, the number of unreadable lines, and the number of archived lessons."""
 
-    entries: tuple[Learned, ...] = ()
+    entries: tuple[BeadLesson, ...] = ()
     bad_lines: int = 0
     archived: int = 0
 
 
-# Where
+# Places
 
 
 def beads_root(root: str) -> str:
-    """Where a project's beads lie: in the main work tree if it has them, because linked ones go away again."""
+    """Return the folder with a project's beads: the main worktree if it has them, since linked ones are temporary."""
     dot = os.path.join(root, ".git")
     if os.path.isdir(dot) or not os.path.lexists(dot):
         return root
@@ -61,7 +60,7 @@ def beads_root(root: str) -> str:
 
 
 def _is_worktree(dot: str, common: str) -> bool:
-    """Whether the repository knows of the work tree that names it; a file alone could name any repository."""
+    """Return True if the repository lists this worktree, as its `.git` file alone could name any repository."""
     own = git.first_line(dot).removeprefix("gitdir:").strip()
     private = os.path.realpath(os.path.join(os.path.dirname(dot), own))
     back = git.first_line(os.path.join(private, "gitdir"))
@@ -71,7 +70,7 @@ def _is_worktree(dot: str, common: str) -> bool:
 
 @contextmanager
 def memory_folder(root: str, *, make: bool = False) -> Iterator[Folder | None]:
-    """The folder of a project's comments, or None. Made only where the project uses beads."""
+    """Context manager: open the memory folder of a project's beads, or yield None; made only if it uses beads."""
     path = os.path.join(beads_root(root), BEADS)
     if not os.path.isdir(path):
         yield None
@@ -86,11 +85,12 @@ def memory_folder(root: str, *, make: bool = False) -> Iterator[Folder | None]:
 
 
 def uses_beads(root: str) -> bool:
+    """Return True if a project has a `.beads` folder."""
     return os.path.isdir(os.path.join(beads_root(root), BEADS))
 
 
 def has_memory(root: str) -> bool:
-    """Whether a project has a folder for what was learned on its beads."""
+    """Return True if a project has a `.beads/memory` folder."""
     return os.path.isdir(os.path.join(beads_root(root), BEADS, MEMORY))
 
 
@@ -98,7 +98,7 @@ def has_memory(root: str) -> bool:
 
 
 def read_knowledge(root: str, *, archived: bool = False) -> Knowledge:
-    """Every readable line of a project, oldest first; with `archived` also those that were rotated out."""
+    """Read every lesson of a project, oldest first, with `archived` also from the archive."""
     with memory_folder(root) as folder:
         if folder is None:
             return Knowledge()
@@ -109,7 +109,7 @@ def read_knowledge(root: str, *, archived: bool = False) -> Knowledge:
     return Knowledge(tuple(new), new_bad, len(old))
 
 
-def _entries(folder: Folder, name: str) -> tuple[list[Learned], int]:
+def _entries(folder: Folder, name: str) -> tuple[list[BeadLesson], int]:
     file = folder.open(name)
     if file is None:
         return [], 0
@@ -117,19 +117,12 @@ def _entries(folder: Folder, name: str) -> tuple[list[Learned], int]:
         return _parsed(jsonl.lines(file))
 
 
-def _parsed(lines: Iterable[jsonl.Line]) -> tuple[list[Learned], int]:
-    found: list[Learned] = []
-    bad = 0
-    for line in lines:
-        entry = _entry(line)
-        if entry is None:
-            bad += 1
-        else:
-            found.append(entry)
-    return found, bad
+def _parsed(lines: Iterable[jsonl.Line]) -> tuple[list[BeadLesson], int]:
+    entries = [_entry(line) for line in lines]
+    return [entry for entry in entries if entry is not None], entries.count(None)
 
 
-def _entry(line: jsonl.Line) -> Learned | None:
+def _entry(line: jsonl.Line) -> BeadLesson | None:
     try:
         value = jsonl.parse(line)
     except jsonl.BadLine:
@@ -138,7 +131,7 @@ def _entry(line: jsonl.Line) -> Learned | None:
     if not isinstance(content, str) or not content.strip():
         return None
     tags = value.get("tags")
-    return Learned(
+    return BeadLesson(
         _word(value, "key") or learned_key(content, type),
         type,
         content,
@@ -160,47 +153,48 @@ def _seconds(value: Any) -> int:
     return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0
 
 
-def newest(entries: Iterable[Learned]) -> list[Learned]:
-    """Each key once, the latest of its lines; newest first."""
-    latest: dict[str, Learned] = {}
+def newest(entries: Iterable[BeadLesson]) -> list[BeadLesson]:
+    """Return the latest entry of each key, newest first."""
+    latest: dict[str, BeadLesson] = {}
     for entry in entries:
         if entry.key not in latest or entry.ts >= latest[entry.key].ts:
-            latest.pop(entry.key, None)  # of two from the same second the later line is the newer one
+            latest.pop(entry.key, None)  # of two from the same second, the later line counts as newer
             latest[entry.key] = entry
     return sorted(latest.values(), key=lambda entry: entry.ts)[::-1]
 
 
-def matches(entry: Learned, query: str) -> bool:
-    """Whether every word of the query stands in the lesson, in any case, or is one of its keywords or its bead.
+def matches(entry: BeadLesson, query: str) -> bool:
+    """Return True if every word of the query is in the lesson's text, or is one of its tags or its bead.
 
-    The rest of the line is not searched: every key and every list of tags says "learned".
+    Keys and types are not searched, since all of them contain "learned".
     """
     text = entry.content.lower()
     names = {tag.lower() for tag in entry.tags if tag != entry.type} | {entry.bead.lower()}
     return all(word in text or word in names for word in query.lower().split())
 
 
-def showable(entry: Learned) -> Learned:
-    """An entry as it may be shown: others write these files too, and not all of them redact."""
+def showable(entry: BeadLesson) -> BeadLesson:
+    """Return an entry with secrets redacted, since other programs that write these files may not redact."""
     return replace(entry, content=redact(entry.content)[0])
 
 
-def label(entry: Learned) -> str:
+def label(entry: BeadLesson) -> str:
+    """Return the type of an entry as a short label such as `[LEARN]`."""
     return f"[{entry.type.upper()[:LABEL_CHARS]}]"
 
 
 def session_text(project_root: str) -> str:
-    """What a session starts with: the five newest lessons, or '' without any. Words of a repository: to be fenced."""
+    """Return the five newest lessons for a session start, or ''. The caller must fence them as untrusted text."""
     try:
         with memory_folder(project_root) as folder:
-            found = newest(_recent(folder)[0]) if folder else []
+            entries = newest(_recent(folder)[0]) if folder else []
             has_script = folder is not None and folder.size(SCRIPT) > 0
     except SwarmloreError:
-        return ""  # `problem` tells
-    if not found:
+        return ""  # `problem` reports it
+    if not entries:
         return ""
-    lines = [f"## Recent Knowledge ({len(found)} entries)"]
-    for entry in map(showable, found[:SHOWN]):
+    lines = [f"## Recent Knowledge ({len(entries)} entries)"]
+    for entry in map(showable, entries[:SHOWN]):
         text = " ".join(entry.content.split())[:SHOWN_CHARS]
         lines.append(f"  {_one_line(label(entry))} {text}  ({_one_line(entry.source)})")
     search = f"{BEADS}/{MEMORY}/{SCRIPT}" if has_script else "swarmlore recall --profile beads"
@@ -211,8 +205,8 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())[:SHOWN_CHARS]
 
 
-def _recent(folder: Folder) -> tuple[list[Learned], int]:
-    """The lines of the active file; of one that is larger than ours ever get, those at its end."""
+def _recent(folder: Folder) -> tuple[list[BeadLesson], int]:
+    """Return entries and bad lines of the active file, or of its end if it is larger than rotation allows."""
     import io
 
     data = folder.tail(ACTIVE, SMALL_BYTES)
@@ -224,13 +218,12 @@ def _recent(folder: Folder) -> tuple[list[Learned], int]:
 # Writing
 
 
-def capture_learned(root: str, cwd: str, command: str, at: float) -> tuple[Learned, ...]:
-    """Find the lessons that a command writes and add them to the project's file; those that were new.
+def capture_learned(root: str, cwd: str, command: str, at: float) -> tuple[BeadLesson, ...]:
+    """Find the LEARNED comments in a command, add them to the project's file, and return the new ones.
 
-    An event that is told twice adds nothing. Where there is no file, or none that can be used, all count as new: what
-    was learned is worth more than the file, and `problem` tells what is wrong with it.
+    A repeated event adds nothing. If the file is missing or unusable, all count as new, and `problem` reports why.
     """
-    found = find_learned(command, cwd, at)
+    found = find_bead_lessons(command, cwd, at)
     try:
         return add_learned(root, found) if found else ()
     except SwarmloreError:
@@ -238,7 +231,7 @@ def capture_learned(root: str, cwd: str, command: str, at: float) -> tuple[Learn
 
 
 def problem(root: str) -> str:
-    """What is wrong with the files of a project, or ''."""
+    """Return what is wrong with a project's beads files, or ''."""
     try:
         with memory_folder(root) as folder:
             bad = _entries(folder, ACTIVE)[1] if folder else 0
@@ -248,8 +241,11 @@ def problem(root: str) -> str:
     return f"{lines} no record in {BEADS}/{MEMORY}/{ACTIVE}" if bad else ""
 
 
-def add_learned(root: str, found: Sequence[Learned]) -> tuple[Learned, ...]:
-    """Add lessons to a project's file, but none that is its key's newest or was written at that time before."""
+def add_learned(root: str, found: Sequence[BeadLesson]) -> tuple[BeadLesson, ...]:
+    """Append lessons to a project's file and return the new ones.
+
+    A lesson is skipped if it is the newest of its key or was written before with the same time.
+    """
     with memory_folder(root, make=True) as folder:
         if folder is None:
             return tuple(found)
@@ -262,7 +258,7 @@ def add_learned(root: str, found: Sequence[Learned]) -> tuple[Learned, ...]:
     return tuple(new)
 
 
-def _unknown(found: Iterable[Learned], known: Sequence[Learned]) -> list[Learned]:
+def _unknown(found: Iterable[BeadLesson], known: Sequence[BeadLesson]) -> list[BeadLesson]:
     latest = {entry.key: entry.content for entry in reversed(newest(known))}
     written = {(entry.key, entry.content, entry.ts) for entry in known}
     new = []
@@ -274,19 +270,19 @@ def _unknown(found: Iterable[Learned], known: Sequence[Learned]) -> list[Learned
     return new
 
 
-def document(entry: Learned) -> dict[str, Any]:
-    """A lesson as a line holds it."""
+def document(entry: BeadLesson) -> dict[str, Any]:
+    """Return a lesson as the JSON object of its line."""
     values = {field.name: getattr(entry, field.name) for field in fields(entry)}
     return {**values, "tags": list(entry.tags)}
 
 
 def _glue(folder: Folder, name: str) -> bytes:
-    """What closes a last line that somebody left open."""
+    """Return the newline that is missing after the last line of a file, or b""."""
     return b"\n" if folder.tail(name, 1) not in (b"", b"\n") else b""
 
 
 def _rotate(folder: Folder) -> None:
-    """Move the oldest lines to the archive where there are too many. A file beyond all measure is not ours to move."""
+    """Move the oldest 500 lines to the archive if there are more than 1,000; leave an oversized file alone."""
     if folder.size(ACTIVE) > SMALL_BYTES:
         return
     content = folder.read(ACTIVE)
@@ -303,7 +299,7 @@ def _rotate(folder: Folder) -> None:
 
 
 def _already_there(end: bytes, moved: bytes) -> int:
-    """How much of the moved lines the archive ends with: a rotation that was killed may have added some or all."""
+    """Return how many bytes of the moved lines the archive ends with, which a killed rotation may have added."""
     at = 0
     while at < len(end):
         if moved.startswith(end[at : at + GLANCE_BYTES]) and moved.startswith(end[at:]):

@@ -1,4 +1,4 @@
-"""The doors to files: a project's ledger and the hive's, agreed to by a person; imports and exports."""
+"""Exchange with files for one project: its ledger and the hive's, which a person has to trust, imports and exports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Founded:
-    """What `init` did, step by step, and its first exchange."""
+    """Result of `init`: its steps and its first sync."""
 
     root: str
     steps: tuple[Step, ...]
@@ -39,7 +39,7 @@ class Founded:
 
 @frozen
 class Agreed:
-    """What `trust` did: whether it changed anything, what came in, and what git still has to be told."""
+    """Result of `trust`: whether it changed anything, the sync, and what is wrong with git's merge driver."""
 
     changed: bool
     synced: Synced | None = None
@@ -50,7 +50,7 @@ class Agreed:
 
 
 class Exchange:
-    """Files and the store, for one caller in one project."""
+    """Sync ledgers, import and export files, for one caller in one project."""
 
     def __init__(
         self,
@@ -63,20 +63,20 @@ class Exchange:
     ) -> None:
         self._home = home
         self._root = project.root
-        self._name = _last_part(caller.project) or project.name
+        self._name = os.path.basename(caller.project.rstrip("/").removesuffix("/.git")) or project.name
         self._store = store
         self._caller = caller
         self._settings = settings
         self._operation = operation
 
-    # By itself
+    # Automatic
 
     def arrive(self) -> None:
-        """Take in what has changed in the files, which stay as they are; cheap where nothing has."""
+        """Read changed ledger files without writing them; cheap if nothing changed."""
         self._follow(changed=False)
 
     def publish(self) -> dict[str, Synced]:
-        """Let the files follow a change of the store; what was done, by tier. What goes wrong is kept for `doctor`."""
+        """Write changes of the store to the ledgers; return the syncs by tier. Problems are stored for `doctor`."""
         return self._follow(changed=True)
 
     def _follow(self, *, changed: bool) -> dict[str, Synced]:
@@ -86,44 +86,45 @@ class Exchange:
                 if self._may_differ(place, changed) and (synced := self._ledger(place).follow(changed=changed)):
                     done[place.tier] = synced
         except ConfigError:
-            pass  # nobody's agreement can be read, so nothing is exchanged; `doctor` tells
+            pass  # without a readable agreement nothing is exchanged; `doctor` reports it
         return done
 
     def tell_retraction(self, retraction: Retraction, id: str) -> None:
-        """Write down beside the project's ledger what was taken back."""
-        from swarmlore.exchange.ledger_files import tell
+        """Add a retraction to the file in the folder of the project's ledger."""
+        from swarmlore.exchange.ledger_files import add_retraction
 
         if folder := self.own_folder():
-            tell(folder, retraction, id)
+            add_retraction(folder, retraction, id)
 
     def erase_retractions(self, memories: Sequence[Memory]) -> None:
-        """Drop what was written down there about memories that are erased."""
+        """Remove the retractions of erased memories from that file."""
         from swarmlore.domain.language.similarity import normalize
-        from swarmlore.exchange.ledger_files import silence
+        from swarmlore.exchange.ledger_files import drop_retractions
 
         if folder := self.own_folder():
-            silence(folder, {memory.id for memory in memories}, {normalize(memory.text) for memory in memories})
+            texts = {normalize(memory.text) for memory in memories}
+            drop_retractions(folder, {memory.id for memory in memories}, texts)
 
     def own_folder(self) -> str:
-        """The folder of the project's ledger, where it was agreed to."""
+        """Return the folder of the project's ledger, '' if it is not trusted."""
         return next((place.folder for place in self._places() if place.tier == "swarm"), "")
 
     def _may_differ(self, place: Place, changed: bool) -> bool:
-        """Asked before the parts that read and write are loaded; what goes wrong here they will find and note."""
+        """Return True if a ledger may be out of sync, before the sync code is loaded; it reports errors itself."""
         try:
             self._store.act_for(self._caller)
             return place.differs(self._store, changed=changed)
         except SwarmloreError:
             return True
 
-    # When asked
+    # On request
 
     def init(self, *, dry_run: bool = False) -> Founded:
-        """Make the project's folder for its ledger, agree to it, and exchange for the first time."""
-        from swarmlore.exchange.ledger_setup import Step, found, write_recall_script
+        """Create the folder of the project's ledger, trust it, and sync for the first time."""
+        from swarmlore.exchange.ledger_setup import Step, set_up, write_recall_script
 
         self._ledger(self._project_place()).check_allowed()
-        steps = found(self._root, dry_run=dry_run)
+        steps = set_up(self._root, dry_run=dry_run)
         steps += write_recall_script(self._root, dry_run=dry_run)
         known = any(place.tier == "swarm" for place in self._places())
         if dry_run:
@@ -136,7 +137,7 @@ class Exchange:
         return Founded(self._root, tuple(steps), self._ledger(self._project_place()).sync())
 
     def trust(self, *, on: bool = True, hive: bool = False) -> Agreed:
-        """Agree, or not any more, to exchange memories with a repository, and then do it."""
+        """Agree to exchange memories with a repository and sync, or withdraw the agreement."""
         from swarmlore.exchange.ledger_setup import missing_driver
 
         changed = self._change_trust(on=on, hive=hive)
@@ -166,37 +167,39 @@ class Exchange:
         ledger_setup.agree(self._home, ledger_setup.Trusted(root, self._caller.project, self._caller.agent, at))
 
     def sync(self) -> dict[str, Synced]:
-        """Bring every agreed ledger in step, completely; by the path of its file."""
+        """Sync every trusted ledger completely; return the results by the path of the file."""
         ledgers = list(self._ledgers())
         if not ledgers:
             raise NotAllowed(f"nobody agreed to exchange memories with {self._root}", "swarmlore init, or trust")
         return {os.path.join(ledger.place.folder, ledger.place.main): ledger.sync() for ledger in ledgers}
 
     def bring(self, path: str, format: str, progress: Progress | None) -> Brought:
-        from swarmlore.exchange.import_files import Importing
+        """Import a file."""
+        from swarmlore.exchange.import_files import Importer
 
-        importing = Importing(self._store, self._caller, self._settings, self._name)
+        importing = Importer(self._store, self._caller, self._settings, self._name)
         return importing.run(path, format, self._operation(self._caller, "import"), progress)
 
     def take(self, texts: Iterable[bytes], format: str, first: int, so_far: Brought | None) -> Brought:
-        """Store lines that the caller sent, in one transaction; where the connection broke, once more."""
-        from swarmlore.exchange.import_files import Importing
+        """Store lines that the caller sent, in one transaction that is repeated if the connection broke."""
+        from swarmlore.exchange.import_files import Importer
         from swarmlore.exchange.import_stream import lines_of, take
         from swarmlore.frozen import replace
 
-        importing = Importing(self._store, self._caller, self._settings, self._name)
+        importing = Importer(self._store, self._caller, self._settings, self._name)
         act, lines = self._operation(self._caller, "import"), lines_of(texts, first)
         if so_far is not None and so_far.operation:
             act = replace(act, id=so_far.operation)
         return self._store.look(lambda: take(importing, lines, format, act, so_far))
 
     def export(self, format: str, guard: AbstractContextManager[Any], *, private: bool = False) -> Export:
+        """Return an export in a format, to be read or written to a file."""
         from swarmlore.exchange.export import Export
 
         return Export(self._store, self._caller, self._name, format, guard, private=private)
 
     def checks(self) -> Iterator[Check]:
-        """What `doctor` says about the files."""
+        """Yield the checks of `doctor` for beads files, ledgers and the merge driver."""
         from swarmlore.domain.records import Check
         from swarmlore.exchange.beads import problem as problem_of_beads
         from swarmlore.exchange.ledger_files import count_aside
@@ -239,17 +242,17 @@ class Exchange:
             yield Check("merge driver", "warn", missing, "swarmlore init sets it")
 
     def _is_shared(self) -> bool:
-        """Whether the repository has files of shared lessons, agreed to or not."""
+        """Return True if the repository has a ledger, trusted or not."""
         place = self._project_place()
         return os.path.lexists(os.path.join(place.folder, place.main))
 
-    # Where
+    # Places
 
     def _ledgers(self) -> Iterator[Ledger]:
         yield from map(self._ledger, self._places())
 
     def _places(self) -> Iterator[Place]:
-        """Every ledger that was agreed to and belongs to this project or to the hive."""
+        """Yield the places of the trusted ledgers of this project and of the hive."""
         if not os.path.exists(os.path.join(self._home, ledger_setup.FILE)):
             return
         agreed = ledger_setup.agreed(self._home)
@@ -259,11 +262,11 @@ class Exchange:
             yield self._hive_place()
 
     def _hive_name(self) -> str:
-        """What is known of the hive's file is known per project: a server shows each only its own state."""
+        """Return the key of the hive's ledger state, one per project, since a server shows each only its own."""
         return f"{ledger_setup.HIVE}\n{self._caller.project}"
 
     def _is_own(self, project: str) -> bool:
-        """Whether that is the project worked for: another one can be named, but its memories do not belong here."""
+        """Return True if a name is the caller's project; one named by `--project` has no lessons for this ledger."""
         mine = self._caller.project
         return project == mine or project in self._store.names_of(mine)
 
@@ -279,8 +282,3 @@ class Exchange:
     def _hive_place(self) -> Place:
         key = ledger_setup.place_of(self._home, self._hive_name())
         return Place(key, os.path.realpath(self._home), "shared-learnings", "hive", "")
-
-
-def _last_part(project: str) -> str:
-    """A project's name for people: the end of its address or path."""
-    return os.path.basename(project.rstrip("/").removesuffix("/.git"))

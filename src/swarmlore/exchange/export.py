@@ -1,7 +1,7 @@
-"""Export: our own lines, or the memories of a project as another memory program keeps them.
+"""Export memories as our own lines or in the format of another memory program.
 
-What others are given is what they may be shown: no forgotten memory, none in quarantine, and private ones only if they
-are the caller's own, asked for, and the other program knows what private is.
+Forgotten and quarantined memories are never exported; private ones only on request, if they are the caller's own and
+the format can mark them as private.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from swarmlore.domain.json_codec import iso
 from swarmlore.domain.policy.merge import as_claimed
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import InvalidInput
-from swarmlore.exchange.foreign import compat
-from swarmlore.exchange.import_files import DATABASES, FOREIGN, NOTES, export_lines, write_lines
+from swarmlore.exchange import compat
+from swarmlore.exchange.import_files import DATABASES, FOREIGN, NOTES, OWN, export_lines, write_lines
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.store.store import Store
-from swarmlore.workspace.files import check_other, whole
+from swarmlore.workspace.files import refuse_store_file, replace_file
 from swarmlore.workspace.jsonl import dump
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-OWN = ("knowledge", "shared")
 EXPORTED = (*OWN, *FOREIGN)
 KNOWS_PRIVATE = ("agent-swarm",)
 RAW = {"agent-swarm": ("task_completion", "session_summary", "file_index")}
@@ -38,8 +37,10 @@ PAGE = 500
 
 
 class Export:
-    """One export; `count` is how many memories it has given. The guard is taken for each of them, not for all: whoever
-    reads them may take its time, and others ask meanwhile."""
+    """One export; `count` is the number of memories exported so far.
+
+    The guard is held per memory, not for the whole export, so that a slow reader does not block other threads.
+    """
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class Export:
         self.count = 0
 
     def lines(self) -> Iterator[bytes]:
-        """The parts of a text file."""
+        """Yield the parts of a text file."""
         if self._format in DATABASES:
             raise InvalidInput(
                 f"{self._format} is a database", f"name a file: swarmlore export --format {self._format} FILE"
@@ -72,23 +73,23 @@ class Export:
         yield from {"lane": self._lane, "mcp-memory": self._graph, "mem0": self._mem0}[self._format]()
 
     def write(self, path: str, *, overwrite: bool = False) -> int:
-        """Write a file, whole or not at all; returns how many memories it has."""
-        check_other(path, self._store.engine.path)
+        """Write a file atomically; return its number of memories."""
+        refuse_store_file(path, self._store.engine.path)
         if self._format not in DATABASES:
             write_lines(path, self.lines, overwrite=overwrite)
             return self.count
         from swarmlore.exchange.sqlite_tables import NewFile
 
-        with whole(path, overwrite=overwrite, private=self._private) as part:
-            made = NewFile(part, self._format)
+        with replace_file(path, overwrite=overwrite, private=self._private) as part:
+            database = NewFile(part, self._format)
             try:
-                self._fill(made)
-                made.finish()
+                self._fill(database)
+                database.finish()
             finally:
-                made.close()
+                database.close()
         return self.count
 
-    # What goes out
+    # Choosing
 
     def _in_turn(self, items: Iterator[T]) -> Iterator[T]:
         while True:
@@ -108,17 +109,17 @@ class Export:
         names = self._store.names_of(self._caller.project)
         prefix = f"{self._store.engine.user}/"
         for memory in self._store.in_order(self._store.visible(self._caller, tiers)):
-            if self._goes_out(memory) and (memory.tier != "agent" or memory.project in names):
-                told = as_claimed(memory)
-                yield replace(told, owner=told.owner.removeprefix(prefix)) if prefix != "/" else told
+            if self._is_exported(memory) and (memory.tier != "agent" or memory.project in names):
+                claimed = as_claimed(memory)
+                yield replace(claimed, owner=claimed.owner.removeprefix(prefix)) if prefix != "/" else claimed
 
-    def _goes_out(self, memory: Memory) -> bool:
+    def _is_exported(self, memory: Memory) -> bool:
         if memory.forgotten_at is not None or memory.status == "quarantined" or memory.strategy:
             return False
         if memory.raw and memory.source not in RAW.get(self._format, ()):
             return False
         if self._format == "lane-db":
-            return True  # its table has a place for the status
+            return True  # its table has a column for the status
         return memory.live or (self._format == "lane" and memory.status == "superseded")
 
     # As texts
@@ -145,40 +146,40 @@ class Export:
 
     # As tables
 
-    def _fill(self, made: NewFile) -> None:
+    def _fill(self, database: NewFile) -> None:
         if self._format == "agent-swarm":
             agent_swarm = compat("agent_swarm")
             for memory in self._memories():
-                made.add(agent_swarm.TABLE, agent_swarm.to_row(memory))
+                database.add(agent_swarm.TABLE, agent_swarm.to_row(memory))
             return
-        self._fill_lane(made)
+        self._fill_lane(database)
 
-    def _fill_lane(self, made: NewFile) -> None:
+    def _fill_lane(self, database: NewFile) -> None:
         lane = compat("lane")
         entities, written = lane.EntityRows(), []
         for memory in self._memories():
-            made.add(lane.TABLE, lane.to_row(memory))
+            database.add(lane.TABLE, lane.to_row(memory))
             for table, row in entities.of(memory):
-                made.add(table, row, once=True)
+                database.add(table, row, once=True)
             written.append(memory.id)
-        self._fill_links(made, written)
+        self._fill_links(database, written)
 
-    def _fill_links(self, made: NewFile, written: list[str]) -> None:
-        there, ids = set(written), iter(written)
+    def _fill_links(self, database: NewFile, written: list[str]) -> None:
+        exported, ids = set(written), iter(written)
         while page := list(islice(ids, PAGE)):
             with self._guard:
                 links = self._store.links_of(self._caller, page)
             for link in links:
-                if {link.source, link.target} <= there:
+                if {link.source, link.target} <= exported:
                     key = f"{link.source}\n{link.target}\n{link.kind}".encode("utf-8", "replace")
                     ends = {"source_id": link.source, "target_id": link.target, "link_type": link.kind}
                     id = f"link_{blake2b(key, digest_size=8).hexdigest()}"
                     more = {"strength": link.strength, "created_at": iso(link.at)}
-                    made.add("memory_links", {"id": id, **ends, **more}, once=True)
+                    database.add("memory_links", {"id": id, **ends, **more}, once=True)
 
 
 def check_private(format: str) -> None:
-    """Raise where a format has no place for what is private."""
+    """Raise InvalidInput if a format cannot mark memories as private."""
     if format not in KNOWS_PRIVATE:
         hint = "leave --private out, or write --format " + " or ".join(KNOWS_PRIVATE)
         raise InvalidInput(f"{format} has no place for private memories", hint)

@@ -1,4 +1,7 @@
-"""Import and export of whole files: streamed, resumable, and without effect the second time."""
+"""Import files: recognise the format, stream the lines into the store, resume after an interruption.
+
+Importing the same file again changes nothing. Also writes exports of the own format.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from swarmlore.config import Settings
 from swarmlore.domain.policy.merge import Version, merge
 from swarmlore.domain.records import CATEGORIES, Caller, Memory, Rejection
 from swarmlore.errors import InvalidInput, NotAllowed
-from swarmlore.exchange.admit import Admission, Refused, nothing
-from swarmlore.exchange.foreign import RECORDS, compat
+from swarmlore.exchange import RECORDS, compat
+from swarmlore.exchange.admit import Admission, Refused, zero_counts
 from swarmlore.exchange.knowledge_format import derived_id, from_object, to_line
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.memory.quarantine import is_retraction
@@ -21,7 +24,7 @@ from swarmlore.store.history import Past
 from swarmlore.store.ledgers import ImportState
 from swarmlore.store.store import Store
 from swarmlore.workspace import jsonl
-from swarmlore.workspace.files import check_other, opened, whole
+from swarmlore.workspace.files import opened, refuse_store_file, replace_file
 from swarmlore.workspace.jsonl import BadLine, Line, dump
 
 if TYPE_CHECKING:
@@ -31,29 +34,31 @@ if TYPE_CHECKING:
 
 
 def end_line(count: int) -> bytes:
+    """Return the last line of a stream from a server, with the number of lines before it."""
     return dump({"end": True, "count": count}) + b"\n"
 
 
 def is_end(obj: Mapping[str, Any]) -> bool:
-    """Whether a record is such a line; no memory has this form."""
+    """Return True if a record is such a last line; no memory has this form."""
     return obj.keys() == {"end", "count"} and obj["end"] is True and type(obj["count"]) is int
 
 
-FOREIGN = ("lane", "lane-db", "agent-swarm", "mcp-memory", "mem0")  # of other memory programs
+OWN = ("knowledge", "shared")
+FOREIGN = ("lane", "lane-db", "agent-swarm", "mcp-memory", "mem0")  # formats of other memory programs
 DATABASES = {"lane-db": "memories", "agent-swarm": "agent_memory"}  # and their tables
-IMPORTED = ("auto", "knowledge", "shared", "legacy-hive", "retractions", *FOREIGN)
+IMPORTED = ("auto", *OWN, "legacy-hive", "retractions", *FOREIGN)
 HEAD_BYTES = 65_536
 _LISTS = ("results", "memories", "entities", "relations")
 
 
 def check_format(format: str, others: tuple[str, ...]) -> None:
+    """Raise InvalidInput unless a format can be imported; `others` are formats that the hint names as well."""
     if format not in IMPORTED:
         raise InvalidInput(f"unknown format: {format}", "one of: " + ", ".join((*IMPORTED, *others)))
 
 
-def recognised(path: str, format: str, file: BinaryIO) -> str:
-    """The format of an open file, which is at its beginning before and after; raises InvalidInput where the file is
-    none of the named one."""
+def detect_format(path: str, format: str, file: BinaryIO) -> str:
+    """Return the format of an open file, leaving it at its beginning; raise InvalidInput if it is not `format`."""
     head = file.read(HEAD_BYTES)
     file.seek(0)
     if head.startswith(b"SQLite format 3\x00"):
@@ -72,38 +77,38 @@ def _of_database(path: str, format: str) -> str:
     if wanted not in ("auto", *DATABASES):
         raise InvalidInput(f"{path} is a database", "import it with --format lane-db or agent-swarm, or without")
     with Tables(path) as tables:
-        found = [kind for kind, table in DATABASES.items() if "content" in tables.columns(table)]
+        kinds = [kind for kind, table in DATABASES.items() if "content" in tables.columns(table)]
         own = {"memory", "operation", "audit"} <= set(tables.tables)
-    if wanted in found:
+    if wanted in kinds:
         return wanted
-    if len(found) == 1 and wanted == "auto":
-        return found[0]
+    if len(kinds) == 1 and wanted == "auto":
+        return kinds[0]
     if own:
         raise InvalidInput(f"{path} is a store of Swarmlore", "put it in place: swarmlore restore-backup FILE")
-    if not found or wanted != "auto":
+    if not kinds or wanted != "auto":
         table = DATABASES.get(wanted, "memories or agent_memory")
         raise InvalidInput(f"{path} has no table {table} with a content", "check that it is the file that you meant")
     raise InvalidInput(f"{path} has memories of two programs", "say which: --format lane-db or --format agent-swarm")
 
 
 def _of_content(head: bytes, file: BinaryIO) -> str:
-    """By the first record, whatever the file is called; '' where that tells nothing."""
+    """Return the format by the first record of a file; '' if that is not conclusive."""
     begins = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if begins.startswith(b"["):
-        return _of_list(begins)
-    found = ""
+        return "mcp-memory" if b'"entityType"' in begins and b'"memory"' not in begins else "mem0"
+    kind = ""
     for line in jsonl.lines(file, cap=jsonl.LONG_BYTES):
         with suppress(BadLine):
-            found = kind_of_record(jsonl.parse(line))
+            kind = kind_of_record(jsonl.parse(line))
             break
         if line.end > HEAD_BYTES:
             break
     file.seek(0)
-    return found or _of_document(begins)
+    return kind or _of_document(begins)
 
 
 def kind_of_record(obj: Mapping[str, Any]) -> str:
-    """By what a record looks like; '' where that tells nothing."""
+    """Return the format that a record's fields suggest; '' if they are not conclusive."""
     if is_retraction(obj):
         return "retractions"
     if isinstance(obj.get("information"), str) and "lesson" not in obj:
@@ -117,18 +122,13 @@ def kind_of_record(obj: Mapping[str, Any]) -> str:
     return ""
 
 
-def _of_list(begins: bytes) -> str:
-    """A document that is a list: of entities, or of memories."""
-    return "mcp-memory" if b'"entityType"' in begins and b'"memory"' not in begins else "mem0"
-
-
 def _of_document(begins: bytes) -> str:
-    """A document over several lines, by the names of its lists."""
+    """Return the format of a JSON document over several lines, by the name of its first list."""
     if not begins.startswith(b"{"):
         return ""
     at = {name: begins.find(f'"{name}"'.encode()) for name in _LISTS}
-    there = {name: place for name, place in at.items() if place >= 0}
-    first = min(there, key=lambda name: there[name], default="")
+    present = {name: place for name, place in at.items() if place >= 0}
+    first = min(present, key=lambda name: present[name], default="")
     if first in ("results", "memories"):
         return "mem0"
     return "mcp-memory" if first in ("entities", "relations") and b'"entityType"' in begins else ""
@@ -145,40 +145,44 @@ def _of_name(path: str) -> str:
     return "shared" if name.startswith("shared-learnings") else "knowledge"
 
 
-TICK_S = 0.001  # the smallest difference of two times in a file
+TICK_S = 0.001  # resolution of times in a file
 
 
 def said_again(
     version: Version,
     before: Memory | None,
-    told: Version | None,
+    published: Version | None,
     local: Memory,
     now: float,
     settle: Callable[[Memory, Version], Memory],
 ) -> Version | None:
-    """What a version says once more, as of now, or None where it adds nothing to what was there `before` the import;
-    `told` is that as its line says it, `settle` what a memory is after a merge."""
-    merged = version if told is None else merge(told, version)
-    if version.gone if before is None else merged == told or settle(before, merged) == before:
+    """Return a version to import again after its import was undone, dated now; None if it would change nothing.
+
+    `before` is the memory before the first import and `published` its line; `settle` applies a merge to a memory.
+    """
+    merged = version if published is None else merge(published, version)
+    if version.gone if before is None else merged == published or settle(before, merged) == before:
         return None
     at = round(max(now, local.updated_at + TICK_S, (local.forgotten_at or 0.0) + TICK_S), 3)
     return replace(merged, deleted_at=at) if merged.gone else Version(replace(merged.memory, updated_at=at))
 
 
-NOTES = ("notes", "instincts", "memory-md", "auto-memory")  # taken in elsewhere
+NOTES = ("notes", "instincts", "memory-md", "auto-memory")  # formats that the notes package imports
 TIERS = {"knowledge": "swarm", "shared": "hive", "legacy-hive": "hive", "retractions": "swarm"}
-CHUNK = 100  # rows of one transaction: other writers wait for it
+CHUNK = 100  # rows of one transaction, for which other writers wait
 REFUSALS_LISTED = 10_000
 LISTED_CHARS = 2_000
 LEGACY_TAG = "migration:legacy-hive"
-BY_PEOPLE = ("forget", "undo")  # what hides a memory because somebody wanted it; files hide memories too
+BY_PEOPLE = ("forget", "undo")  # operations that hide a memory on request; a file can hide one too
 
 
 @frozen
 class Brought:
-    """What an import did: lines read, what became of them, and by number what was refused and why. `revived` had gone
-    when an import was undone; `forgotten` stay so, and `hidden_by` has how many of them which operation hid. `linked`
-    are links between memories; `private` are those of the added that other agents alone can see, and undo."""
+    """Result of an import: lines read, the count of each outcome, and refusals by line number.
+
+    `revived` were removed by undoing an import. `forgotten` stay forgotten; `hidden_by` counts them by the operation
+    that hid them. `linked` counts links. `private` are added memories that only other agents can see and undo.
+    """
 
     read: int
     added: int
@@ -199,8 +203,8 @@ class Brought:
     format: str = ""
 
 
-class Importing:
-    """Files in, for one caller."""
+class Importer:
+    """Import files for one caller."""
 
     def __init__(self, store: Store, caller: Caller, settings: Settings, name: str) -> None:
         self._store = store
@@ -209,15 +213,15 @@ class Importing:
         self._name = name
 
     def run(self, path: str, format: str, operation: Operation, progress: Progress | None = None) -> Brought:
-        """Take a file in, from where an interrupted import of it stopped."""
+        """Import a file, continuing where an interrupted import of it stopped."""
         check_format(format, NOTES)
-        check_other(path, self._store.engine.path)
+        refuse_store_file(path, self._store.engine.path)
         operation = replace(operation, reason=f"from {os.path.basename(path)}")
         with opened(path) as file:
-            kind = recognised(path, format, file)
+            kind = detect_format(path, format, file)
             check_switches(self._settings, hive=TIERS.get(kind, "swarm") == "hive")
             source = _source(file, kind, self._caller.project)
-            state = self._store.import_state(self._caller, source) or ImportState(counts=nothing())
+            state = self._store.import_state(self._caller, source) or ImportState(counts=zero_counts())
             work = self._work(kind)(self, kind, operation, source, state)
             for position, size in work.run(file):
                 if progress:
@@ -233,7 +237,7 @@ class Importing:
 
 
 def check_switches(settings: Settings, *, hive: bool) -> None:
-    """Raise where nothing may be taken in, or nothing for every project."""
+    """Raise NotAllowed if memory is switched off or, for records of the hive, if the hive is."""
     if not settings.knowledge.enabled:
         raise NotAllowed("memory is switched off here", "turn it on: swarmlore config knowledge.enabled true")
     if hive and not settings.knowledge.hive_enabled:
@@ -241,22 +245,22 @@ def check_switches(settings: Settings, *, hive: bool) -> None:
 
 
 class Import:
-    """One run over one file."""
+    """One run of an import over one file."""
 
-    sent = False  # whether the caller sent the lines, and answers for them
+    sent = False  # True if the caller sent the lines and is accountable for them
 
-    def __init__(self, door: Importing, kind: str, operation: Operation, source: str, state: ImportState) -> None:
-        self._store, self._caller, self._settings = door._store, door._caller, door._settings
-        self._name = door._name
+    def __init__(self, importing: Importer, kind: str, operation: Operation, source: str, state: ImportState) -> None:
+        self._store, self._caller, self._settings = importing._store, importing._caller, importing._settings
+        self._name = importing._name
         self._operation = operation
         self._kind = kind
         self._source = source
         self._legacy = kind == "legacy-hive"
         self._tier = TIERS.get(kind, "swarm")
-        facts = (door._store, door._caller, door._settings, self._tier, door._name)
+        facts = (self._store, self._caller, self._settings, self._tier, self._name)
         self._door = Admission(*facts, source="migration" if self._legacy else "import", sent=self.sent)
         self._position, self._line, self._resumed = state.position, state.line, state.line
-        self._counts = {**nothing(), **state.counts}
+        self._counts = {**zero_counts(), **state.counts}
         self._hidden_by: dict[str, int] = {}
         self._legacy_ids: dict[str, str] = {}
         self._rejected: list[Rejection] = []
@@ -264,7 +268,7 @@ class Import:
         self._refusals: list[tuple[int, str]] = []
 
     def run(self, file: BinaryIO) -> Iterator[tuple[int, int]]:
-        """Take in chunk after chunk; gives how far it has come, in bytes, and the size."""
+        """Import chunk by chunk; yield the position in bytes and the size of the file."""
         size = os.fstat(file.fileno()).st_size
         file.seek(self._position)
         chunk: list[tuple[Line, Any]] = []
@@ -279,7 +283,7 @@ class Import:
         yield size, size
 
     def _read_one(self, line: Line, chunk: list[tuple[Line, Any]]) -> None:
-        """Add what a line says to a chunk, or name what is wrong with it."""
+        """Parse a line and add its record to a chunk, or refuse it with the reason."""
         try:
             obj = jsonl.parse(line)
             if is_end(obj):
@@ -291,12 +295,12 @@ class Import:
         self._counts["read"] = self._counts.get("read", 0) + 1
 
     def _check_end(self, line: Line, obj: Mapping[str, Any]) -> None:
-        """The last line of what a server gave tells how many there were."""
+        """Refuse the last line of a server's stream if its count shows that lines are missing."""
         if obj["count"] != self._counts.get("read", 0):
             self._refuse(line, f"cut: {self._counts.get('read', 0)} lines came, {obj['count']} were meant")
 
     def _record(self, obj: dict[str, Any]) -> Any:
-        """What a line says."""
+        """Return the version that a line describes; raise BadLine if it has another format."""
         if is_retraction(obj):
             raise BadLine("a retraction: import it with --format retractions")
         if self._legacy and obj.get("tier", "hive") != "hive":
@@ -304,7 +308,7 @@ class Import:
         return from_object(from_legacy(obj) if self._legacy else obj, self._tier)
 
     def _take_in(self, chunk: list[tuple[Line, Any]], *, durable: bool) -> None:
-        """Store a chunk and how far this import has come, in one transaction."""
+        """Store a chunk and the position of this import in one transaction."""
         fresh = self._admitted(chunk)
         with self._store.operation(self._operation, durable=durable):
             self._store_all(fresh)
@@ -312,7 +316,7 @@ class Import:
             self._keep_place()
 
     def _keep_place(self) -> None:
-        """Write down how far it has come, so that the same command goes on from there."""
+        """Store the position of this import, so that the same command continues there."""
         state = ImportState(self._position, self._line, self._counts)
         self._store.put_import(self._caller, self._source, state, self._operation.at)
 
@@ -329,7 +333,7 @@ class Import:
                 self._added(version)
 
     def _added(self, version: Version) -> None:
-        """What a kind of import does with a memory that is new here."""
+        """Hook for subclasses, called for each memory that is new here."""
 
     def _count(self, line: Line, outcome: str, why: str) -> None:
         if outcome == "refused":
@@ -338,7 +342,7 @@ class Import:
             self._counts[outcome] += 1
 
     def _admitted(self, chunk: list[tuple[Line, Version]]) -> list[tuple[Line, Version]]:
-        """Those of a chunk that say something new, through the gate. What is known already needs no gate."""
+        """Return the records of a chunk that change something and pass the gate; count the known ones."""
         chunk, rows = self._met(chunk)
         known = [self._is_known(rows.get(version.memory.id), version) for _, version in chunk]
         pasts = self._pasts([version for (_, version), is_known in zip(chunk, known, strict=True) if is_known], rows)
@@ -355,19 +359,19 @@ class Import:
                 self._refuse(line, refusal.reason)
                 self._list(refusal)
                 continue
-            taken = admitted.version
+            accepted = admitted.version
             if is_known and local is not None:
-                again = self._again(taken, local, past)
+                again = self._again(accepted, local, past)
                 if again is None:
                     self._count_known(version, local, past)
                     continue
-                taken = again
+                accepted = again
             self._counts["redacted"] += bool(admitted.redacted)
-            fresh.append((line, taken))
+            fresh.append((line, accepted))
         return fresh
 
     def _met(self, chunk: list[tuple[Line, Version]]) -> tuple[list[tuple[Line, Version]], dict[str, Memory]]:
-        """A chunk with the rows that have its ids; old rows whose id is taken have one of their own then."""
+        """Return a chunk with the stored rows of its ids; legacy records with a taken id get a new one first."""
         rows, elsewhere = self._door.known([version.memory.id for _, version in chunk])
         if self._legacy:
             chunk = [(line, self._with_own_id(version, rows, elsewhere)) for line, version in chunk]
@@ -375,35 +379,37 @@ class Import:
         return chunk, rows
 
     def _with_own_id(self, version: Version, rows: Mapping[str, Memory], elsewhere: Container[str]) -> Version:
-        """An old row whose id means another lesson, here or further up in the file, gets one of its own."""
+        """Give a legacy record a new id if its id belongs to another lesson, here or earlier in the file."""
         memory = version.memory
         before = self._legacy_ids.setdefault(memory.id, memory.text)
-        if before != memory.text or memory.id in elsewhere or _is_other(rows, version):
+        other = memory.id in rows and rows[memory.id].text != memory.text
+        if before != memory.text or memory.id in elsewhere or other:
             return replace(version, memory=replace(memory, id=derived_id(memory.tier, memory.text)))
         return version
 
     def _is_known(self, local: Memory | None, version: Version) -> bool:
+        """Return True if merging a version with the stored memory would change nothing."""
         if local is None or (local.raw and not version.memory.raw):
             return False
-        told = self._door.told(local, situations=True)
-        return merge(told, version) == told
+        published = self._door.told(local, situations=True)
+        return merge(published, version) == published
 
     def _pasts(self, known: list[Version], rows: dict[str, Memory]) -> dict[str, Past]:
-        """How those that differ from their line came to be so; most are as their line says."""
+        """Return the history of known memories that differ from their line, which few do."""
         ids = {version.memory.id: version for version in known}
         differ = [id for id, version in ids.items() if self._door.told(rows[id], situations=True) != version]
         return self._store.pasts(differ)
 
     def _again(self, version: Version, local: Memory, past: Past) -> Version | None:
-        """What a line says again after its import was undone."""
-        told = None if past.before is None else self._door.told(past.before, situations=True)
-        again = said_again(version, past.before, told, local, self._operation.at, self._door.settle)
+        """Return the version to import again after an undo of its import; None if it changes nothing."""
+        published = None if past.before is None else self._door.told(past.before, situations=True)
+        again = said_again(version, past.before, published, local, self._operation.at, self._door.settle)
         if again is not None and past.before is None:
             self._revived.add(local.id)
         return again
 
     def _count_known(self, version: Version, local: Memory | None, past: Past) -> None:
-        """Count what is known; what somebody forgot stays so, and is counted apart."""
+        """Count a known record; one that a caller forgot stays forgotten and is counted separately."""
         hidden = local is not None and local.forgotten_at is not None and not version.gone
         if not hidden or past.verb not in BY_PEOPLE:
             self._counts["known"] += 1
@@ -417,7 +423,7 @@ class Import:
             self._refusals.append((line.number, reason))
 
     def _list(self, refusal: Refused) -> None:
-        """Note what the gate refused; the same text is listed once, however often its file comes."""
+        """Note a text that the gate refused, with an id that lists the same text only once over many imports."""
         if refusal.by_gate is None:
             return
         text, reason = refusal.by_gate.draft.text[:LISTED_CHARS], refusal.by_gate.reason
@@ -431,14 +437,15 @@ class Import:
         self._rejected = []
 
     def told(self) -> Brought:
-        facts: dict[str, Any] = {name: int(self._counts.get(name, 0)) for name in ("read", *nothing())}
+        """Return the result of the import."""
+        facts: dict[str, Any] = {name: int(self._counts.get(name, 0)) for name in ("read", *zero_counts())}
         refusals = tuple(sorted(self._refusals))
         facts |= {"resumed_at": self._resumed, "operation": self._operation.id, "format": self._kind}
         return Brought(**facts, refusals=refusals, hidden_by=tuple(self._hidden_by.items()))
 
 
 class _Retractions(Import):
-    """The same for a file of retractions."""
+    """Import of a file of retractions."""
 
     def _record(self, obj: dict[str, Any]) -> Any:
         from swarmlore.memory.quarantine import retraction_from
@@ -457,7 +464,7 @@ class _Retractions(Import):
 
 
 def export_lines(store: Store, caller: Caller, name: str, format: str) -> Iterator[bytes]:
-    """Every shared memory of the project, or of the hive, as a line, in order; forgotten ones and raw material not."""
+    """Yield the shared lessons of the project or of the hive as lines in order, without forgotten ones."""
     from swarmlore.domain.policy.merge import published
 
     for memory in store.in_order(store.visible(caller, (TIERS[format],))):
@@ -466,8 +473,8 @@ def export_lines(store: Store, caller: Caller, name: str, format: str) -> Iterat
 
 
 def from_legacy(obj: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the old hive file in today's form."""
-    made = {
+    """Convert a record of the old hive file to the current form."""
+    return {
         **{name: value for name, value in obj.items() if name != "scope_tag"},
         "tier": "hive",
         "category": obj.get("category") if obj.get("category") in CATEGORIES else "other",
@@ -480,40 +487,34 @@ def from_legacy(obj: Mapping[str, Any]) -> dict[str, Any]:
         "source": "migration",
         "trust": 1,
     }
-    return made
-
-
-def _is_other(rows: Mapping[str, Memory], version: Version) -> bool:
-    local = rows.get(version.memory.id)
-    return local is not None and local.text != version.memory.text
 
 
 def _source(file: BinaryIO, kind: str, project: str) -> str:
-    """A name for this content of this file: another content is another import."""
-    found = os.fstat(file.fileno())
+    """Return the fingerprint of a file and its content, under which the position of its import is stored."""
+    stat = os.fstat(file.fileno())
     head = file.read(HEAD_BYTES)
     file.seek(0)
-    facts = f"{kind}\n{project}\n{found.st_dev}.{found.st_ino}.{found.st_size}.{found.st_mtime_ns}\n"
+    facts = f"{kind}\n{project}\n{stat.st_dev}.{stat.st_ino}.{stat.st_size}.{stat.st_mtime_ns}\n"
     if kind in FOREIGN:
-        facts += _log_of(file.name)
+        facts += _wal_facts(file.name)
     return blake2b(facts.encode("utf-8", "surrogateescape") + head, digest_size=16).hexdigest()
 
 
-def _log_of(path: str) -> str:
-    """The same for the log beside a database, which holds what was written last."""
+def _wal_facts(path: str) -> str:
+    """Return inode, size and time of a database's WAL, which holds the latest writes; '' without one."""
     try:
-        found = os.stat(f"{os.path.realpath(path)}-wal")
+        stat = os.stat(f"{os.path.realpath(path)}-wal")
     except OSError:
         return ""
-    return f"{found.st_ino}.{found.st_size}.{found.st_mtime_ns}\n"
+    return f"{stat.st_ino}.{stat.st_size}.{stat.st_mtime_ns}\n"
 
 
 def write_lines(
     path: str, parts: Callable[[], Iterator[bytes]], *, overwrite: bool = False, private: bool = False
 ) -> int:
-    """Write a file whole or not at all, for its owner alone where it is `private`; returns the number of lines."""
+    """Write a file atomically, readable by its owner only if `private`; return the number of lines."""
     count = 0
-    with whole(path, overwrite=overwrite, private=private) as part, open(part, "wb", buffering=1 << 20) as file:
+    with replace_file(path, overwrite=overwrite, private=private) as part, open(part, "wb", buffering=1 << 20) as file:
         for line in parts():
             file.write(line)
             count += 1

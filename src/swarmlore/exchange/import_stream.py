@@ -1,7 +1,7 @@
-"""Lines that are sent, a piece at a time: an import without a file.
+"""Import of lines that a client sends in batches, without a file.
 
-Each piece is a transaction of its own, so that others write in between, and what was told about it is certain. Who
-sends all of it again adds nothing. Lines are the words of whoever sends them: see `claims`.
+Each batch is one transaction, so that its reported result is durable and other writers get their turn. Sending a batch
+again adds nothing. The caller is accountable for the lines: see `as_sent_by` in `admit`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from swarmlore.errors import InvalidInput
-from swarmlore.exchange.foreign import RECORDS, compat
-from swarmlore.exchange.import_files import TIERS, Brought, Import, Importing, check_switches, kind_of_record
+from swarmlore.exchange import RECORDS, compat
+from swarmlore.exchange.import_files import OWN, TIERS, Brought, Import, Importer, check_switches, kind_of_record
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.store.database import Operation
 from swarmlore.store.ledgers import ImportState
@@ -21,16 +21,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-OWN = ("knowledge", "shared")
 SENT = (*OWN, "lane", "mcp-memory", "mem0", "lane-db", "agent-swarm")
 REFUSALS_TOLD = 1_000
 _COUNTED = ("read", "added", "updated", "revived", "quarantined", "removed", "known", "forgotten", "refused")
 
 
 def lines_of(texts: Iterable[bytes], first: int) -> list[Line]:
-    """Lines with their numbers; blank ones are left out."""
-    found = (Line(number, 0, len(text), text.rstrip(b"\r\n")) for number, text in enumerate(texts, start=first))
-    return [_capped(line) for line in found if line.raw.strip()]
+    """Return numbered lines, without blank ones; a line that is too long is cut and marked as such."""
+    lines = (Line(number, 0, len(text), text.rstrip(b"\r\n")) for number, text in enumerate(texts, start=first))
+    return [_capped(line) for line in lines if line.raw.strip()]
 
 
 def _capped(line: Line) -> Line:
@@ -40,12 +39,13 @@ def _capped(line: Line) -> Line:
 
 
 def check_sent(format: str) -> None:
+    """Raise InvalidInput if lines of a format cannot be sent."""
     if format not in ("auto", *SENT):
         raise InvalidInput(f"{format[:40]} cannot be sent", "one of: " + ", ".join(("auto", *SENT)))
 
 
 def kind_of(format: str, lines: Sequence[Line]) -> str:
-    """The format of lines: what was said, or what the first record looks like."""
+    """Return the named format or, for `auto`, the one that the first readable record suggests."""
     if format != "auto":
         return format
     for line in lines:
@@ -56,18 +56,21 @@ def kind_of(format: str, lines: Sequence[Line]) -> str:
     return ""
 
 
-def take(door: Importing, lines: Sequence[Line], format: str, operation: Operation, so_far: Brought | None) -> Brought:
-    """Store these lines in one transaction; returns what became of them and of those before."""
+def take(
+    importing: Importer, lines: Sequence[Line], format: str, operation: Operation, so_far: Brought | None
+) -> Brought:
+    """Store a batch of lines in one transaction; return its result added to that of the batches before."""
     kind = kind_of(so_far.format if so_far and so_far.format else format, lines)
     if kind not in ("", *SENT):
         raise InvalidInput(f"{kind} cannot be sent", "import the file on the server's machine: swarmlore import FILE")
-    check_switches(door._settings, hive=TIERS.get(kind, "swarm") == "hive")
-    work = (SentLines if kind in ("", *OWN) else compat(RECORDS).SentRecords)(door, kind, operation, _state(so_far))
+    check_switches(importing._settings, hive=TIERS.get(kind, "swarm") == "hive")
+    importer = SentLines if kind in ("", *OWN) else compat(RECORDS).SentRecords
+    work = importer(importing, kind, operation, _state(so_far))
     if so_far is not None:
         work.go_on(so_far)
     work.take(lines)
-    told = work.told()
-    return replace(told, refusals=told.refusals[:REFUSALS_TOLD])
+    result = work.told()
+    return replace(result, refusals=result.refusals[:REFUSALS_TOLD])
 
 
 def _state(so_far: Brought | None) -> ImportState:
@@ -76,18 +79,19 @@ def _state(so_far: Brought | None) -> ImportState:
 
 
 class SentLines(Import):
-    """Our own lines."""
+    """Import of sent lines in the format of `knowledge.jsonl` or `shared-learnings.jsonl`."""
 
     sent = True
 
-    def __init__(self, door: Importing, kind: str, operation: Operation, state: ImportState) -> None:
-        super().__init__(door, kind, operation, "", state)
+    def __init__(self, importing: Importer, kind: str, operation: Operation, state: ImportState) -> None:
+        super().__init__(importing, kind, operation, "", state)
 
     def go_on(self, so_far: Brought) -> None:
-        """Add to what was told before."""
+        """Start from the refusals and counts of the batches before."""
         self._refusals, self._hidden_by = list(so_far.refusals), dict(so_far.hidden_by)
 
     def take(self, lines: Sequence[Line]) -> None:
+        """Parse and store a batch of lines."""
         chunk: list[tuple[Line, Any]] = []
         for line in lines:
             self._read_one(line, chunk)
@@ -95,4 +99,4 @@ class SentLines(Import):
             self._take_in(chunk, durable=True)
 
     def _keep_place(self) -> None:
-        """There is no file to go on in."""
+        """Store no position, since there is no file to continue."""

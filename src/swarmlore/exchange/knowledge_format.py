@@ -1,7 +1,7 @@
-"""The lines of `knowledge.jsonl` and `shared-learnings.jsonl`: opencode-swarm's lessons, our fields beside theirs.
+"""Line format of `knowledge.jsonl` and `shared-learnings.jsonl`: opencode-swarm's lesson records plus our fields.
 
-Reading forgives: every variant of the record is taken, a value of the wrong type is replaced by the default and kept as
-it was, an unknown field is kept. Writing knows one form: the same memory gives the same bytes everywhere.
+Reading is lenient: it accepts every variant, keeps unknown fields, and replaces a value of the wrong type by the
+default, keeping the original in `extra`. Writing is canonical: the same memory gives the same bytes everywhere.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _PHASE = re.compile(r"phase:(0|[1-9]\d{0,8})(?:@(.+))?", re.DOTALL)
 _NAMES = frozenset(("phase_number", "confirmed_at", "project_name", "where", "by"))
 
 
-def sighting_from(item: Any, tier: str, project_name: str) -> Confirmation | None:
-    """One confirmation, or None for something that is none. The oldest form is a bare word."""
+def confirmation_from(item: Any, tier: str, project_name: str) -> Confirmation | None:
+    """Parse one confirmation; return None if it has no known form. The oldest form is a bare word."""
     if isinstance(item, str):
         return Confirmation(item, 0.0) if item else None
     if not isinstance(item, dict) or not item.keys() <= _NAMES:
@@ -62,8 +62,8 @@ def _where(item: dict[str, Any], tier: str, project_name: str) -> str:
     return project if phase is None and tier == "hive" else ""
 
 
-def sighting_to(item: Confirmation, tier: str, project_name: str) -> Any:
-    """The other way: their form where it can say it, ours where not."""
+def confirmation_to(item: Confirmation, tier: str, project_name: str) -> Any:
+    """Return a confirmation in opencode-swarm's form if that can express it, else in ours."""
     phase = _PHASE.fullmatch(item.where)
     if not item.at and not item.by and not phase:
         return item.where
@@ -84,9 +84,9 @@ def sighting_to(item: Confirmation, tier: str, project_name: str) -> Any:
     return found
 
 
-UNCLAIMED_TRUST = 1  # what a record claims that says nothing about its trust
+UNCLAIMED_TRUST = 1  # trust of a record that states none
 SCHEMA_VERSION = 1
-# Names of theirs that our record has no field for: they live in `extra`, and have a place of their own in the line.
+# Fields of opencode-swarm that our record lacks: kept in `extra`, but top-level in the line.
 _EXTRA_PLACES = ("retrieval_outcomes", "schema_version", "project_name")
 _HIVE_ONLY = ("source_project", "encounter_score")
 _KNOWN = frozenset(
@@ -97,18 +97,18 @@ _KNOWN = frozenset(
         *("born_in_phase", "citations", "situations", "swarmlore_status", "deleted_at", "extra", *_EXTRA_PLACES),
     )
 )
-# Statuses that opencode-swarm does not know: it must not take them for active ones.
+# Statuses that opencode-swarm does not know and must not take for active: written as `archived`.
 _OUR_STATUSES = ("deprecated", "superseded")
 _PLAIN_STATUSES = tuple(status for status in STATUSES if status not in _OUR_STATUSES)
 
 
 def to_line(version: Version) -> bytes:
-    """A version as its line, without the end of line."""
+    """Return a version as its line, without the newline."""
     return dump(to_object(version))
 
 
 def to_object(version: Version) -> dict[str, Any]:
-    """A version as a JSON object, keys in their fixed order."""
+    """Return a version as a JSON object with keys in a fixed order."""
     memory = version.memory
     if version.gone:
         found: dict[str, Any] = {"id": memory.id, "status": "archived", "deleted_at": iso(version.deleted_at)}
@@ -121,7 +121,7 @@ def to_object(version: Version) -> dict[str, Any]:
 
 
 def from_object(obj: Mapping[str, Any], tier: str = "swarm") -> Version:
-    """The version that an object describes; raises BadLine where there is no lesson and no deletion."""
+    """Parse the version that an object describes; raise BadLine if it is neither a lesson nor a deletion."""
     reader = _Reader(obj, tier)
     memory, deleted_at = reader.memory(), max(0.0, reader.take("deleted_at", _time, 0.0))
     if not memory.text and not deleted_at:
@@ -132,7 +132,7 @@ def from_object(obj: Mapping[str, Any], tier: str = "swarm") -> Version:
 
 
 def derived_id(tier: str, lesson: str) -> str:
-    """The id of a record that brought none: the same for the same lesson, so that it is not taken in twice."""
+    """Return an id for a record without one, always the same for the same lesson, so that it is not imported twice."""
     digits = blake2b(
         f"{tier}\n{' '.join(lesson.lower().split())}".encode("utf-8", "replace"), digest_size=16
     ).hexdigest()
@@ -143,6 +143,7 @@ def derived_id(tier: str, lesson: str) -> str:
 
 
 def _theirs(memory: Memory) -> dict[str, Any]:
+    """Return the fields that opencode-swarm's record has."""
     extra = memory.extra
     found = {
         "id": memory.id,
@@ -171,14 +172,14 @@ def _theirs(memory: Memory) -> dict[str, Any]:
 
 
 def _ours(memory: Memory) -> dict[str, Any]:
-    """What has no place in their record, under our names; defaults are left out, but who vouches is always said."""
-    said = {
+    """Return our own fields, without defaults; trust and source are always present."""
+    first = {
         "title": memory.title,
         "kind": memory.kind if memory.kind != "learning" else "",
         "entities": list(memory.entities),
         "owner": memory.owner,
     }
-    found: dict[str, Any] = {name: value for name, value in said.items() if value}
+    found: dict[str, Any] = {name: value for name, value in first.items() if value}
     found.update(trust=memory.trust, source=memory.source)
     later = {
         "source_ref": dict(memory.source_ref),
@@ -196,6 +197,7 @@ def _ours(memory: Memory) -> dict[str, Any]:
 
 
 def _gathered(memory: Memory) -> dict[str, Any]:
+    """Return the lists that merging joins: tags, confirmations, citations and superseded ids."""
     found = {
         "tags": list(memory.tags),
         "confirmed_by": _confirmations(memory),
@@ -206,17 +208,17 @@ def _gathered(memory: Memory) -> dict[str, Any]:
 
 
 def _short(record: Any) -> dict[str, Any]:
-    """A small record without its defaults."""
+    """Return the fields of a small record that differ from their defaults."""
     return {spec.name: value for spec in fields(record) if (value := getattr(record, spec.name)) != spec.default}
 
 
 def _confirmations(memory: Memory) -> list[Any]:
     name = memory.extra.get("project_name")
-    return [sighting_to(item, memory.tier, name if isinstance(name, str) else "") for item in memory.confirmed_by]
+    return [confirmation_to(item, memory.tier, name if isinstance(name, str) else "") for item in memory.confirmed_by]
 
 
 def _rest(memory: Memory) -> dict[str, Any]:
-    """Fields of others; those whose names are taken stand together under `extra`."""
+    """Return the unknown fields of a memory; those with the name of a known field are nested under `extra`."""
     taken = _taken(memory.tier)
     free = {name: memory.extra[name] for name in sorted(memory.extra) if name not in taken}
     held = {name: memory.extra[name] for name in sorted(memory.extra) if name in taken and name not in _EXTRA_PLACES}
@@ -231,7 +233,7 @@ def _taken(tier: str) -> frozenset[str]:
 
 
 class _Reader:
-    """Takes the fields of one object; what does not fit is kept aside as it was."""
+    """Read the fields of one object; unreadable values are kept unchanged in `extra`."""
 
     def __init__(self, obj: Mapping[str, Any], tier: str) -> None:
         self._obj = obj
@@ -254,7 +256,7 @@ class _Reader:
                 self.extra[name] = self._obj[name]
 
     def take(self, name: str, read: Callable[[Any], Any], default: Any) -> Any:
-        """A field's value; the default where it is missing or cannot be read."""
+        """Return a field's value, or the default if it is missing or unreadable."""
         if name not in self._obj:
             return default
         try:
@@ -316,12 +318,12 @@ class _Reader:
         ours = self.take("swarmlore_status", _one_of(_OUR_STATUSES), "")
         if ours:
             return str(ours)
-        said = self._obj.get("status", "candidate")
-        if said in _PLAIN_STATUSES:
-            return str(said)
-        if said != "active":
-            self.extra.setdefault("status", said)
-        return "quarantined" if isinstance(said, str) and said.startswith("quarantined") else "candidate"
+        status = self._obj.get("status", "candidate")
+        if status in _PLAIN_STATUSES:
+            return str(status)
+        if status != "active":
+            self.extra.setdefault("status", status)
+        return "quarantined" if isinstance(status, str) and status.startswith("quarantined") else "candidate"
 
     def _quarantined_at(self, status: str) -> float:
         if status != "quarantined":
@@ -332,16 +334,16 @@ class _Reader:
             return 0.0
 
     def _confirmed_by(self) -> tuple[Any, ...]:
-        told = self._obj.get("confirmed_by", [])
+        items = self._obj.get("confirmed_by", [])
         name = self._obj.get("project_name")
-        if not isinstance(told, list):
-            self.extra.setdefault("confirmed_by", told)
+        if not isinstance(items, list):
+            self.extra.setdefault("confirmed_by", items)
             return ()
-        read = [(item, sighting_from(item, self.tier, name if isinstance(name, str) else "")) for item in told]
-        if odd := [item for item, sighting in read if sighting is None]:
+        read = [(item, confirmation_from(item, self.tier, name if isinstance(name, str) else "")) for item in items]
+        if odd := [item for item, confirmation in read if confirmation is None]:
             held = self.extra.get("confirmed_by")
             self.extra["confirmed_by"] = [*(held if isinstance(held, list) else []), *odd]
-        return tuple(sighting for _, sighting in read if sighting is not None)
+        return tuple(confirmation for _, confirmation in read if confirmation is not None)
 
 
 def _text(value: Any) -> str:

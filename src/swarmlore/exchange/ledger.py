@@ -1,4 +1,4 @@
-"""The ledger: a project's shared lessons as lines of a file in its repository, in step with the store both ways."""
+"""The ledger: two-way sync between the store and a file of shared lessons in the project's git repository."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 CHUNK = 400
 QUARANTINED_KEPT = 100
-AUTOMATIC_LINES = 5_000  # more than this is taken in or written only when somebody asks: a recall must not wait for it
+AUTOMATIC_LINES = 5_000  # more lines are synced only on request, since a recall must not wait for them
 SIDE_BYTES = 64 * 1024 * 1024
-OVERLAP = 64  # changes looked at again: on a server they may become visible out of order
+OVERLAP = 64  # audit rows read again, as on a server they may become visible out of order
 
 
 @frozen
 class Synced:
-    """What one pass did: lines read, what became of them, and what was set aside with its place and reason."""
+    """Result of one sync: lines read, the count of each outcome, and unreadable lines with place and reason."""
 
     read: int = 0
     added: int = 0
@@ -51,7 +51,7 @@ class Synced:
 
 @frozen
 class _Spot:
-    """A line that stands in a file as it was last written."""
+    """Position of an unchanged line in a file."""
 
     file: str
     offset: int
@@ -60,7 +60,7 @@ class _Spot:
 
 @frozen
 class _Entry:
-    """A line to write: as it stands, or anew."""
+    """A line to write: copied from its `spot` in the file, or new bytes in `line`."""
 
     at: float
     id: str
@@ -71,10 +71,10 @@ class _Entry:
 
 
 class Pass:
-    """One pass over the files of a ledger, under its lock."""
+    """One sync of the files of a ledger, under its lock."""
 
-    def __init__(self, store: Store, door: Admission, place: Place, folder: Folder, operation: Operation) -> None:
-        self._store, self._door, self._place, self._folder = store, door, place, folder
+    def __init__(self, store: Store, admission: Admission, place: Place, folder: Folder, operation: Operation) -> None:
+        self._store, self._admission, self._place, self._folder = store, admission, place, folder
         self._caller = operation.caller
         self._operation = replace(operation, reason=f"from {place.main}")
         store.act_for(self._caller)
@@ -91,7 +91,7 @@ class Pass:
         self._counts: dict[str, int] = {}
 
     def check_amount(self) -> None:
-        """Raise where so many lines are new that somebody has to ask for them."""
+        """Raise NotAllowed if more than 5,000 lines are new, which takes an explicit sync."""
         if self._state.stamp == self._place.stamp(self._folder):
             return
         fresh = 0
@@ -105,7 +105,7 @@ class Pass:
             raise too_much(self._place, f"{fresh} new lines")
 
     def look(self) -> Synced:
-        """Take in what the files say and leave them as they are; the next change or sync writes what has to stand."""
+        """Read new lines into the store without writing the files; the next change or sync writes them."""
         place = self._place
         merging = place.merging()
         before = self._store.last_audit()
@@ -113,17 +113,17 @@ class Pass:
         self._read_all(full=False)
         entries: dict[str, _Entry] = {}
         listed = set(self._touched)
-        for memory in self._store.by_ids(self._door.partitions(), sorted(listed)).values():
+        for memory in self._store.by_ids(self._admission.partitions(), sorted(listed)).values():
             listed.discard(memory.id)
             self._enter(entries, memory)
         self._enter_deletions(entries, sorted(listed))
         stamp = " ".join((self._stamps[place.main], self._stamps[place.quarantined], *merging))
-        # What waits to be written goes on waiting, and so does what went wrong with it.
+        # Changes that wait to be written stay pending, with the problem that held them up.
         problem = self._unreadable() or (self._state.problem if waiting else "")
-        ours = before + sum(self._counts.get(name, 0) for name in ("added", "updated", "removed"))
-        followed = not waiting and self._store.last_audit() == ours  # nobody else has changed anything meanwhile
-        seen = ours if followed else self._state.seen
-        self._keep(entries, replace(self._state, seen=seen, stamp=stamp, problem=problem))
+        own = before + sum(self._counts.get(name, 0) for name in ("added", "updated", "removed"))
+        in_step = not waiting and self._store.last_audit() == own  # no other process changed anything meanwhile
+        seen = own if in_step else self._state.seen
+        self._store_state(entries, replace(self._state, seen=seen, stamp=stamp, problem=problem))
         return self._report()
 
     def _unreadable(self) -> str:
@@ -131,7 +131,7 @@ class Pass:
         return f"{lost} {'line' if lost == 1 else 'lines'} cannot be taken in" if lost else ""
 
     def run(self, full: bool) -> Synced:
-        """Take in what the files say, and write what has to stand in them."""
+        """Read new lines into the store, then write the files; `full` compares every row, not only changed ones."""
         place = self._place
         self._read_all(full)
         missing = [id for id in self._known if id not in self._spots and id not in self._touched]
@@ -143,7 +143,7 @@ class Pass:
         written = self._write(place.main, main)
         written = self._write(place.quarantined, hidden) or written
         self._write_rejected()
-        self._keep(entries, LedgerState(seen, place.stamp(self._folder), "", self._operation.at))
+        self._store_state(entries, LedgerState(seen, place.stamp(self._folder), "", self._operation.at))
         restored = len(missing) if self._state.at else 0
         return replace(self._report(), restored=restored, lines=len(main), written=written)
 
@@ -161,8 +161,10 @@ class Pass:
     # Reading
 
     def _read_all(self, full: bool) -> None:
-        """The files, and both sides of those that git could not merge: it may have left one side of them only. Whoever
-        does not ask for everything looks for these only where a merge is under way."""
+        """Read the files, and both sides of a conflict that git could not merge, since the file may hold only one.
+
+        Without `full`, conflicts are looked up only during a merge.
+        """
         names = (self._place.main, self._place.quarantined)
         for name in names:
             self._read(name)
@@ -172,14 +174,14 @@ class Pass:
                     self._read_side(name, side)
 
     def _read_side(self, name: str, side: bytes) -> None:
-        told = {item.raw for item in self._aside}
+        reported = {item.raw for item in self._aside}
         lines = jsonl.lines(BytesIO(side))
-        fresh = (line for line in lines if line.raw not in told and self._hash(name, line.raw) not in self._by_hash)
+        fresh = (line for line in lines if line.raw not in reported and self._hash(name, line.raw) not in self._by_hash)
         while chunk := self._chunk(name, fresh):
             self._take_in(name, chunk)
 
     def _read(self, name: str) -> None:
-        """Take in the lines of a file that are not as they were last written."""
+        """Read the lines of a file that differ from what was last written."""
         with self._folder.open(name) or BytesIO() as file:
             self._stamps[name] = stamp_of(file)
             fresh = (line for line in jsonl.lines(file) if not self._is_known(name, line))
@@ -187,6 +189,7 @@ class Pass:
                 self._take_in(name, chunk)
 
     def _is_known(self, name: str, line: Line) -> bool:
+        """Return True and note the position if a line is as it was last written."""
         known = None if line.cut else self._by_hash.get(self._hash(name, line.raw))
         if known is None or known.memory in self._spots:
             return False
@@ -194,17 +197,17 @@ class Pass:
         return True
 
     def _hash(self, name: str, line: bytes) -> str:
-        """A line's hash; the same line in another of the files is another one."""
+        """Return the hash of a line, which differs between the main and the quarantined file."""
         mark = "q" if name == self._place.quarantined else ""
         return mark + blake2b(line, digest_size=16).hexdigest()
 
     def _chunk(self, name: str, fresh: Iterator[Line]) -> list[tuple[Line, Version]]:
-        """Some hundred fresh lines that passed the gate."""
+        """Return up to 400 new lines that passed the gate, with their versions; set the others aside."""
         chunk: list[tuple[Line, Version]] = []
         for line in fresh:
             self._counts["read"] = self._counts.get("read", 0) + 1
             try:
-                admitted = self._door.admit(from_object(jsonl.parse(line), self._place.tier), self._operation.at)
+                admitted = self._admission.admit(from_object(jsonl.parse(line), self._place.tier), self._operation.at)
             except (BadLine, Refused) as refusal:
                 self._aside.append(SetAside(name, line.number, refusal.reason, line.raw))
                 continue
@@ -217,7 +220,7 @@ class Pass:
     def _take_in(self, name: str, chunk: Sequence[tuple[Line, Version]]) -> None:
         versions = [self._with_deletion(version) for _, version in chunk]
         with self._store.operation(self._operation):
-            done = self._door.take_in(self._operation, versions)
+            done = self._admission.take_in(self._operation, versions)
         for (line, _), version, (outcome, why) in zip(chunk, versions, done, strict=True):
             self._counts[outcome] = self._counts.get(outcome, 0) + 1
             if outcome == "refused":
@@ -226,7 +229,7 @@ class Pass:
                 self._touched.add(version.memory.id)
 
     def _with_deletion(self, version: Version) -> Version:
-        """A version together with what is known of its deletion, whether there is a row for it or not."""
+        """Merge a version with a known deletion of its memory, which may have no row any more."""
         id = version.memory.id
         if id in self._deletions:
             version = merge(self._deletions[id], version)
@@ -237,8 +240,8 @@ class Pass:
     # Writing
 
     def _entries(self, full: bool) -> dict[str, _Entry]:
-        """Every line that is to stand in the files, by id."""
-        mine = self._door.partitions()
+        """Return every line to write, by memory id."""
+        mine = self._admission.partitions()
         entries = {
             id: _Entry(self._known[id].born_at, id, spot=spot, hidden=spot.file == self._place.quarantined)
             for id, spot in self._spots.items()
@@ -260,13 +263,14 @@ class Pass:
         return entries
 
     def _enter(self, entries: dict[str, _Entry], memory: Memory) -> None:
-        told = self._door.told(memory)
+        """Add the line of a memory, unless it stands in the file already or is not shared."""
+        version = self._admission.told(memory)
         if (deletion := self._deletions.get(memory.id)) and deletion.erased:
-            told = deletion  # the row is only hidden here; the line keeps nothing of it
+            version = deletion  # the row is only hidden here; its line must keep none of its content
         public = memory.id in self._known or memory.id in self._touched
-        if memory.raw or (told.gone and not public):
+        if memory.raw or (version.gone and not public):
             return
-        entry = self._entry(told)
+        entry = self._entry(version)
         known, spot = self._known.get(entry.id), self._spots.get(entry.id)
         if (
             known
@@ -274,7 +278,7 @@ class Pass:
             and entry.id not in self._touched
             and known.hash == self._hash(self._file_of(entry), entry.line)
         ):
-            return  # it stands there already
+            return
         entries[memory.id] = entry
 
     def _file_of(self, entry: _Entry) -> str:
@@ -286,7 +290,7 @@ class Pass:
         return _Entry(at, id, to_line(version), hidden=hidden, gone=version.gone)
 
     def _enter_deletions(self, entries: dict[str, _Entry], ids: Sequence[str]) -> None:
-        """Lines for memories that have no row: erased here, or deleted before they ever came here."""
+        """Add the lines of memories without a row: erased here, or deleted before they ever arrived."""
         public = [id for id in ids if id in self._known or id in self._touched]
         erased = self._store.erased_at(public)
         for id in public:
@@ -298,23 +302,23 @@ class Pass:
                 entries[id] = self._entry(known)
 
     def _sorted(self, entries: dict[str, _Entry]) -> tuple[list[_Entry], list[_Entry]]:
-        """The lines of the file and those of the quarantined ones, in their order."""
+        """Return the sorted lines of the main and of the quarantined file, which keeps the newest 100."""
         ordered = sorted(entries.values(), key=lambda entry: (entry.at, entry.id))
         hidden = [entry for entry in ordered if entry.hidden]
         old = {entry.id for entry in hidden[:-QUARANTINED_KEPT]}
-        rows = self._store.by_ids(self._door.partitions(), sorted(old)) if old else {}
-        for id in old:  # those that the file has no room for are deleted for others, and stay in the store
-            told = self._door.told(rows[id])
-            entries[id] = self._entry(settled(replace(told, deleted_at=told.memory.updated_at)))
+        rows = self._store.by_ids(self._admission.partitions(), sorted(old)) if old else {}
+        for id in old:  # lines beyond that are deleted for other clones, but stay in this store
+            version = self._admission.told(rows[id])
+            entries[id] = self._entry(settled(replace(version, deleted_at=version.memory.updated_at)))
         if old:
             ordered = sorted(entries.values(), key=lambda entry: (entry.at, entry.id))
             hidden = [entry for entry in ordered if entry.hidden]
         return [entry for entry in ordered if not entry.hidden], hidden
 
     def _write(self, name: str, entries: Sequence[_Entry]) -> bool:
-        """Replace a file by these lines, unless it holds exactly them; tells whether it did."""
+        """Replace a file by these lines unless it holds exactly them; return True if it was replaced."""
         with self._folder.open(name) or BytesIO() as file:
-            if stamp_of(file) != self._stamps[name]:  # an editor or git was faster: its lines are not read yet
+            if stamp_of(file) != self._stamps[name]:  # an editor or git changed it, and its new lines are unread
                 raise Conflict(f"{name} was changed meanwhile", "run: swarmlore sync")
             if _digest(_blocks(file)) == _digest(_parts(entries, file)):
                 return False
@@ -323,21 +327,21 @@ class Pass:
 
     def _write_rejected(self) -> None:
         name = self._place.rejected
-        keep = self._door.rejections_kept
+        keep = self._admission.rejections_kept
         before = self._folder.read(name)
         own = [item for item in self._store.rejections(self._caller, keep) if item.tier == self._place.tier]
-        back = self._came_back([*rejected_ids(before), *(item.id for item in own)])
-        after = rejected_lines(before, own, keep, back)
+        restored = self._restored([*rejected_ids(before), *(item.id for item in own)])
+        after = rejected_lines(before, own, keep, restored)
         if after != before:
             self._folder.replace(name, [after])
 
-    def _came_back(self, refused: Sequence[str]) -> frozenset[str]:
-        """Of the refused lessons those that were only put aside, and are back."""
-        found = self._store.by_ids(self._door.partitions(), refused).values()
-        return frozenset(memory.id for memory in found if memory.live)
+    def _restored(self, refused: Sequence[str]) -> frozenset[str]:
+        """Return those of the refused lessons that were only quarantined and are live again."""
+        rows = self._store.by_ids(self._admission.partitions(), refused).values()
+        return frozenset(memory.id for memory in rows if memory.live)
 
-    def _keep(self, entries: dict[str, _Entry], state: LedgerState) -> None:
-        """Keep in mind how the files look now, or how their lines will look when they are written."""
+    def _store_state(self, entries: dict[str, _Entry], state: LedgerState) -> None:
+        """Store the hashes of the changed lines, written or pending, and the state of the sync."""
         place = self._place
         lines = []
         for entry in entries.values():
@@ -354,11 +358,12 @@ class Pass:
 
 
 def too_much(place: Place, what: str) -> NotAllowed:
+    """Return the error for a ledger with more changes than an automatic sync takes."""
     return NotAllowed(f"{place.main} has {what}; so much is not taken in by itself", "take it in: swarmlore sync")
 
 
 def _parts(entries: Sequence[_Entry], file: BinaryIO) -> Iterator[bytes]:
-    """The bytes of a file made of these lines; those that stay are copied from the one that is there."""
+    """Yield the bytes of the new file; unchanged lines are copied from the old one."""
     for entry in entries:
         if entry.spot is None:
             yield entry.line + b"\n"
@@ -381,12 +386,12 @@ def _digest(parts: Iterable[bytes]) -> bytes:
 
 
 TRIES = 3  # an editor or git may write while a file is read
-AGENT = "ledger"  # in whose name lines come in: an undo of one's last act does not mean them
-AUTOMATIC_BYTES = 64 * 1024 * 1024  # a larger file is read only when somebody asks for it
+AGENT = "ledger"  # agent name of changes by a sync, so that `undo` of one's own last operation skips them
+AUTOMATIC_BYTES = 64 * 1024 * 1024  # a larger file is read only by an explicit sync
 
 
 class Ledger:
-    """One ledger and the store."""
+    """Keep one ledger and the store in sync."""
 
     def __init__(
         self,
@@ -401,11 +406,13 @@ class Ledger:
         self._settings = settings
         self._operation = operation
         self.place = place
-        self._door = Admission(store, self._caller, settings, place.tier, place.project_name)
+        self._admission = Admission(store, self._caller, settings, place.tier, place.project_name)
 
     def follow(self, *, changed: bool = False) -> Synced | None:
-        """Take in what has changed in the files, and write them if the store has changed; cheap where nothing has.
-        Never raises: what went wrong is kept for `doctor`."""
+        """Read changed files and, with `changed`, write them; cheap if nothing differs.
+
+        Never raise: a problem is stored for `doctor`.
+        """
         try:
             self._store.act_for(self._caller)
             if not self._allowed() or not self.place.differs(self._store, changed=changed):
@@ -420,7 +427,7 @@ class Ledger:
             return None
 
     def sync(self) -> Synced:
-        """Bring both in step; every row is looked at, not only those that changed."""
+        """Sync files and store completely, comparing every row."""
         self.check_allowed()
         for _ in range(TRIES):
             try:
@@ -431,24 +438,24 @@ class Ledger:
         raise busy
 
     def _pass(self, folder: Folder) -> Pass:
-        return Pass(self._store, self._door, self.place, folder, self._operation(self._caller, "sync"))
+        return Pass(self._store, self._admission, self.place, folder, self._operation(self._caller, "sync"))
 
     def planned(self) -> Step:
-        """How many lessons the next pass would write that are not in the files yet."""
+        """Return, as a step of a dry run, how many lessons the next sync would add to the files."""
         self._store.act_for(self._caller)
         known = self._store.ledger_lines(self.place.key)
-        rows = self._store.in_order(self._door.partitions())
+        rows = self._store.in_order(self._admission.partitions())
         count = sum(not row.raw and row.forgotten_at is None and row.id not in known for row in rows)
         what = f"{FOLDER}/{self.place.main}"
         return Step(what, "would be shared", f"{count} {'lesson' if count == 1 else 'lessons'}")
 
     def problem(self) -> str:
-        """What went wrong when the files were last followed, or ''."""
+        """Return the problem of the last automatic sync, or ''."""
         state = self._store.ledger_state(self.place.key)
         return state.problem if state else ""
 
     def check_allowed(self) -> None:
-        """Raise where nothing may be exchanged."""
+        """Raise NotAllowed if memory or the hive is switched off, or if the store is read-only."""
         if not self._allowed():
             raise NotAllowed("memory is switched off here or cannot be written", "see: swarmlore doctor")
 
@@ -472,4 +479,4 @@ class Ledger:
         try:
             self._store.put_ledger_state(self.place.key, self._caller.project, replace(state, problem=message))
         except SwarmloreError:
-            return  # the store has worse to tell
+            return  # `doctor` reports the problem of the store itself

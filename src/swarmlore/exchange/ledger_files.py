@@ -1,4 +1,4 @@
-"""The file beside a ledger that says what was taken back: other tools that read the folder leave those lessons out."""
+"""Files of a ledger: their names and change stamps, and the files of unreadable lines, rejections and retractions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Place:
-    """Where a ledger lies and what belongs in it."""
+    """Folder, file names and tier of a ledger."""
 
     key: str
     folder: str
@@ -48,17 +48,16 @@ class Place:
         return f"{self.stem}-unreadable.jsonl"
 
     def stamp(self, folder: Folder) -> str:
-        """A text that is another one after the files have changed, or git has stopped while merging: it may leave one
-        side of them as it was."""
+        """Return a text that changes with the files, and with a merge under way, which may leave a file unchanged."""
         return " ".join((folder.stamp(self.main, self.quarantined), *self.merging()))
 
     def merging(self) -> list[str]:
-        """A mark of the merge that is under way, if there is one."""
+        """Return a fingerprint of the git merge under way, or an empty list."""
         mark = "" if self.tier == "hive" else merge_under_way(os.path.dirname(self.folder))
         return [mark] if mark else []
 
     def differs(self, store: Store, *, changed: bool) -> bool:
-        """Whether the files have changed since the last pass, or (if that is asked) the store has."""
+        """Return True if the files changed since the last sync or, with `changed`, if the store did."""
         with Folder(self.folder) as folder:
             state = store.ledger_state(self.key)
             if state is None or state.stamp != self.stamp(folder):
@@ -72,7 +71,7 @@ REJECTED_BYTES = 20_000
 
 @frozen
 class SetAside:
-    """A line that was not taken in: where it stood, why, and the line itself."""
+    """A line that could not be imported, with its place and the reason."""
 
     file: str
     line: int
@@ -81,11 +80,11 @@ class SetAside:
 
 
 def keep_aside(folder: Folder, name: str, found: Sequence[SetAside], at: float) -> None:
-    """Add lines to the file of unreadable ones, each once; marks of a merge are git's and need no keeping."""
+    """Add lines to the file of unreadable lines, each once, except git's conflict markers."""
     lost = [item for item in found if item.reason != MARK]
     if not lost:
         return
-    before = folder.read(name).splitlines() if folder.size(name) <= SMALL_BYTES else []  # larger ones are not ours
+    before = folder.read(name).splitlines() if folder.size(name) <= SMALL_BYTES else []  # ours never grows beyond it
     known = {_print_of(line) for line in before}
     fresh = {_print(item.raw): _aside_line(item, at) for item in lost}
     added = [line for print, line in fresh.items() if print not in known]
@@ -94,14 +93,14 @@ def keep_aside(folder: Folder, name: str, found: Sequence[SetAside], at: float) 
 
 
 def count_aside(folder: Folder, name: str) -> int:
-    """How many lines are kept there."""
+    """Return how many unreadable lines are kept, 200 at most."""
     return folder.read(name).count(b"\n") if folder.size(name) <= SMALL_BYTES else KEPT
 
 
 def _aside_line(item: SetAside, at: float) -> bytes:
     text = scrub_text(item.raw[:HEAD_BYTES].decode("utf-8", "backslashreplace"))
-    told = {"file": item.file, "line": item.line, "reason": item.reason, "at": iso(at), "print": _print(item.raw)}
-    return dump({**told, "text": text})
+    facts = {"file": item.file, "line": item.line, "reason": item.reason, "at": iso(at), "print": _print(item.raw)}
+    return dump({**facts, "text": text})
 
 
 def _print(raw: bytes) -> str:
@@ -116,7 +115,7 @@ def _print_of(line: bytes) -> str:
 
 
 def rejected_lines(before: bytes, own: Iterable[Rejection], keep: int, gone: frozenset[str] = frozenset()) -> bytes:
-    """The file of refused lessons: those that stand there and our own, the newest, without those that came back."""
+    """Return the file of rejected lessons: the newest of the former and our own ones, without those in `gone`."""
     items = {str(item["id"]): item for line in before.splitlines() if (item := _rejected(line)) is not None}
     items.update({item.id: rejection_to_object(item) for item in own})
     items = {id: item for id, item in items.items() if id not in gone}
@@ -125,12 +124,12 @@ def rejected_lines(before: bytes, own: Iterable[Rejection], keep: int, gone: fro
 
 
 def rejected_ids(before: bytes) -> list[str]:
-    """The ids of the refused lessons in a file."""
+    """Return the ids of the rejected lessons in a file."""
     return [str(item["id"]) for line in before.splitlines() if (item := _rejected(line)) is not None]
 
 
 def rejection_to_object(item: Rejection) -> dict[str, Any]:
-    """A rejection as opencode-swarm writes it."""
+    """Return a rejection in opencode-swarm's form."""
     return {
         "id": item.id,
         "lesson": item.text,
@@ -153,27 +152,27 @@ def _rejected(line: bytes) -> dict[str, Any] | None:
 FILE = "knowledge-retractions.jsonl"
 
 
-def tell(folder_path: str, retraction: Retraction, id: str) -> None:
-    """Add a retraction to the file of a folder."""
+def add_retraction(folder_path: str, retraction: Retraction, id: str) -> None:
+    """Append a retraction to the file in a ledger's folder, so that other tools can leave out that lesson."""
     with Folder(folder_path) as folder, folder.lock():
         folder.append(FILE, retraction_line(retraction, id))
 
 
-def silence(folder_path: str, ids: Collection[str], texts: Collection[str]) -> None:
-    """Drop the retractions that name or say what was erased; `texts` are normalised."""
+def drop_retractions(folder_path: str, ids: Collection[str], texts: Collection[str]) -> None:
+    """Remove the retractions that contain the id or the normalised text of an erased memory."""
 
-    def names(retraction: Retraction) -> bool:
+    def is_erased(retraction: Retraction) -> bool:
         return retraction.normalized in texts or not set(ids).isdisjoint((*retraction.swarm_ids, *retraction.hive_ids))
 
     with Folder(folder_path) as folder, folder.lock():
         lines = folder.read(FILE).splitlines(keepends=True)
-        kept = [line for line in lines if not _is(line, names)]
+        kept = [line for line in lines if not _matches(line, is_erased)]
         if len(kept) < len(lines):
             folder.replace(FILE, kept)
 
 
-def _is(line: bytes, names: Callable[[Retraction], bool]) -> bool:
+def _matches(line: bytes, test: Callable[[Retraction], bool]) -> bool:
     try:
-        return names(retraction_from(jsonl.parse_object(line)))
+        return test(retraction_from(jsonl.parse_object(line)))
     except BadLine:
         return False

@@ -1,4 +1,4 @@
-"""`.beads/memory/recall.sh`: the way agents on beads know to ask, leading to `swarmlore recall`."""
+"""Set up a project's ledger: a person's agreement, the `.swarm` folder, git's merge driver, and beads' `recall.sh`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 FILE = "trusted.json"
 FOLDER = ".swarm"
-HIVE = "hive"  # in place of a root: the shared learnings in the home itself
+HIVE = "hive"  # used instead of a root for the shared learnings in the home
 
 
 @frozen
 class Trusted:
-    """One folder a person agreed to, and the project whose memories it gets."""
+    """A folder that a person agreed to exchange memories with, and the project it belongs to."""
 
     root: str
     project: str
@@ -32,59 +32,57 @@ class Trusted:
 
 
 def agreed(home: str) -> dict[str, Trusted]:
-    """Every folder that was agreed to, by its path."""
-    told = _read(home).get("roots", {})
+    """Return every trusted folder by its path."""
+    roots = _read(home).get("roots", {})
     return {
-        root: Trusted(root, str(item["project"]), str(item["by"]), float(item["at"])) for root, item in told.items()
+        root: Trusted(root, str(item["project"]), str(item["by"]), float(item["at"])) for root, item in roots.items()
     }
 
 
 def place_of(home: str, root: str) -> str:
-    """A name for a folder on this machine: a team's store serves many machines, and paths repeat and are private."""
-    from zlib import crc32  # hashlib would cost more than everything else here
+    """Return a name for a folder that is unique over all machines of a server and does not reveal the path."""
+    from zlib import crc32  # importing hashlib would cost more than everything else here
 
     path = root.encode("utf-8", "surrogateescape")
     return f"{_read(home).get('machine', '')}-{crc32(path):08x}{crc32(path[::-1]):08x}"
 
 
 def agree(home: str, agreement: Trusted) -> None:
-    """Note that a person agreed."""
-    with _changing(home) as told:
-        told.setdefault("machine", os.urandom(8).hex())
-        roots = told.setdefault("roots", {})
+    """Record the agreement of a person."""
+    with _changing(home) as stored:
+        stored.setdefault("machine", os.urandom(8).hex())
+        roots = stored.setdefault("roots", {})
         roots[agreement.root] = {"project": agreement.project, "by": agreement.by, "at": agreement.at}
 
 
 def withdraw(home: str, root: str) -> bool:
-    """Note that a person does not agree any more; tells whether one did."""
-    with _changing(home) as told:
-        return told.get("roots", {}).pop(root, None) is not None
+    """Remove the agreement for a folder; return True if there was one."""
+    with _changing(home) as stored:
+        return stored.get("roots", {}).pop(root, None) is not None
 
 
 def _read(home: str) -> dict[str, Any]:
     path = os.path.join(home, FILE)
     try:
         with open(path, encoding="utf-8") as file:
-            told = json.load(file)
-        if not all(isinstance(item["at"], float) for item in told.get("roots", {}).values()):
+            stored = json.load(file)
+        if not all(isinstance(item["at"], float) for item in stored.get("roots", {}).values()):
             raise ValueError("not in our form")
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         hint = "remove it, then run swarmlore init or trust again where you want it"
         raise ConfigError(f"{path} cannot be read ({type(error).__name__})", hint) from error
-    return dict(told)
+    return dict(stored)
 
 
 @contextmanager
 def _changing(home: str) -> Iterator[dict[str, Any]]:
-    """What is noted, to be changed; written back at the end, while nobody else does the same."""
-    from swarmlore.workspace.files import Folder
-
+    """Context manager: yield the stored agreements to be changed, and write them back under a lock."""
     with Folder(os.path.realpath(home)) as folder, folder.lock():
-        told = _read(home)
-        yield told
-        text = json.dumps(told, indent=1, sort_keys=True, ensure_ascii=True)
+        stored = _read(home)
+        yield stored
+        text = json.dumps(stored, indent=1, sort_keys=True, ensure_ascii=True)
         folder.replace(FILE, [text.encode("ascii")], mode=0o600)
 
 
@@ -100,15 +98,15 @@ _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 @frozen
 class Step:
-    """One thing that was done, would be done, was there already, or could not be done. `state` says which."""
+    """One step of `init`; `state` says whether it was done, would be done, was done already or failed."""
 
     what: str
     state: str
     note: str = ""
 
 
-def found(root: str, *, dry_run: bool = False) -> list[Step]:
-    """Make the folder and tell git how to treat it; what is there already stays as it is."""
+def set_up(root: str, *, dry_run: bool = False) -> list[Step]:
+    """Create the ledger's folder and configure git for it; existing files and settings are only extended."""
     path = os.path.join(root, FOLDER)
     steps = [_make_folder(path, dry_run)]
     if dry_run and not os.path.isdir(path):
@@ -118,7 +116,7 @@ def found(root: str, *, dry_run: bool = False) -> list[Step]:
             steps.append(_add_lines(folder, ".gitattributes", ATTRIBUTES, dry_run))
             steps.append(_add_lines(folder, ".gitignore", IGNORED, dry_run))
     if os.path.exists(os.path.join(root, ".git")):
-        steps += _tell_git(root, dry_run)
+        steps += _configure_git(root, dry_run)
     return steps
 
 
@@ -136,7 +134,7 @@ def _make_folder(path: str, dry_run: bool) -> Step:
 
 
 def _add_lines(folder: Folder, name: str, wanted: tuple[str, ...], dry_run: bool) -> Step:
-    """Add the lines that a file does not have yet."""
+    """Append the lines that a file does not have yet."""
     before = folder.read(name)
     present = before.decode("utf-8", "replace").splitlines()
     missing = [line for line in wanted if line not in present]
@@ -150,7 +148,8 @@ def _add_lines(folder: Folder, name: str, wanted: tuple[str, ...], dry_run: bool
     return Step(what, "changed" if before else "made", "; ".join(missing))
 
 
-def _tell_git(root: str, dry_run: bool) -> list[Step]:
+def _configure_git(root: str, dry_run: bool) -> list[Step]:
+    """Set the merge driver, and report if the ledger is ignored by git."""
     command = driver()
     what = f"git config {DRIVER}"
     code, current = _git(root, "config", "--get", DRIVER)
@@ -162,8 +161,8 @@ def _tell_git(root: str, dry_run: bool) -> list[Step]:
         steps = [Step(what, "would be set", command)]
     else:
         _git(root, "config", "--local", "merge.swarmlore.name", "Swarmlore ledger")
-        code, said = _git(root, "config", "--local", DRIVER, command)
-        steps = [Step(what, "not done", said) if code else Step(what, "set", command)]
+        code, output = _git(root, "config", "--local", DRIVER, command)
+        steps = [Step(what, "not done", output) if code else Step(what, "set", command)]
     ignored, _ = _git(root, "check-ignore", "-q", f"{FOLDER}/knowledge.jsonl")
     if ignored == 0:
         steps.append(Step(f"{FOLDER}/knowledge.jsonl", "ignored by git", "take it out of .gitignore to share it"))
@@ -171,18 +170,21 @@ def _tell_git(root: str, dry_run: bool) -> list[Step]:
 
 
 def driver() -> str:
-    """What git's shell runs to merge a ledger, whatever its PATH is. Where this program is gone, git keeps the lines of
-    both sides and the next pass makes one of them: without that git would report a conflict and leave one side only."""
+    """Return the shell command by which git merges a ledger, independent of PATH.
+
+    If Swarmlore is gone, the fallback keeps the lines of both sides, which the next sync merges. Otherwise git would
+    report a conflict and leave one side only.
+    """
     import shlex
     import sys
 
     python = shlex.quote(sys.executable).replace("%", "%%")
-    # -P: git starts it in the repository, and nothing there may be taken for a module.
+    # -P: git starts it in the repository, whose files must not be imported as modules.
     return f"{python} -P -m swarmlore merge-driver %O %A %B %P || git merge-file --union %A %O %B"
 
 
 def missing_driver(root: str) -> str:
-    """What is wrong with the merge driver of a repository, or ''."""
+    """Return what is wrong with the merge driver of a repository, or ''."""
     import shlex
     import shutil
 
@@ -201,7 +203,7 @@ def missing_driver(root: str) -> str:
 
 
 def _git(root: str, *words: str) -> tuple[int | None, str]:
-    """Run git there, with nothing of the repository's that runs programs; (exit code or None, what it said)."""
+    """Run git without the repository's hooks and monitors; return exit code (None if git failed to run) and output."""
     import subprocess
 
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -215,7 +217,7 @@ def _git(root: str, *words: str) -> tuple[int | None, str]:
 
 
 WHAT = f"{BEADS}/{MEMORY}/{SCRIPT}"
-# Without a path of this machine in it: the file may be committed. `cd` is kept from printing where CDPATH is set.
+# It contains no path of this machine, as it may be committed. CDPATH is emptied, or else `cd` could print.
 CONTENT = """\
 #!/bin/sh
 # Made by `swarmlore init`: searches what LEARNED comments on beads brought together.
@@ -231,15 +233,15 @@ exec swarmlore recall --profile beads --project "$project" "$@"
 
 
 def write_recall_script(root: str, *, dry_run: bool = False) -> list[Step]:
-    """Put the script where a project uses beads; a file that is there and not exactly ours stays as it is."""
+    """Write `recall.sh` if a project uses beads; another file of that name is left alone."""
     if not uses_beads(root):
         return []
     try:
         with memory_folder(root, make=not dry_run) as folder:
-            found = folder.read(SCRIPT) if folder else b""
-            if found == CONTENT.encode():
+            existing = folder.read(SCRIPT) if folder else b""
+            if existing == CONTENT.encode():
                 return [Step(WHAT, "there already")]
-            if found:
+            if existing:
                 return [Step(WHAT, "left as it is", "it is another one; move it away to get ours")]
             if dry_run or folder is None:
                 return [Step(WHAT, "would be made")]

@@ -1,9 +1,9 @@
-"""What git calls to merge two versions of a ledger: the same rule as everywhere, without a store.
+"""Git merge driver for ledgers: merge two versions of a file by the sync's rule, without a store.
 
     [merge "swarmlore"]
         driver = /path/of/python -P -m swarmlore merge-driver %O %A %B %P || git merge-file --union %A %O %B
 
-The common ancestor is not needed: the rule gives the same lines whatever came before.
+The common ancestor is not needed, since the rule gives the same lines for any history.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REJECTED_KEPT = 20
 
 
 def merge_files(ours: str, theirs: str, name: str = "") -> int:
-    """Merge two files into the first one; returns how many lines it has then."""
+    """Merge two files into the first one; return its new number of lines."""
     if name.endswith("-rejected.jsonl"):
         content = rejected_lines(_content(ours) + b"\n" + _content(theirs), (), REJECTED_KEPT)
     else:
@@ -39,7 +39,7 @@ def merge_files(ours: str, theirs: str, name: str = "") -> int:
 
 
 def merge_lines(*paths: str) -> bytes:
-    """The lines of several files as one; what is no record stays at the end, for the next sync to set aside."""
+    """Merge the lines of several files; unreadable lines go to the end, where the next sync sets them aside."""
     versions: dict[str, Version] = {}
     odd: dict[bytes, None] = {}
     for path in paths:

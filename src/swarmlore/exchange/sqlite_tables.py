@@ -1,10 +1,10 @@
-"""Tables in SQLite files that other programs own, read a page at a time. The file and its folder stay as they are.
+"""Read and write SQLite files of other memory programs; reading is page by page and changes nothing on disk.
 
-A file in rollback mode is read under its own locks. In WAL mode SQLite would make files beside it, so where there is
-no log the file is read as one that stands still, and a change meanwhile ends the reading. Where there is a log, or a
-journal that somebody left, a copy is read: it lies in a folder of its own, and goes as soon as it is open.
+A file in rollback mode is read under its own locks. In WAL mode SQLite would create files beside it. So a file without
+a WAL is opened as immutable, and a change meanwhile ends the reading. A file with a WAL or a left-over journal is
+copied to a temporary folder, which is removed as soon as the copy is open.
 
-Nothing in the file is run: no view, no trigger, no column that is computed. A row is read in one piece or not at all.
+No view, trigger or computed column of the file is executed. A row is read completely or not at all.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-MOST_ADDED = 100  # columns that the tables here do not have
+MOST_ADDED = 100  # most columns of a table after adding those of a row
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-# Memory Lane's columns, then those of swarm-mail. Its vectors have 1024 numbers by default; none is written.
+# Memory Lane's columns, then those of swarm-mail. Its vectors have 1,024 dimensions by default; none is written.
 LANE = """
 CREATE TABLE memories (
     id TEXT PRIMARY KEY,
@@ -125,7 +125,7 @@ CREATE INDEX idx_agent_memory_scope ON agent_memory (scope);
 CREATE INDEX idx_agent_memory_source ON agent_memory (source);
 """
 SCHEMAS = {"lane-db": LANE, "agent-swarm": AGENT_SWARM}
-# Columns of later versions: only where a memory has something to say there, for the program adds them itself.
+# Columns of later versions, added only if a memory has a value for them, as the program adds them itself.
 LATER = {
     **{"alpha": "REAL DEFAULT 1.0", "beta": "REAL DEFAULT 1.0", "key": "TEXT", "contentHash": "TEXT"},
     **{"version": "INTEGER DEFAULT 1", "updatedAt": "TEXT", "contextKey": "TEXT"},
@@ -133,7 +133,7 @@ LATER = {
 
 
 class NewFile:
-    """One database in the making; `finish` makes it whole."""
+    """Write a new database in the schema of another program; `finish` commits it."""
 
     def __init__(self, path: str, schema: str) -> None:
         self._path = path
@@ -148,10 +148,10 @@ class NewFile:
             raise self._refused(error) from error
 
     def add(self, table: str, row: Mapping[str, Any], *, once: bool = False) -> None:
-        """Write a row, `once` where it may be there already. A column that the table does not have is added."""
+        """Insert a row, adding missing columns; with `once`, ignore a row that exists already."""
         known = self._known(table)
         for name in [name for name in row if name not in known]:
-            self._widen(table, known, name)
+            self._add_column(table, known, name)
         names = [name for name in row if name in known]
         listed, places = ", ".join(f'"{name}"' for name in names), ", ".join("?" * len(names))
         verb = "INSERT OR IGNORE" if once else "INSERT"
@@ -167,13 +167,14 @@ class NewFile:
             self._columns[table] = {str(row[1]) for row in rows}
         return self._columns[table]
 
-    def _widen(self, table: str, known: set[str], name: str) -> None:
+    def _add_column(self, table: str, known: set[str], name: str) -> None:
         taken = {column.lower() for column in known}
         if _NAME.fullmatch(name) and name.lower() not in taken and len(known) < MOST_ADDED:
             self._db.execute(f'ALTER TABLE "{table}" ADD COLUMN "{name}" {LATER.get(name, "")}').fetchall()
             known.add(name)
 
     def finish(self) -> None:
+        """Commit and close the database."""
         try:
             self._db.execute("COMMIT").fetchall()
         except apsw.Error as error:
@@ -190,9 +191,9 @@ class NewFile:
 
 MAGIC = b"SQLite format 3\x00"
 HEAD_BYTES = 100
-MOST_ROW = 1_000_000  # bytes of one row, as of one line
+MOST_ROW = 1_000_000  # bytes of one row
 MOST_COLUMNS = 200
-MOST_S = 20.0  # for one page
+MOST_S = 20.0  # time limit for one page
 PAGE = 200
 TRIES = 3
 BESIDE = ("-wal", "-journal")
@@ -204,7 +205,7 @@ _TABLES = "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT
 
 @frozen
 class Table:
-    """An ordinary table: its columns that hold something, and by what name its rows have numbers ('' without)."""
+    """An ordinary table: its stored columns, and the name of its row number ('' without one)."""
 
     name: str
     columns: tuple[str, ...]
@@ -213,7 +214,7 @@ class Table:
 
 @frozen
 class Row:
-    """One row: its place in the table, its values by column, or why it cannot be read."""
+    """One row: its place in the table, its values by column, or the problem that makes it unreadable."""
 
     place: int
     values: dict[str, Any]
@@ -221,19 +222,19 @@ class Row:
 
 
 def is_database(head: bytes) -> bool:
-    """Whether a file that begins so is one of SQLite."""
+    """Return True if the first bytes of a file are those of a SQLite database."""
     return head.startswith(MAGIC)
 
 
 class Tables:
-    """The ordinary tables of one file."""
+    """Read the ordinary tables of one SQLite file."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._until = 0.0
-        self._stamp = ""  # of a file that is read as one that stands still
-        with self._told():
-            self._db = self._reach(os.path.realpath(path))
+        self._stamp = ""  # inode, size and time of a file opened as immutable
+        with self._guarded():
+            self._db = self._open(os.path.realpath(path))
             self._codec = _CODECS[str(self._db.execute("PRAGMA encoding").fetchall()[0][0])]
             self.tables = {table.name: table for table in self._listed()}
 
@@ -247,38 +248,39 @@ class Tables:
         self.close()
 
     def columns(self, table: str) -> tuple[str, ...]:
-        """The columns of a table, none where there is no such table."""
-        found = self.tables.get(table)
-        return found.columns if found else ()
+        """Return the columns of a table, none if there is no such table."""
+        known = self.tables.get(table)
+        return known.columns if known else ()
 
     def count(self, table: str) -> int:
-        with self._told():
+        """Return the number of rows of a table."""
+        with self._guarded():
             return int(str(self._db.execute(f"SELECT count(*) FROM {_quoted(table)}").fetchall()[0][0]))
 
     def rows(self, table: str, after: int, leave_out: Sequence[str] = (), limit: int = PAGE) -> list[Row]:
-        """The rows behind a place, in their order."""
-        found = self.tables[table]
-        columns = [name for name in found.columns if name not in leave_out]
-        where = f"WHERE {found.number} > ? ORDER BY {found.number} LIMIT ?" if found.number else "LIMIT ? OFFSET ?"
-        values = (after, limit) if found.number else (limit, max(0, after))
-        rows = self._select(found, columns, where, values)
-        if found.number:
+        """Return a page of rows after a place, in order."""
+        known = self.tables[table]
+        columns = [name for name in known.columns if name not in leave_out]
+        where = f"WHERE {known.number} > ? ORDER BY {known.number} LIMIT ?" if known.number else "LIMIT ? OFFSET ?"
+        values = (after, limit) if known.number else (limit, max(0, after))
+        rows = self._select(known, columns, where, values)
+        if known.number:
             return rows
         return [Row(max(0, after) + at, row.values, row.problem) for at, row in enumerate(rows, start=1)]
 
     def with_values(self, table: str, column: str, values: Sequence[str], limit: int) -> list[Row]:
-        """The rows of a table that have one of these values in a column."""
-        found = self.tables.get(table)
-        if found is None or column not in found.columns or not values:
+        """Return the rows of a table that have one of these values in a column."""
+        known = self.tables.get(table)
+        if known is None or column not in known.columns or not values:
             return []
         places = ",".join("?" * len(values))
-        return self._select(found, found.columns, f"WHERE {_quoted(column)} IN ({places}) LIMIT ?", (*values, limit))
+        return self._select(known, known.columns, f"WHERE {_quoted(column)} IN ({places}) LIMIT ?", (*values, limit))
 
     def _select(self, table: Table, columns: Sequence[str], rest: str, values: Sequence[Any]) -> list[Row]:
         names = [_quoted(name) for name in columns]
         size = " + ".join(f"iif(typeof({name}) = 'text', octet_length({name}), 0)" for name in names) or "0"
-        # Texts come as bytes: one that is not in the encoding of its file would end the statement. What is binary, such
-        # as a vector, is nothing that could be remembered.
+        # Texts are read as bytes, since one in a wrong encoding would abort the statement. Blobs such as vectors are
+        # skipped, as they hold no text to remember.
         cells = [
             f"CASE WHEN typeof({name}) = 'blob' OR octet_length({name}) > {MOST_ROW} THEN NULL "
             f"WHEN typeof({name}) = 'text' THEN CAST({name} AS BLOB) ELSE {name} END"
@@ -286,9 +288,9 @@ class Tables:
         ]
         number = table.number or "0"
         sql = f"SELECT {', '.join((number, size, *cells))} FROM {_quoted(table.name)} {rest}"
-        with self._told():
+        with self._guarded():
             rows = self._db.execute(sql, tuple(values)).fetchall()
-            self._check_still()
+            self._check_unchanged()
         return [self._row(row, columns) for row in rows]
 
     def _row(self, row: Sequence[Any], columns: Sequence[str]) -> Row:
@@ -305,7 +307,7 @@ class Tables:
         if isinstance(cell, bytes):
             return cell.decode(self._codec)
         if isinstance(cell, float) and cell - cell != 0.0:
-            return None  # an infinity is nothing that anybody could have meant
+            return None  # an infinity is no meaningful value of these formats
         return cell
 
     def _listed(self) -> Iterator[Table]:
@@ -314,11 +316,9 @@ class Tables:
                 yield self._described(name)
 
     def _described(self, name: str) -> Table:
-        """Columns that are computed, or hidden, are nobody's words."""
+        """Describe a table by its stored columns, without computed and hidden ones."""
         info = self._db.execute(f"PRAGMA table_xinfo({_quoted(name)})").fetchall()
-        columns = tuple(str(row[1]) for row in info if not row[6])
-        if len(columns) > MOST_COLUMNS:
-            columns = columns[:MOST_COLUMNS]
+        columns = tuple(str(row[1]) for row in info if not row[6])[:MOST_COLUMNS]
         taken = {str(row[1]).lower() for row in info}
         number = next((word for word in _ROW_NUMBERS if word not in taken), "")
         if number:
@@ -330,30 +330,30 @@ class Tables:
 
     # Opening
 
-    def _reach(self, path: str) -> apsw.Connection:
+    def _open(self, path: str) -> apsw.Connection:
+        """Open the file directly, as immutable, or as a copy, depending on its journal mode and WAL."""
         with open(path, "rb") as file:
             head = file.read(HEAD_BYTES)
         if not is_database(head):
             raise InvalidInput(f"{self.path} is no SQLite database", "check the file")
         if any(_size(path + end) for end in BESIDE):
-            return self._open_beside(path)
+            return self._open_copy(path)
         if head[18:20] == b"\x01\x01":
-            return self._opened(path, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW)
-        self._stamp = _stamps(path)
-        return self._opened(address(path, still=True), apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+            return self._connect(path, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW)
+        self._stamp = _stamp(path)
+        return self._connect(address(path, still=True), apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
-    def _open_beside(self, path: str) -> apsw.Connection:
-        """A copy with its log, recovered; its names go at once, so that no kill leaves a copy behind."""
+    def _open_copy(self, path: str) -> apsw.Connection:
+        """Open a copy with its WAL and unlink it at once, so that no killed process leaves a copy behind."""
         folder = tempfile.mkdtemp(prefix="swarmlore-")
         try:
             copy = os.path.join(folder, "copy.db")
             _copy(path, copy, self.path)
-            db = self._opened(copy, apsw.SQLITE_OPEN_READWRITE, alone=True)
+            return self._connect(copy, apsw.SQLITE_OPEN_READWRITE, exclusive=True)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        return db
 
-    def _opened(self, path: str, flags: int, *, alone: bool = False) -> apsw.Connection:
+    def _connect(self, path: str, flags: int, *, exclusive: bool = False) -> apsw.Connection:
         db = apsw.Connection(path, flags=flags)
         try:
             db.set_busy_timeout(BUSY_MS)
@@ -361,20 +361,21 @@ class Tables:
             db.set_progress_handler(lambda: time.monotonic() > self._until, STEPS)
             self._until = time.monotonic() + MOST_S
             db.execute("PRAGMA cell_size_check = ON").fetchall()
-            if alone:
-                db.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()  # then the log needs no shared memory
+            if exclusive:
+                db.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()  # then the WAL needs no shared memory
             db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         except BaseException:
             db.close()
             raise
         return db
 
-    def _check_still(self) -> None:
-        if self._stamp and _stamps(os.path.realpath(self.path)) != self._stamp:
+    def _check_unchanged(self) -> None:
+        if self._stamp and _stamp(os.path.realpath(self.path)) != self._stamp:
             raise _changing(self.path)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _guarded(self) -> Iterator[None]:
+        """Context manager: limit a statement to 20 seconds, and turn errors of SQLite and the system into ours."""
         self._until = time.monotonic() + MOST_S
         try:
             yield
@@ -391,25 +392,25 @@ class Tables:
             ) from error
 
 
-def _copy(path: str, copy: str, told: str) -> None:
+def _copy(path: str, copy: str, shown: str) -> None:
     for _ in range(TRIES):
-        before = _stamps(path)
+        before = _stamp(path)
         for end in ("", *BESIDE):
             if _size(path + end):
                 shutil.copyfile(path + end, copy + end)
-        if _stamps(path) == before:
+        if _stamp(path) == before:
             return
-    raise _changing(told)
+    raise _changing(shown)
 
 
 def _changing(path: str) -> StoreBusy:
     return StoreBusy(f"{path} changes while it is read", "stop the program that writes it, then run the same command")
 
 
-def _stamps(path: str) -> str:
-    """Another text after the file has changed. A log that grows does not count: what is whole in its copy is enough."""
-    found = os.stat(path)
-    return f"{found.st_ino}.{found.st_size}.{found.st_mtime_ns}"
+def _stamp(path: str) -> str:
+    """Return inode, size and time of a file. A growing WAL does not count, as its copied transactions suffice."""
+    stat = os.stat(path)
+    return f"{stat.st_ino}.{stat.st_size}.{stat.st_mtime_ns}"
 
 
 def _size(path: str) -> int:

@@ -1,4 +1,4 @@
-"""How a Lore is put together: opened for a folder and a caller, closed, and its parts, each imported on first use."""
+"""How a `Lore` is opened, closed and assembled: its parts are imported and built on first use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from swarmlore.errors import InvalidInput, StoreError
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
-from swarmlore.workspace.project import find_caller, find_project, stacks
+from swarmlore.workspace.identity import find_caller
+from swarmlore.workspace.project import find_project, stacks
 
 if TYPE_CHECKING:
     from typing import Any, Self
@@ -23,34 +24,34 @@ if TYPE_CHECKING:
     from swarmlore.config import Settings
     from swarmlore.domain.records import Caller
     from swarmlore.exchange.exchange import Exchange
-    from swarmlore.memory.curation import Curating
+    from swarmlore.memory.curation import Curation
     from swarmlore.memory.doctor import Doctor
-    from swarmlore.memory.feedback import Learning
-    from swarmlore.memory.lifecycle import Life, Phases
+    from swarmlore.memory.feedback import Feedback
+    from swarmlore.memory.lifecycle import Lifecycle, Phases
     from swarmlore.memory.mail import Mail
-    from swarmlore.memory.project_names import Belonging
-    from swarmlore.memory.promotion import Promoting
-    from swarmlore.memory.quarantine import Aside
-    from swarmlore.memory.tokens import Access
-    from swarmlore.memory.write import Writing
+    from swarmlore.memory.project_names import ProjectNames
+    from swarmlore.memory.promotion import Promoter
+    from swarmlore.memory.quarantine import Quarantine
+    from swarmlore.memory.tokens import Tokens
+    from swarmlore.memory.write import MemoryWriter
     from swarmlore.models.embedding import Embedding
-    from swarmlore.models.llm import Spending
+    from swarmlore.models.llm import LLMBudget
     from swarmlore.models.providers import Writer
     from swarmlore.notes.locations import Versions
-    from swarmlore.notes.memory_files import Indexing
+    from swarmlore.notes.memory_files import FileIndexer
     from swarmlore.retrieval.context import Injector
     from swarmlore.retrieval.patterns import Patterns
     from swarmlore.retrieval.recall import Recaller
-    from swarmlore.workspace.cited_code import Budget, Look, Tree
+    from swarmlore.workspace.cited_code import Budget, CitationCheck, Tree
     from swarmlore.workspace.project import Project
 
 
-NOWHERE = os.path.join(os.devnull, "nowhere")  # no folder can be there
-CATCH_UP_AT_CLOSE = 64  # texts that a process with a loaded model embeds before it leaves
+NOWHERE = os.path.join(os.devnull, "nowhere")  # a path that cannot exist
+CATCH_UP_AT_CLOSE = 64  # texts that a process with a loaded model embeds before it exits
 
 
 class _Guard:
-    """Lets one thread in at a time, as its caller, and none once the memory is closed."""
+    """Reentrant lock of a store: one thread at a time, acting for its caller; raises InvalidInput once closed."""
 
     def __init__(self, enter: Callable[[], None]) -> None:
         self.lock = threading.RLock()
@@ -59,7 +60,7 @@ class _Guard:
         self._owner: _Guard | None = None
 
     def join(self, owner: _Guard) -> None:
-        """Share the lock of who opened the store, and end with it."""
+        """Share the lock of the `Lore` that opened the store, and close with it."""
         self.lock, self._owner = owner.lock, owner
 
     @property
@@ -76,7 +77,7 @@ class _Guard:
             raise InvalidInput("this memory is closed", "open it again: Lore.open()")
         try:
             self._enter()
-        except BaseException:  # a server that is gone: whoever comes next must not wait for us forever
+        except BaseException:  # the database is gone: the next thread must not wait for this lock forever
             self.lock.release()
             raise
 
@@ -85,7 +86,7 @@ class _Guard:
 
 
 class Parts:
-    """One store, one caller, and what works for them."""
+    """The store, the caller and the components of a `Lore`."""
 
     def __init__(
         self,
@@ -104,9 +105,9 @@ class Parts:
         self._clock = clock
         self._guard = _Guard(self._take_over)
         self._owns_store = True
-        self._has_tree = True  # whether the files of its project lie on this machine
-        self._stacks_told: tuple[str, ...] = ()  # what it is built with, by whoever has its files
-        self._changes = 0  # that are going on, one inside the other
+        self._has_tree = True  # whether the project's files lie on this machine
+        self._given_stacks: tuple[str, ...] = ()  # from a client that has the files
+        self._changes = 0  # nesting depth of writes
         self._env: Mapping[str, str] = os.environ
         self._take_over()
         self._named = True  # the project was named, not found from the folder
@@ -129,22 +130,22 @@ class Parts:
         folder = os.path.abspath(os.fspath(home)) if home is not None else config.home_dir(env)
         project = find_project(os.fspath(cwd) if cwd is not None else os.getcwd())
         settings = config.load(folder, project.root, env, flags)
-        who = caller or find_caller(
+        acting = caller or find_caller(
             env, env.get("SWARMLORE_PROJECT") or project.id, interactive=interactive, client=client
         )
         make_home(folder)
         store = open_store(folder, settings, round(clock(), 3))
         if caller is None and store.engine.remote:
-            who = replace(who, agent=_team_name(settings.store.url, who.agent))
-        lore = cls(folder, store, who, settings, project, clock)
+            acting = replace(acting, agent=_team_name(settings.store.url, acting.agent))
+        lore = cls(folder, store, acting, settings, project, clock)
         lore._env = env
         if caller is None and not env.get("SWARMLORE_PROJECT"):
             lore._settle()
         return lore
 
     def beside(self, project: Project, client: str, env: Mapping[str, str], profile: str = "") -> Self:
-        """The same memory for another folder or client, whose identity and folders `env` tells, or by the rules of a
-        profile: one store, one model, one thread at a time."""
+        """Return a `Lore` on the same store for another folder, client or profile; `env` gives its identity and
+        folders. Both share one store, one model and one lock."""
         with self._guard:
             who = find_caller(env, env.get("SWARMLORE_PROJECT") or project.id, interactive=False, client=client)
             if self.store.engine.remote:
@@ -161,27 +162,27 @@ class Parts:
             return other
 
     def acting_as(self, caller: Caller, folder: str, profile: str = "", built_with: tuple[str, ...] = ()) -> Self:
-        """The same memory for another caller, who is known already, or by the rules of a profile: one store, one model,
-        one thread at a time. Without a folder its project has no files here; `built_with` names its technologies."""
+        """Return a `Lore` on the same store for a known caller or a profile; both share one store, one model and one
+        lock. Without a folder the project has no files here; `built_with` names its stacks."""
         with self._guard:
             project = find_project(folder or self.home)
             flags = {"recall.profile": profile} if profile else None
             settings = config.load(self.home, project.root, self._env, flags)
             other = type(self)(self.home, self.store, caller, settings, project, self._clock)
             other._env = self._env
-            other._has_tree, other._stacks_told = bool(folder), built_with
+            other._has_tree, other._given_stacks = bool(folder), built_with
             other._guard.join(self._guard)
             other._owns_store = False
             other.__dict__["embedding"] = self.embedding
             return other
 
     def _take_over(self) -> None:
-        """Several may share a store: whoever enters acts for its own caller."""
+        """Set the caller of the shared store; called whenever the guard is entered."""
         self.store.hive = self.settings.knowledge.hive_enabled
         self.store.act_for(self.caller)
 
     def _settle(self) -> None:
-        """Work for the project that the store knows this folder as."""
+        """Switch to the project id under which the store knows this folder."""
         self._named = False
         try:
             found = self.project
@@ -199,7 +200,7 @@ class Parts:
         self.close()
 
     def close(self) -> None:
-        """Finish what a loaded model can finish quickly, then let go of the file."""
+        """Embed pending texts if the model is loaded (64 at most), then close the store."""
         with self._guard.lock:
             if self._guard.closed:
                 return
@@ -211,19 +212,19 @@ class Parts:
                     self.embedding.catch_up(CATCH_UP_AT_CLOSE)
                     self.writing.settle()
             except StoreError:
-                pass  # what waits goes on waiting; nobody asked for it now
+                pass  # the texts stay pending
             finally:
                 if "embedding" in self.__dict__:
                     self.embedding.close()
                 self.store.close()
 
     def acting(self) -> _Guard:
-        """A context in which no other thread uses this store: for several looks at it that belong together."""
+        """Return the lock of this store, for several reads that belong together."""
         return self._guard
 
     @contextmanager
     def _looking(self) -> Iterator[None]:
-        """One thread at a time, after what came in through files a person agreed to."""
+        """Enter the guard for a read, after importing news from agreed files."""
         with self._guard:
             if self._shares:
                 self.exchange.arrive()
@@ -231,8 +232,8 @@ class Parts:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """One thread at a time; those files follow afterwards, and their failure is no failure of the change. Of
-        changes inside each other the outermost is followed: before it ends, none of them is certain."""
+        """Enter the guard for a write, then publish to the agreed files; their failure does not fail the write. Of
+        nested writes only the outermost publishes, because none is committed before."""
         with self._guard:
             self._changes += 1
             try:
@@ -244,21 +245,22 @@ class Parts:
 
     @property
     def _shares(self) -> bool:
-        """Whether anything was ever agreed to; else the parts that know about files are not even loaded."""
+        """Tell whether files were ever agreed to; if not, the exchange modules are not loaded."""
         return os.path.exists(os.path.join(self.home, "trusted.json"))
 
     def _keep_names(self) -> None:
-        """Let the project be found again when its folder or its remote changes."""
+        """Store the names of the project, so that it is found again when its folder or its remote changes."""
         if not self._named and self.project.marker and not self.project.marked:
             self.project = self._belonging.keep(self._operation("join"))
 
-    def _place(self) -> Belonging:
+    def _place(self) -> ProjectNames:
+        """Return the project registry; raise if the project was named explicitly."""
         if self._named:
             raise InvalidInput("the project was named, not found", "leave out SWARMLORE_PROJECT, or `caller`")
         return self._belonging
 
     def _move(self, project: str) -> None:
-        """Go on under another id of the same project; the parts that know the old one are made anew."""
+        """Continue under another id of the same project; the parts that hold the old id are rebuilt."""
         self.caller = replace(self.caller, project=project)
         self.store.act_for(self.caller)
         for part in ("_phases", "_promoting", "_life", "_aside"):
@@ -273,10 +275,10 @@ class Parts:
         return Embedding(self.store, self.settings.embedder, self.settings.recall, self.home)
 
     @cached_property
-    def writing(self) -> Writing:
-        from swarmlore.memory.write import Writing
+    def writing(self) -> MemoryWriter:
+        from swarmlore.memory.write import MemoryWriter
 
-        return Writing(
+        return MemoryWriter(
             self.store,
             self.caller,
             self.settings,
@@ -294,24 +296,24 @@ class Parts:
         return Phases(self.store, self.caller, self.project.root)
 
     @cached_property
-    def _promoting(self) -> Promoting:
-        from swarmlore.memory.promotion import Promoting
+    def _promoting(self) -> Promoter:
+        from swarmlore.memory.promotion import Promoter
 
         name = self.project.name
         parts = (self._operation, lambda: self.writing, self.new_id)
-        return Promoting(self.store, self.caller, self.settings, *parts, name)
+        return Promoter(self.store, self.caller, self.settings, *parts, name)
 
     @cached_property
-    def _life(self) -> Life:
-        from swarmlore.memory.lifecycle import Life
+    def _life(self) -> Lifecycle:
+        from swarmlore.memory.lifecycle import Lifecycle
 
-        return Life(self.store, self.caller, self.settings, self._operation, self._phases, self._promoting)
+        return Lifecycle(self.store, self.caller, self.settings, self._operation, self._phases, self._promoting)
 
     @cached_property
-    def _aside(self) -> Aside:
-        from swarmlore.memory.quarantine import Aside
+    def _aside(self) -> Quarantine:
+        from swarmlore.memory.quarantine import Quarantine
 
-        return Aside(self.store, self.caller, self.settings, self._operation, lambda: self.writing.plain_terms())
+        return Quarantine(self.store, self.caller, self.settings, self._operation, lambda: self.writing.plain_terms())
 
     @cached_property
     def recaller(self) -> Recaller:
@@ -332,10 +334,10 @@ class Parts:
         return Injector(self.store, self.caller, self.settings, self.recaller, self._patterns, self.new_id)
 
     @cached_property
-    def learning(self) -> Learning:
-        from swarmlore.memory.feedback import Learning
+    def learning(self) -> Feedback:
+        from swarmlore.memory.feedback import Feedback
 
-        return Learning(self.store, self.caller, self._operation, self._patterns)
+        return Feedback(self.store, self.caller, self._operation, self._patterns)
 
     @cached_property
     def _patterns(self) -> Patterns:
@@ -344,25 +346,25 @@ class Parts:
         return Patterns(self.store, self.caller, lambda draft, act: self.writing.prepare(draft, act))
 
     @property
-    def _curating(self) -> Curating:
-        from swarmlore.memory.curation import Curating
-        from swarmlore.workspace.cited_code import WHOLE
+    def _curating(self) -> Curation:
+        from swarmlore.memory.curation import Curation
+        from swarmlore.workspace.cited_code import UNLIMITED
 
-        return Curating(
+        return Curation(
             self.home,
             self.store,
             self.caller,
             self.settings,
             self._promoting,
             self._operation,
-            self._look(WHOLE),
+            self._look(UNLIMITED),
         )
 
     @cached_property
-    def indexing(self) -> Indexing:
-        from swarmlore.notes.memory_files import Indexing
+    def indexing(self) -> FileIndexer:
+        from swarmlore.notes.memory_files import FileIndexer
 
-        return Indexing(
+        return FileIndexer(
             self.home,
             self.store,
             self.caller,
@@ -389,36 +391,36 @@ class Parts:
         return Tree(self.project.root if self._has_tree else NOWHERE)
 
     def _stacks(self) -> tuple[str, ...]:
-        """The technologies of the project."""
-        return stacks(self.project.root) if self._has_tree else self._stacks_told
+        """Return the technologies of the project."""
+        return stacks(self.project.root) if self._has_tree else self._given_stacks
 
-    def _look(self, budget: Budget | None = None) -> Look:
-        """A look at the working tree, for the memories of its project."""
-        from swarmlore.workspace.cited_code import Look
+    def _look(self, budget: Budget | None = None) -> CitationCheck:
+        """Return a comparison of citations with the working tree, for the memories of its project."""
+        from swarmlore.workspace.cited_code import CitationCheck
 
         names = cache(lambda: frozenset(self.store.names_of(self.caller.project)))
         own = self.caller.project
         if not self._has_tree:
-            return Look(self._tree, lambda _: False, budget, "its code is not on this machine")
-        return Look(self._tree, lambda memory: memory.project == own or memory.project in names(), budget)
+            return CitationCheck(self._tree, lambda _: False, budget, "its code is not on this machine")
+        return CitationCheck(self._tree, lambda memory: memory.project == own or memory.project in names(), budget)
 
     @cached_property
-    def _belonging(self) -> Belonging:
-        from swarmlore.memory.project_names import Belonging
+    def _belonging(self) -> ProjectNames:
+        from swarmlore.memory.project_names import ProjectNames
 
-        return Belonging(self.store, self.project, self.now())
+        return ProjectNames(self.store, self.project, self.now())
 
     @property
-    def spending(self) -> Spending:
-        from swarmlore.models.llm import Spending
+    def spending(self) -> LLMBudget:
+        from swarmlore.models.llm import LLMBudget
 
-        return Spending(self.store, self.settings.writer, self.now)
+        return LLMBudget(self.store, self.settings.writer, self.now)
 
     def capped_writer(self) -> Writer | None:
-        """The configured language model, within what it may cost a day; None where there is none."""
-        from swarmlore.models.llm import capped_writer
+        """Return the configured language model with its daily cost limit; None if there is none."""
+        from swarmlore.models.llm import budgeted_llm
 
-        return capped_writer(self.store, self.settings.writer, self.now())
+        return budgeted_llm(self.store, self.settings.writer, self.now())
 
     @property
     def mail(self) -> Mail:
@@ -428,10 +430,10 @@ class Parts:
         return Mail(self.store, self.caller, self.settings.worker, clock, self.new_id, self.project.root)
 
     @property
-    def _access(self) -> Access:
-        from swarmlore.memory.tokens import Access
+    def _access(self) -> Tokens:
+        from swarmlore.memory.tokens import Tokens
 
-        return Access(self.store, self.caller, self.now)
+        return Tokens(self.store, self.caller, self.now)
 
     @cached_property
     def _doctor(self) -> Doctor:
@@ -440,9 +442,11 @@ class Parts:
         return Doctor(self.home, self.store, self.caller, self.settings, self.embedding, self.now)
 
     def now(self) -> float:
+        """Return the current time, to the millisecond."""
         return round(self._clock(), 3)
 
     def new_id(self) -> str:
+        """Return a new UUIDv7."""
         return uuid7(self.now(), os.urandom(10))
 
     def _operation(self, verb: str, reason: str = "") -> Operation:
@@ -450,7 +454,7 @@ class Parts:
 
 
 def open_store(folder: str, settings: Settings, now: float) -> Store:
-    """The store that the settings of a home name."""
+    """Open the store that the settings of a home name."""
     wait = settings.store.lock_timeout_s
     if settings.store.url:
         return Store.connect(settings.store.url, now, lock_timeout_s=wait)
@@ -458,7 +462,8 @@ def open_store(folder: str, settings: Settings, now: float) -> Store:
 
 
 def _team_name(url: str, agent: str) -> str:
-    """In a team several people run an agent of the same name; what is private to one is not to the others."""
+    """Return `user/agent` for a team database: several people may run an agent of the same name, and their private
+    memories stay separate."""
     from swarmlore.domain.language.display import user_of
 
     user = user_of(url) or os.environ.get("PGUSER", "")
@@ -466,7 +471,7 @@ def _team_name(url: str, agent: str) -> str:
 
 
 def make_home(folder: str) -> None:
-    """The home folder, private to its user."""
+    """Create the home folder, private to its user."""
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
     except (OSError, ValueError) as error:  # ValueError: a name that no file system can hold

@@ -1,17 +1,17 @@
-"""What can be asked of a server: the methods of `Lore` by name, with what each takes, and whether it only reads.
+"""Which methods of `Lore` a server offers, their parameters as JSON schema, and whether each only reads.
 
-The parameters come from the methods themselves; what is left out here is what a token must not decide (who somebody
-is, when something was said, how far it is trusted) and what lives on one machine only. Nothing else is a list by hand.
+The schemas are derived from the method signatures. Left out is what a token must not decide (identity, times, trust)
+and what works on one machine only.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Mapping
 from functools import cache
 
 from swarmlore.domain.language.display import choices_hint
+from swarmlore.domain.language.unicode import NO_TEXT
 from swarmlore.domain.records import IMPORTANCES, JOB_KINDS, KINDS, MODES, PROFILES, TIERS
 from swarmlore.errors import InvalidInput, NotFound
 from swarmlore.frozen import TYPE_CHECKING, field, fields, frozen
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 65_536
 MAX_ITEMS = 1_000
-NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _PLAIN: dict[str, Schema] = {
     "str": {"type": "string", "maxLength": MAX_TEXT},
     "int": {"type": "integer"},
@@ -46,7 +45,7 @@ _WORDS = {
 
 
 def schema_of(kind: str) -> Schema:
-    """The schema of an annotation, as records write it."""
+    """Return the JSON schema of a type annotation."""
     if kind.endswith(" | None"):
         inner = schema_of(kind.removesuffix(" | None"))
         return {**inner, "type": [inner["type"], "null"]} if "type" in inner else inner
@@ -62,7 +61,7 @@ def schema_of(kind: str) -> Schema:
 
 
 def check(name: str, value: Any, schema: Mapping[str, Any]) -> None:
-    """Refuse a value that does not fit; says which and what would."""
+    """Raise InvalidInput if a value does not fit its schema; the message names the value and what would fit."""
     kinds = schema.get("type", ())
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     if kinds and not any(_is(value, kind) for kind in kinds):
@@ -110,7 +109,7 @@ def _is(value: Any, kind: str) -> bool:
 
 
 def _name(value: Any) -> str:
-    """What JSON calls it."""
+    """Return the JSON type of a value in words."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -130,10 +129,10 @@ WRITES = (
     *("quarantine", "restore", "retract", "register", "send", "read", "ack", "delete_mail", "enqueue", "retry"),
     *("discard", "prime", "inject", "edit", "archive", "acknowledge", "index_text"),
 )
-# Of those, what looks for something and only notes that it did: a receipt, a counter.
+# Writing verbs that only search and record a receipt or a counter.
 SEARCHES = ("block", "before_task", "prime")
-OF_FILES = ("reflect", "connect")  # jobs that read files of the server's machine: not for who is elsewhere
-# Of one machine: files, folders, processes; or of the program itself.
+OF_FILES = ("reflect", "connect")  # jobs that read files of the server's machine: not offered to remote callers
+# Methods that are not offered: they need files or processes of one machine, or belong to the program itself.
 LOCAL = {
     "init": "writes files of a repository",
     "trust": "is a person's agreement about files of this machine",
@@ -186,8 +185,8 @@ LOCAL = {
 }
 
 
-# What a caller may say beside the named parameters, by the record that checks it.
-_SAID = (
+# Fields of `Draft` that a caller may set.
+_DRAFT_FIELDS = (
     "title",
     "kind",
     "category",
@@ -204,7 +203,7 @@ _FACTS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "remember": (
         "swarmlore.domain.records",
         "Draft",
-        (*_SAID, "situation_via", "source", "source_ref", "key", "extra"),
+        (*_DRAFT_FIELDS, "situation_via", "source", "source_ref", "key", "extra"),
     ),
     "promote": ("swarmlore.domain.records", "Draft", ("category", "tags", "scope", "kind", "title")),
     "recall": (
@@ -231,7 +230,7 @@ _NARROWER: dict[str, Schema] = {
     "enqueue.kind": {"enum": [kind for kind in JOB_KINDS if kind not in OF_FILES]},
     "importance": {"enum": list(IMPORTANCES)},
     "remember.source": {"enum": ["manual", "note"]},
-    # A place, which is looked up in the server's checkout, or what was found there in the caller's own.
+    # A place to look up in the server's checkout, or a citation that the caller found in its own.
     "citations": {"type": "array", "items": {"type": ["string", "object"], "maxLength": 4_096}, "maxItems": 8},
 }
 _LEFT_OUT = ("self", "progress", "all_projects")
@@ -239,7 +238,7 @@ _LEFT_OUT = ("self", "progress", "all_projects")
 
 @frozen
 class Verb:
-    """One thing that can be asked: its name, what it takes and what it is for."""
+    """A method that a server offers: its name, parameters and purpose."""
 
     name: str
     about: str
@@ -249,7 +248,7 @@ class Verb:
     example: Mapping[str, Any] = field(default_factory=dict)
 
     def checked(self, body: Any) -> dict[str, Any]:
-        """The arguments for the method, if they fit."""
+        """Return the arguments for the method; raise InvalidInput if they do not fit."""
         if not isinstance(body, Mapping):
             raise InvalidInput(f"{self.name} takes an object", "send JSON such as {}")
         for name, value in body.items():
@@ -265,13 +264,14 @@ class Verb:
 
 @cache
 def verbs() -> Mapping[str, Verb]:
-    """All of them, by name."""
+    """Return all verbs by name."""
     from swarmlore.lore import Lore
 
     return {name: _verb(Lore, name) for name in (*READS, *WRITES)}
 
 
 def verb_named(name: str) -> Verb:
+    """Return the verb of this name; raise NotFound if there is none."""
     known = verbs()
     if name not in known:
         raise NotFound(f"there is no {name[:80]!r} here", choices_hint(name[:80], tuple(known)))
@@ -294,6 +294,7 @@ def _verb(kind: type[Lore], name: str) -> Verb:
 
 
 def _facts(name: str) -> dict[str, Schema]:
+    """Return the schemas of the record fields that a method takes as keyword arguments."""
     if name not in _FACTS:
         return {}
     from importlib import import_module
@@ -304,6 +305,7 @@ def _facts(name: str) -> dict[str, Schema]:
 
 
 def _schema(name: str, kind: str, verb: str = "") -> Schema:
+    """Return the schema of one parameter, narrowed by the limits of its name."""
     narrower = _NARROWER.get(f"{verb}.{name}", _NARROWER.get(name, {}))
     found = dict(narrower) if "type" in narrower else {**schema_of(kind), **narrower}
     if "enum" in found and isinstance(found.get("type"), list):

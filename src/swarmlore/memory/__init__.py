@@ -1,0 +1,1 @@
+"""Memory: write, deduplicate, confirm, promote, archive, quarantine and report on stored lessons."""

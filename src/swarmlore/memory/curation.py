@@ -1,8 +1,8 @@
-"""One look over all that a caller may see: what should be decided, by number, and deciding it.
+"""`swarmlore curate`: recommend duplicates to merge, contradictions to decide and useless lessons to archive.
 
-The look applies none of its recommendations; only what the project sends to the hive by itself goes there. They are
-kept with a mark of what every memory was like, and `apply` does exactly that or refuses: somebody may have changed one
-of them meanwhile.
+Recommendations are numbered and saved with a fingerprint of their memories. `apply` carries one out only if that
+fingerprint still holds. Listing changes nothing, except that it promotes lessons that the project's policy sends to
+the hive without asking.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from hashlib import blake2b
 from swarmlore.config import Settings
 from swarmlore.domain.policy import curation
 from swarmlore.domain.policy.curation import Evidence, Finding, evidence_of
-from swarmlore.domain.policy.gate import in_force
 from swarmlore.domain.policy.lifecycle import LifeTerms, encounter_terms, encountered, terms_of
+from swarmlore.domain.policy.new_memory import in_force
 from swarmlore.domain.records import Caller, Link, Memory
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, NotFound, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, fields, frozen, replace
 from swarmlore.memory.decide import add_link, joined_citations
-from swarmlore.memory.promotion import Promoting, Promotion
+from swarmlore.memory.promotion import Promoter, Promotion
 from swarmlore.store.database import Operation
 from swarmlore.store.memories import Filter
 from swarmlore.store.store import Store
 from swarmlore.workspace.files import Folder
-from swarmlore.workspace.project import may_change
+from swarmlore.workspace.identity import may_change
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.workspace.cited_code import Look
+    from swarmlore.workspace.cited_code import CitationCheck
 
 
 BEGINNING, ENDING = "curated-", ".json"
@@ -40,7 +40,7 @@ MOST_BYTES = 1 << 20
 
 @frozen
 class Kept:
-    """One recommendation as it is kept: what it was about, and a mark of what that was like."""
+    """A saved recommendation, with the ids of its memories and a fingerprint (`mark`) of their state."""
 
     number: int
     what: str
@@ -53,24 +53,23 @@ class Kept:
 
 
 def write(home: str, whose: tuple[str, str], kept: Sequence[Kept]) -> None:
-    """Keep these in place of the former ones."""
+    """Save the recommendations of one caller, replacing the former ones."""
     plain = [{spec.name: getattr(item, spec.name) for spec in fields(Kept)} for item in kept]
     with Folder(os.path.realpath(home)) as folder, folder.lock():
         folder.replace(_name(whose), [json.dumps(plain, ensure_ascii=True, indent=1).encode("ascii")], mode=0o600)
 
 
 def read(home: str, whose: tuple[str, str]) -> tuple[Kept, ...]:
-    """What was kept; nothing where there is no such file, or it is not in our form."""
+    """Return the saved recommendations of one caller; none if the file is missing or malformed."""
     try:
         with open(os.path.join(home, _name(whose)), "rb") as file:
-            told = json.loads(file.read(MOST_BYTES))
-        return tuple(_kept(item) for item in told)
+            return tuple(_kept(item) for item in json.loads(file.read(MOST_BYTES)))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return ()
 
 
 def drop(home: str) -> None:
-    """Remove the lists of all callers: a text that is erased must not stay in one."""
+    """Remove the saved recommendations of all callers, so that none keeps an erased text."""
     for name in os.listdir(home):
         if name.startswith(BEGINNING) and name.endswith(ENDING):
             os.unlink(os.path.join(home, name))
@@ -86,7 +85,7 @@ def _kept(item: dict[str, Any]) -> Kept:
     return Kept(number=int(item["number"]), ids=tuple(map(str, item["ids"])), **texts)
 
 
-LOOKED_AT = 20_000  # newest lessons
+LOOKED_AT = 20_000  # newest lessons that are examined
 MOST_OF_A_KIND = 10
 PAGE = 500
 REDO = "look again: swarmlore curate"
@@ -94,8 +93,11 @@ REDO = "look again: swarmlore curate"
 
 @frozen
 class Recommendation:
-    """One thing to decide. `action` is what `apply` would do: supersede, merge, archive, promote, meet; with `decide`
-    there is nothing to apply. The first memory is the one that stays, or that it is about; `text` is the merged one."""
+    """One numbered recommendation.
+
+    `action` is what `apply` does: supersede, merge, archive, promote or meet; `decide` is left to a person. The first
+    of `memories` is the one that stays or that it is about; `text` is the merged text.
+    """
 
     number: int
     what: str
@@ -108,8 +110,10 @@ class Recommendation:
 
 @frozen
 class Curated:
-    """What a look found. `left_out` counts, by kind, what was found beyond the first few. `promoted`, `learned` from
-    the plan and `retracted` by it are done already, each by id."""
+    """Result of `curate`: recommendations, and in `left_out` how many of each kind are not listed.
+
+    `promoted`, `learned` and `retracted` (both from the plan file) are ids of changes that are done already.
+    """
 
     at: float
     scanned: int
@@ -123,15 +127,15 @@ class Curated:
 
 @frozen
 class Applied:
-    """Which recommendations were carried out, under which operation, and the memories as they are now."""
+    """Recommendations that were carried out, their operation, and the changed memories."""
 
     operation: str
     numbers: tuple[int, ...]
     memories: tuple[Memory, ...]
 
 
-class Curating:
-    """Looks over the memories of one store, for one caller."""
+class Curation:
+    """Make and apply recommendations for the memories that one caller may see."""
 
     def __init__(
         self,
@@ -139,9 +143,9 @@ class Curating:
         store: Store,
         caller: Caller,
         settings: Settings,
-        promoting: Promoting,
+        promoting: Promoter,
         operation: Callable[[str], Operation],
-        look: Look,
+        look: CitationCheck,
     ) -> None:
         self._home = home
         self._store = store
@@ -151,43 +155,43 @@ class Curating:
         self._operation = operation
         self._look = look
 
-    # Looking
+    # Recommending
 
     def curate(self, now: float) -> Curated:
-        """Look, keep what is recommended, and tell it. Only what the project's policy sends to the hive goes there."""
+        """Find and save recommendations; lessons that the policy promotes to the hive by itself are promoted."""
         candidates = self._promoting.candidates(now)
-        carried = self._carry(candidates)
+        promoted = self._promote_automatic(candidates)
         lessons = self._lessons(now)
-        found = self._findings(lessons, now)
-        unused = {memory.id for item in found if item.what == curation.UNUSED for memory in item.memories}
+        findings = self._findings(lessons, now)
+        unused = {memory.id for item in findings if item.what == curation.UNUSED for memory in item.memories}
         ready = [_ready(item) for item in candidates if item.waits and item.memory.id not in unused]
-        kept, left = curation.in_order([*found, *ready], MOST_OF_A_KIND)
+        kept, left = curation.in_order([*findings, *ready], MOST_OF_A_KIND)
         advised, note = self._advice(lessons, kept)
-        told = [*kept, *advised]
-        self._keep(told)
-        recommended = tuple(_recommendation(number, item) for number, item in enumerate(told, start=1))
+        listed = [*kept, *advised]
+        self._save(listed)
+        recommended = tuple(_recommendation(number, item) for number, item in enumerate(listed, start=1))
         notes = [note] if note else []
         if len(lessons) >= LOOKED_AT:
             notes.append(f"only the newest {LOOKED_AT} lessons were looked at")
-        promoted = tuple(memory.id for memory, _ in carried)
         return Curated(now, len(lessons), recommended, left, promoted, tuple(notes))
 
-    def _carry(self, candidates: Sequence[Promotion]) -> list[tuple[Memory, str]]:
-        """What waits for nobody goes to the hive, as it does when a phase ends."""
+    def _promote_automatic(self, candidates: Sequence[Promotion]) -> tuple[str, ...]:
+        """Promote the candidates that need no request, as the end of a phase does; return the new ids."""
         going = [candidate for candidate in candidates if not candidate.waits]
         if not going:
-            return []
-        return self._store.perform(self._operation("curate"), lambda act: self._promoting.carry_all(act, going))
+            return ()
+        carried = self._store.perform(self._operation("curate"), lambda act: self._promoting.carry_all(act, going))
+        return tuple(memory.id for memory, _ in carried)
 
     def _lessons(self, now: float) -> list[Memory]:
-        """Lessons in force, oldest first."""
-        found = self._store.select(self._caller, Filter(limit=LOOKED_AT))
-        return [memory for memory in reversed(found) if not memory.raw and in_force(memory, now)]
+        """Return the lessons in force, oldest first."""
+        newest = self._store.select(self._caller, Filter(limit=LOOKED_AT))
+        return [memory for memory in reversed(newest) if not memory.raw and in_force(memory, now)]
 
     def _findings(self, lessons: Sequence[Memory], now: float) -> list[Finding]:
         terms = terms_of(self._settings.knowledge)
-        alone = [finding for memory in lessons if (finding := self._alone(memory, terms)) is not None]
-        return [*self._pairs(lessons), *alone, *self._unused(lessons, now, terms)]
+        single = [finding for memory in lessons if (finding := self._judge_single(memory, terms)) is not None]
+        return [*self._pairs(lessons), *single, *self._unused(lessons, now, terms)]
 
     def _pairs(self, lessons: Sequence[Memory]) -> list[Finding]:
         linked = [(link.source, link.target) for link in self._links(lessons) if link.kind == "contradicts"]
@@ -201,7 +205,8 @@ class Curating:
             link for at in range(0, len(ids), PAGE) for link in self._store.links_of(self._caller, ids[at : at + PAGE])
         ]
 
-    def _alone(self, memory: Memory, terms: LifeTerms) -> Finding | None:
+    def _judge_single(self, memory: Memory, terms: LifeTerms) -> Finding | None:
+        """Return a finding about one lesson by itself: useless, or outdated by its cited code."""
         useless = curation.useless(memory, terms)
         if useless is not None or not memory.citations:
             return useless
@@ -213,27 +218,27 @@ class Curating:
         return [curation.unused(memory, now) for memory in old if memory.id not in shown]
 
     def _shown(self, ids: Sequence[str]) -> set[str]:
-        """Which of these anybody was shown, as far as the caller may know."""
+        """Return those of these ids that any agent was shown, as far as the caller may know."""
         pages = (list(ids[at : at + PAGE]) for at in range(0, len(ids), PAGE))
         return {id for page in pages for id in self._store.shown_among(self._caller, page)}
 
     def _advice(self, lessons: Sequence[Memory], known: Sequence[Finding]) -> tuple[list[Finding], str]:
-        """What a language model adds, if there is one; it sees what is recommended already only as taken."""
+        """Return the recommendations of the LLM about memories without a finding, and a note if it failed."""
         if self._settings.writer.kind == "none":
             return [], ""
-        from swarmlore.models.llm import capped_writer, recommend
+        from swarmlore.models.llm import budgeted_llm, recommend
 
         taken = {memory.id for finding in known for memory in finding.memories}
         free = [memory for memory in lessons if memory.id not in taken]
         try:
-            writer = capped_writer(self._store, self._settings.writer, self._operation("curate").at)
+            writer = budgeted_llm(self._store, self._settings.writer, self._operation("curate").at)
             return recommend(writer, free), ""
         except SwarmloreError as error:
             return [], f"the language model added nothing: {error.message}"
 
-    # Keeping
+    # Saving
 
-    def _keep(self, told: Sequence[Finding]) -> None:
+    def _save(self, listed: Sequence[Finding]) -> None:
         kept = [
             Kept(
                 number,
@@ -244,7 +249,7 @@ class Curating:
                 text=item.text if item.by else "",
                 by=item.by,
             )
-            for number, item in enumerate(told, start=1)
+            for number, item in enumerate(listed, start=1)
         ]
         write(self._home, self._whose, kept)
 
@@ -253,9 +258,9 @@ class Curating:
         return (self._caller.project, self._caller.agent)
 
     def _mark(self, finding: Finding) -> str:
-        """What the finding stands on; another mark means that this is not the case that somebody decided."""
+        """Return the fingerprint of the evidence behind a finding; if it changed, the recommendation is outdated."""
         facts: list[object] = [(m.id, m.version, m.status, m.forgotten_at) for m in finding.memories]
-        if finding.what in (curation.LOW_UTILITY, curation.UNUSED):  # how often it was shown alone changes no verdict
+        if finding.what in (curation.LOW_UTILITY, curation.UNUSED):  # further showings alone change no verdict
             facts += [repr(replace(memory.outcomes, shown=0)) for memory in finding.memories]
         if finding.what == curation.UNUSED:
             facts.append(sorted(self._shown([memory.id for memory in finding.memories])))
@@ -263,10 +268,10 @@ class Curating:
             facts += [item.state for memory in finding.memories for item in self._look.cited(memory)]
         return blake2b(repr(facts).encode("utf-8", "replace"), digest_size=12).hexdigest()
 
-    # Deciding
+    # Applying
 
     def apply(self, numbers: Sequence[int]) -> Applied:
-        """Carry out what was recommended under these numbers, all of them or none."""
+        """Carry out the recommendations with these numbers, all of them or none."""
         kept = {item.number: item for item in read(self._home, self._whose)}
         kept = {number: self._unapplied(item) for number, item in kept.items()}
         chosen = _chosen(numbers, kept)
@@ -278,11 +283,11 @@ class Curating:
         return Applied(act.id, tuple(item.number for item in chosen), tuple(changed))
 
     def _unapplied(self, kept: Kept) -> Kept:
-        """A recommendation whose carrying out was undone waits again; whether its case is the same, its mark tells."""
+        """Reopen a recommendation whose operation was undone; `apply` still checks its fingerprint."""
         return replace(kept, operation="") if kept.operation and self._store.was_undone(kept.operation) else kept
 
     def _carry_out(self, act: Operation, kept: Kept) -> Memory:
-        finding = self._as_it_is(kept)
+        finding = self._current_finding(kept)
         ways: dict[str, Callable[[Operation, Finding], Memory]] = {
             curation.SUPERSEDE: self._supersede,
             curation.MERGE: self._merge,
@@ -294,10 +299,9 @@ class Curating:
             self._check_change(finding.memories)
         return ways[finding.action](act, finding)
 
-    def _as_it_is(self, kept: Kept) -> Finding:
-        """What was recommended, with the memories as they are; raises where it is not the same case any more."""
-        found = [self._store.get(self._caller, id) for id in kept.ids]
-        memories = tuple(memory for memory in found if memory is not None)
+    def _current_finding(self, kept: Kept) -> Finding:
+        """Rebuild a saved recommendation from the current memories; raise Conflict if their fingerprint changed."""
+        memories = tuple(memory for id in kept.ids if (memory := self._store.get(self._caller, id)) is not None)
         text = kept.text
         if kept.action == curation.MERGE and not kept.by and len(memories) == 2:
             text = curation.merged_text(*memories)
@@ -341,7 +345,7 @@ class Curating:
         return self._replace(act, goes, stays, after, finding.what)
 
     def _replace(self, act: Operation, goes: Memory, stays: Memory, after: Memory, why: str) -> Memory:
-        """One memory takes the place of another, which is kept out of sight."""
+        """Mark the memory `goes` as superseded by `stays`, and store `stays` as changed."""
         hidden = replace(goes, status="superseded", superseded_by=stays.id, valid_until=act.at, updated_at=act.at)
         self._store.revise(act, goes, hidden, "superseded", f"curated: {why}")
         add_link(self._store, act, Link(stays.id, goes.id, "supersedes", act.at))
@@ -349,7 +353,7 @@ class Curating:
         return self._store.revise(act, stays, after, "superseded another", f"curated: {why}")
 
     def _promote(self, act: Operation, finding: Finding) -> Memory:
-        """Carry a lesson to the hive on advice: it begins there as every other, and not as said by hand."""
+        """Promote a lesson to the hive with the start values of an automatic promotion, not of one by hand."""
         self._promoting.check_allowed()
         carried = self._promoting.carry_all(act, [Promotion(finding.memories[0], "curator's advice")])
         if not carried:
@@ -374,12 +378,12 @@ def _ready(candidate: Promotion) -> Finding:
 
 
 def _recommendation(number: int, finding: Finding) -> Recommendation:
-    told = tuple(evidence_of(memory) for memory in finding.memories)
-    return Recommendation(number, finding.what, finding.action, finding.reason, told, finding.text, finding.by)
+    evidence = tuple(evidence_of(memory) for memory in finding.memories)
+    return Recommendation(number, finding.what, finding.action, finding.reason, evidence, finding.text, finding.by)
 
 
 def _chosen(numbers: Sequence[int], kept: Mapping[int, Kept]) -> list[Kept]:
-    """The recommendations of these numbers, each once, in the order they were listed in."""
+    """Return the recommendations with these numbers in listed order; raise if one cannot be applied."""
     if not kept:
         raise NotFound("nothing was recommended here", "look first: swarmlore curate")
     if not numbers:

@@ -1,14 +1,15 @@
-"""Remember: what becomes of a draft that passed the gate, and of a memory whose vector has arrived.
+"""Deduplicate a new memory: confirm, update, link or supersede a similar one, or add it.
 
-The decision itself is `rules.upsert.decide`; here it is carried out, in one transaction, and nothing is destroyed:
-an update keeps the id and its former text in the history, a correction supersedes.
+`domain.policy.deduplication.decide` makes the decision; this module carries it out in one transaction, first by shared
+words, later by cosine. Nothing is destroyed: an update keeps the former text in the history, a correction supersedes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swarmlore.domain.policy.gate import Passed, confirm, in_force
+from swarmlore.domain.policy.gate import Passed
+from swarmlore.domain.policy.new_memory import confirm, in_force
 from swarmlore.domain.records import MAX_CITATIONS, Citation, Link, Memory, Remembered, Situation
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.store.database import Operation, place_of
@@ -26,7 +27,7 @@ DEFAULT = Memory(id="", text="")
 
 @frozen
 class Terms:
-    """How to judge sameness: whose rules, how alike, what this session was shown, and a model's advice if asked."""
+    """Terms of deduplication: profile, threshold, memories shown to the session, the LLM's advice, open phase."""
 
     profile: str = "default"
     dedup_threshold: float = 0.6
@@ -38,14 +39,14 @@ class Terms:
     encounters: EncounterTerms | None = None
 
     def place_at(self, at: float) -> str:
-        """What a sighting at a time is counted under, where that is a phase; what is older belongs to its day."""
+        """Return the open phase under which a confirmation counts, or '' if it predates the phase: its day counts."""
         phase = self.phase
         return phase.place if phase is not None and phase.number and at >= (phase.started_at or 0.0) else ""
 
 
 @frozen
 class Stored:
-    """What happened to one memory: its outcome, the rows whose vectors are now due, and related ids."""
+    """What became of one memory: the outcome, the memory that is stored now, and the ids of related ones."""
 
     outcome: str
     memory: Memory
@@ -54,25 +55,28 @@ class Stored:
 
 
 def store_new(store: Store, operation: Operation, memory: Memory, passed: Passed, terms: Terms) -> Remembered:
-    """Decide and carry out what a new memory means for what is already there."""
+    """Store a new memory, or apply it to the similar one that is stored already."""
     if passed.quarantine:
         hidden = replace(memory, status="quarantined")
         stored = Stored("quarantined", store.put(operation, hidden, "quarantined", passed.quarantine))
-        return _told(operation, stored, passed, passed.quarantine)
+        return _remembered(operation, stored, passed, passed.quarantine)
     near = neighbours_of(store, memory, operation.at, thorough=terms.profile == "knowledge")
     if held := next((other for other in near if not other.live), None):
-        _refuse_what_is_held(held)
+        from swarmlore.errors import Rejected
+
+        raise Rejected(_why_held(held), 3, f"if it holds: swarmlore restore {held.handle}")
     if not near:
-        return _told(operation, Stored("added", store.put(operation, memory)), passed, "nothing like it is known")
+        stored = Stored("added", store.put(operation, memory))
+        return _remembered(operation, stored, passed, "nothing like it is known")
     decision = _decide(memory, near, terms)
     targets = {item.id: item for item in near}
     stored = carry_out(store, operation, memory, decision, targets.get(decision.target), terms)
-    return _told(operation, stored, passed, decision.reason)
+    return _remembered(operation, stored, passed, decision.reason)
 
 
-def foresee(store: Store, memory: Memory, now: float, terms: Terms) -> tuple[str, Memory | None, str]:
-    """What would become of a new memory, beside which one, and why. Nothing is written."""
-    decision, target = decided(store, memory, now, terms)
+def preview(store: Store, memory: Memory, now: float, terms: Terms) -> tuple[str, Memory | None, str]:
+    """Return the outcome that storing a memory would have, the memory it concerns and the reason; write nothing."""
+    decision, target = decision_about(store, memory, now, terms)
     if decision is None or target is None or decision.operation == "ADD":
         return "added", None, decision.reason if decision else ""
     may = {
@@ -86,8 +90,8 @@ def foresee(store: Store, memory: Memory, now: float, terms: Terms) -> tuple[str
     return outcome, target, decision.reason
 
 
-def decided(store: Store, memory: Memory, now: float, terms: Terms) -> tuple[Decision | None, Memory | None]:
-    """What the rules say about a new memory, and beside which one; None where nothing like it is known."""
+def decision_about(store: Store, memory: Memory, now: float, terms: Terms) -> tuple[Decision | None, Memory | None]:
+    """Return the deduplication decision about a new memory and its target; (None, None) if nothing is similar."""
     place = dict(zip(("tier", "project", "owner"), place_of(memory.tier, memory.project, memory.owner), strict=True))
     known = neighbours_of(store, memory, now) if store.ask("find_partition", **place) else []
     near = [other for other in known if other.live]
@@ -102,25 +106,19 @@ def decided(store: Store, memory: Memory, now: float, terms: Terms) -> tuple[Dec
 
 
 def neighbours_of(store: Store, memory: Memory, now: float, *, thorough: bool = False) -> list[Memory]:
-    """Memories in force of the same partition that might say the same or the opposite, and what is in quarantine
-    because it says this."""
+    """Return similar memories in force in the same partition, and quarantined ones with the same text."""
     partition = store.partition_of(memory)
-    found = store.like(partition, memory.text, memory.key, thorough=thorough).values()
-    near = [other for other in found if (in_force(other, now) if other.live else _is_held(other, memory))]
+    similar = store.like(partition, memory.text, memory.key, thorough=thorough).values()
+    near = [other for other in similar if (in_force(other, now) if other.live else _is_held(other, memory))]
     if memory.raw:
-        return [other for other in near if other.raw and (_same_place(memory, other) or _same_key(memory, other))]
+        return [other for other in near if other.raw and _is_same_material(memory, other)]
     return [other for other in near if not other.raw]
 
 
 def _is_held(other: Memory, memory: Memory) -> bool:
+    """Return True if `other` is in quarantine and has the same text as the lesson `memory`."""
     same = " ".join(other.text.lower().split()) == " ".join(memory.text.lower().split())
     return same and other.status == "quarantined" and other.forgotten_at is None and not memory.raw
-
-
-def _refuse_what_is_held(held: Memory) -> None:
-    from swarmlore.errors import Rejected
-
-    raise Rejected(_why_held(held), 3, f"if it holds: swarmlore restore {held.handle}")
 
 
 def _why_held(held: Memory) -> str:
@@ -141,10 +139,10 @@ def _decide(memory: Memory, near: Sequence[Memory], terms: Terms) -> Decision:
     if terms.advice is not None and seen == terms.advised_on:
         return terms.advice
     same = [other for other in near if other.scope == memory.scope]
-    decision = _modest(memory, same, _by_rule(memory, same, terms))
+    decision = _restrict_extracted(memory, same, _by_rule(memory, same, terms))
     if decision.operation == "ADD" and len(same) < len(near):
         across = _by_rule(memory, [other for other in near if other.scope != memory.scope], terms)
-        if across.operation in ("DELETE", "LINK"):  # in another scope both may hold: only the link is drawn
+        if across.operation in ("DELETE", "LINK"):  # in different scopes both may hold: they are only linked
             return across
     return decision
 
@@ -165,9 +163,11 @@ def _by_rule(memory: Memory, near: Sequence[Memory], terms: Terms) -> Decision:
     return Decision("ADD") if decision.operation == "REJECT" and not terms.judge_meaning else decision
 
 
-def _modest(memory: Memory, near: Sequence[Memory], decision: Decision) -> Decision:
-    """What a rule or a model took from a session confirms what is known at most: it rewrites neither what somebody
-    said on purpose nor what is another's, and nothing is stored beside its like."""
+def _restrict_extracted(memory: Memory, near: Sequence[Memory], decision: Decision) -> Decision:
+    """Restrict the decision about an automatically extracted lesson.
+
+    It may confirm a memory, but never rewrites a manual one or another agent's; near-duplicates are dropped.
+    """
     target = next((other for other in near if other.id == decision.target), None)
     again = decision.operation == "UPDATE" or decision.link == "elaborates"
     if target is None or not again or memory.source != "reflect" or not memory.auto_generated:
@@ -184,6 +184,7 @@ def _modest(memory: Memory, near: Sequence[Memory], decision: Decision) -> Decis
 
 
 def as_neighbour(memory: Memory, other: Memory, similarity: float) -> Neighbour:
+    """Return a stored memory in the form that `decide` compares with a new one."""
     from swarmlore.domain.policy.deduplication import Neighbour
 
     shared = bool(set(memory.entities) & set(other.entities))
@@ -215,12 +216,12 @@ def carry_out(
 def settle(
     store: Store, operation: Operation, memory: Memory, near: Sequence[tuple[Memory, float]], terms: Terms
 ) -> Stored:
-    """Decide again, by cosine, about a memory that is already stored."""
+    """Decide again about a stored memory, now by the cosine to its neighbours, and apply the decision."""
     from swarmlore.domain.policy.deduplication import decide
 
     similar = [as_neighbour(memory, other, cosine) for other, cosine in near]
     decision = decide(memory.text, memory.trust, similar, profile=terms.profile, measure="cosine")
-    decision = _modest(memory, [other for other, _ in near], decision)
+    decision = _restrict_extracted(memory, [other for other, _ in near], decision)
     target = next((other for other, _ in near if other.id == decision.target), None)
     if target is None or decision.operation in ("ADD", "REJECT"):
         return Stored("added", memory)
@@ -248,43 +249,47 @@ def settle(
 
 
 def add_link(store: Store, operation: Operation, link: Link) -> None:
+    """Store a link between two memories as part of an operation."""
     values = {name: getattr(link, name) for name in ("source", "target", "kind", "at", "strength")}
     store.ask("add_link", **values, operation=operation.id)
 
 
 def _confirm(store: Store, operation: Operation, memory: Memory, target: Memory, terms: Terms) -> Stored:
-    """The same thing again: one more sighting, unless this session was shown it and only repeats it."""
+    """Confirm a memory that was said again, unless this session was shown it and only repeats it."""
     if target.id in terms.shown:
         return Stored(
             "confirmed", target, (target.id,), "already known; this session was shown it, so it does not count"
         )
-    again = _same_session(memory, target)
+    repeated = _same_session(memory, target)
     where = terms.place_at(memory.created_at)
-    seen = (None if again else _sighted(target, operation, memory.created_at, where, terms)) or target
+    confirmed = (None if repeated else _confirmed(target, operation, memory.created_at, where, terms)) or target
     after = replace(
-        seen,
+        confirmed,
         situations=_joined(target.situations, memory.situations),
         citations=joined_citations(target.citations, memory.citations),
-        expires_at=_later(target.expires_at, memory.expires_at),
+        expires_at=_later_end(target.expires_at, memory.expires_at),
         **_more_trusted(memory, target),
     )
     if after == target:
         return Stored("confirmed", target, (target.id,), "already known")
-    reason = "seen again" if seen is not target else "said again"
+    reason = "seen again" if confirmed is not target else "said again"
     after = store.revise(operation, target, after, "confirmed", reason)
     return Stored("confirmed", after, (target.id,), "already known")
 
 
 def _more_trusted(memory: Memory, target: Memory) -> dict[str, Any]:
-    """What changes where the same is said by somebody trusted more: words count as theirs only if they said them."""
+    """Return the fields to change when a more trusted caller repeats a memory.
+
+    Text and origin are replaced along with the trust unless both texts are equal.
+    """
     if memory.trust <= target.trust:
         return {}
     names = ("trust",) if memory.text == target.text else ("text", "trust", "owner", "source", "source_ref")
     return {name: getattr(memory, name) for name in names}
 
 
-def _sighted(target: Memory, operation: Operation, at: float, where: str, terms: Terms) -> Memory | None:
-    """The target with one more sighting; a project that meets a lesson of the hive raises its score as well."""
+def _confirmed(target: Memory, operation: Operation, at: float, where: str, terms: Terms) -> Memory | None:
+    """Add one confirmation; another project that confirms a hive lesson raises its encounter score as well."""
     caller = operation.caller
     if target.tier != "hive" or caller.project == target.project:
         return confirm(target, caller, at, where)
@@ -294,19 +299,19 @@ def _sighted(target: Memory, operation: Operation, at: float, where: str, terms:
 
 
 def _same_session(memory: Memory, target: Memory) -> bool:
-    """Whether both come from one session: a long one may repeat itself on another day."""
+    """Return True if both come from one session, which may last days and repeat itself."""
     session = memory.source_ref.get("session")
     return bool(session) and session == target.source_ref.get("session")
 
 
-def _later(one: float | None, other: float | None) -> float | None:
-    """The later of two ends; None never ends."""
+def _later_end(one: float | None, other: float | None) -> float | None:
+    """Return the later of two expiry times; None means never."""
     return None if one is None or other is None else max(one, other)
 
 
 def _update(store: Store, operation: Operation, memory: Memory, target: Memory, decision: Decision) -> Memory:
     trust = min(target.trust, memory.trust)
-    said = _more_trusted(memory, target) if decision.text == memory.text else {}
+    origin = _more_trusted(memory, target) if decision.text == memory.text else {}
     after = replace(
         target,
         tags=tuple(dict.fromkeys((*target.tags, *memory.tags))),
@@ -314,7 +319,7 @@ def _update(store: Store, operation: Operation, memory: Memory, target: Memory, 
         situations=_joined(target.situations, memory.situations),
         citations=joined_citations(target.citations, memory.citations),
         updated_at=operation.at,
-        **{"text": decision.text, "trust": trust, **said},
+        **{"text": decision.text, "trust": trust, **origin},
     )
     return store.revise(operation, target, after, "updated", decision.reason)
 
@@ -327,7 +332,7 @@ def _supersede(store: Store, operation: Operation, memory: Memory, target: Memor
 
 
 def _inherited(memory: Memory, target: Memory) -> Memory:
-    """A correction is about the same thing: what was known about that and not said anew is kept."""
+    """Give a correction the kind, category, tags, entities and situations of the memory it replaces."""
     return replace(
         memory,
         kind=target.kind if memory.kind == DEFAULT.kind else memory.kind,
@@ -339,7 +344,7 @@ def _inherited(memory: Memory, target: Memory) -> Memory:
 
 
 def _hide(store: Store, operation: Operation, loser: Memory, winner: Memory, reason: str) -> None:
-    """Mark as superseded: out of every query, kept with its history."""
+    """Mark a memory as superseded: queries skip it, its history stays."""
     after = replace(
         loser, status="superseded", superseded_by=winner.id, valid_until=operation.at, updated_at=operation.at
     )
@@ -347,12 +352,12 @@ def _hide(store: Store, operation: Operation, loser: Memory, winner: Memory, rea
 
 
 def _may_change(memory: Memory, target: Memory) -> bool:
-    """A text is not rewritten by one that is trusted less, nor across scopes."""
+    """Return True if the new memory is trusted as much as the old one and has the same scope."""
     return memory.trust >= target.trust and memory.scope == target.scope
 
 
 def _may_update(memory: Memory, target: Memory, decision: Decision) -> bool:
-    """Words of somebody trusted more never end up under a text of somebody trusted less."""
+    """Return True if an update never puts words of a more trusted author under a less trusted one's text."""
     return _may_change(memory, target) and (memory.trust == target.trust or decision.text == memory.text)
 
 
@@ -360,12 +365,10 @@ def _may_replace(memory: Memory, target: Memory) -> bool:
     return _may_change(memory, target) and memory.project == target.project
 
 
-def _same_key(memory: Memory, other: Memory) -> bool:
-    return bool(memory.key) and memory.key == other.key and memory.source == other.source
-
-
-def _same_place(memory: Memory, other: Memory) -> bool:
-    return other.source == memory.source and other.source_ref == memory.source_ref
+def _is_same_material(memory: Memory, other: Memory) -> bool:
+    """Return True if both have the same source, and the same key or the same reference into it."""
+    same_key = bool(memory.key) and memory.key == other.key
+    return other.source == memory.source and (same_key or other.source_ref == memory.source_ref)
 
 
 def _joined(old: tuple[Situation, ...], new: tuple[Situation, ...]) -> tuple[Situation, ...]:
@@ -374,7 +377,7 @@ def _joined(old: tuple[Situation, ...], new: tuple[Situation, ...]) -> tuple[Sit
 
 
 def joined_citations(old: Sequence[Citation], new: Sequence[Citation]) -> tuple[Citation, ...]:
-    """Both, newest last; the same place cited again takes the place of its older self."""
+    """Join two lists of citations, newest last; a place cited again replaces its older citation."""
     joined = {(item.path, item.first_line, item.last_line): item for item in old}
     for item in new:
         joined.pop((item.path, item.first_line, item.last_line), None)
@@ -382,7 +385,7 @@ def joined_citations(old: Sequence[Citation], new: Sequence[Citation]) -> tuple[
     return tuple(joined.values())[-MAX_CITATIONS:]
 
 
-def _told(operation: Operation, stored: Stored, passed: Passed, reason: str) -> Remembered:
+def _remembered(operation: Operation, stored: Stored, passed: Passed, reason: str) -> Remembered:
     return Remembered(
         memory=stored.memory,
         outcome=stored.outcome,

@@ -1,4 +1,4 @@
-"""What is healthy and what is not, with what to do about it."""
+"""Checks of `doctor` over store, embedder, LLM, hooks and job queue, each with its remedy; and `reindex`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from swarmlore.config import Settings
 from swarmlore.domain.records import Caller, Check
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.memory.write import Writing
+from swarmlore.memory.write import MemoryWriter
 from swarmlore.models.embedding import Embedding, Progress
-from swarmlore.models.llm import HINT, Spending, capped_writer
-from swarmlore.retrieval.graph_communities import ensure as find_communities
+from swarmlore.models.llm import HINT, LLMBudget, budgeted_llm
+from swarmlore.retrieval.graph import ensure as find_communities
 from swarmlore.store.backup import list_backups
 from swarmlore.store.reindex import GIVE_WAY_S, REINDEX_META
 from swarmlore.store.store import FILE, Store
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 EVERYTHING = 10**9
 
 
-class Reindexing:
-    """The indexes of one store, for one caller; `acting` keeps other threads out while it lasts."""
+class Reindex:
+    """Rebuild full text, communities and vectors of one store; `acting` excludes other threads during each step."""
 
     def __init__(
         self,
         store: Store,
         caller: Caller,
         embedding: Embedding,
-        writing: Writing,
+        writing: MemoryWriter,
         acting: Callable[[], AbstractContextManager[object]],
     ) -> None:
         self._store = store
@@ -54,13 +54,16 @@ class Reindexing:
         self._acting = acting
 
     def run(self, embedding: Progress | None, indexing: Progress | None) -> dict[str, int]:
-        """How many rows were indexed, texts embedded and new vectors compared; both tell how far they have come."""
+        """Reindex, and return how many rows were indexed, texts embedded and new vectors compared.
+
+        `embedding` and `indexing` are called with the progress of their part.
+        """
         rows = self._rows(indexing)
         self._communities()
         with self._acting():
             self._embedding.note_provider()
             if self._store.engine.remote:
-                self._embedding.build_index()  # before the vectors come: then nobody waits for it
+                self._embedding.build_index()  # an empty index is built at once and blocks no writer
         embedded = self._embedding.catch_up(EVERYTHING, embedding, self._acting)
         settled = self._writing.settle(self._acting)
         self._embedding.build_index(anew=True, acting=self._acting)
@@ -86,15 +89,15 @@ class Reindexing:
                 find_communities(self._store, [partition])
 
 
-WAL_ALARM_BYTES = 320 * 1024 * 1024  # a busy server keeps room for 256
+WAL_ALARM_BYTES = 320 * 1024 * 1024  # a busy server lets the WAL grow to 256 MiB
 LOW_DISK_BYTES = 200 * 1024 * 1024
-MEASURE_S = 2.0  # of comparing searches by an index with exact ones
-WRITER_WAIT_S = 5.0  # a person waits for the answer
+MEASURE_S = 2.0  # time spent on comparing index searches with exact ones
+WRITER_WAIT_S = 5.0  # timeout of the LLM check, since a person waits for it
 _NETWORK_FILESYSTEMS = ("nfs", "cifs", "smb", "sshfs", "9p", "afs", "fuse.sshfs")
 
 
 class Doctor:
-    """Checks and counts over one store."""
+    """Check one store and its home: integrity, permissions, disk, embedder, vectors, LLM, settings and backups."""
 
     def __init__(
         self,
@@ -113,6 +116,7 @@ class Doctor:
         self._embedding = embedding
 
     def checks(self) -> tuple[Check, ...]:
+        """Run all checks of the store and its home."""
         return (
             self._integrity(),
             *self._database(),
@@ -170,8 +174,6 @@ class Doctor:
         return Check("filesystem", "ok", kind or "unknown")
 
     def _clock(self) -> Check:
-        import time
-
         newest = self._store.ask("newest_time")[0][0] or 0.0
         ahead = newest - time.time()
         if ahead > 300:
@@ -205,7 +207,7 @@ class Doctor:
             yield Check("indexes", "warn", why, "swarmlore reindex")
 
     def _nearest(self) -> Iterator[Check]:
-        """How vectors are searched and, where by an index, how much of the exact answer that finds."""
+        """Check whether vector search is exact and, if it uses an index, measure its recall."""
         index = self._embedding.index()
         if index is None:
             return
@@ -215,27 +217,28 @@ class Doctor:
         if index.is_exact(mine):
             yield Check("vector search", "ok", "exact")
             return
-
-        found = measure(index, mine, MEASURE_S)
-        if found is not None:
-            told = f"by {index.way}: recall@{TOP} is {found.recall:.3f} over {found.questions} vectors"
-            enough = found.is_enough
-            yield Check("vector search", "ok" if enough else "warn", told, "" if enough else "swarmlore reindex")
+        measured = measure(index, mine, MEASURE_S)
+        if measured is not None:
+            message = f"by {index.way}: recall@{TOP} is {measured.recall:.3f} over {measured.questions} vectors"
+            enough = measured.is_enough
+            yield Check("vector search", "ok" if enough else "warn", message, "" if enough else "swarmlore reindex")
         if not why and (advice := self._embedding.advice()):
             yield Check("vector index", *advice)
 
     def _writer(self) -> Iterator[Check]:
-        """Where a language model is configured, whether it answers; without it nothing stops, so it only warns. The
-        question counts like any other, and is not asked where no more may be."""
+        """Check that a configured LLM answers; a failure only warns, since everything works without it.
+
+        The test call counts against the daily budget and is skipped once that is used up.
+        """
         own, now = self._settings.writer, self._clock_now()
-        if own.kind != "none" and Spending(self._store, own, lambda: now).is_used_up():
+        if own.kind != "none" and LLMBudget(self._store, own, lambda: now).is_used_up():
             yield Check(
                 "writer", "ok", "what it may cost today is used up: rules alone read until midnight (UTC)", HINT
             )
             return
         wait_s = min(own.timeout_s, WRITER_WAIT_S)
         try:
-            writer = capped_writer(self._store, replace(own, timeout_s=wait_s), now)
+            writer = budgeted_llm(self._store, replace(own, timeout_s=wait_s), now)
             if writer is None:
                 return
             writer.complete("Answer with one word.", "Are you there?")
@@ -270,6 +273,7 @@ class Doctor:
 
 
 def _file(facts: Mapping[str, Any]) -> Iterator[Check]:
+    """Check the SQLite version and the size of the WAL."""
     if facts["sqlite_safe"]:
         yield Check("sqlite", "ok", f"SQLite {facts['sqlite']}, without the WAL-reset bug")
     else:
@@ -281,6 +285,7 @@ def _file(facts: Mapping[str, Any]) -> Iterator[Check]:
 
 
 def _server(facts: Mapping[str, Any]) -> Iterator[Check]:
+    """Check the PostgreSQL version, pgvector and the rights of the role."""
     yield Check("postgresql", "ok", f"PostgreSQL {facts['postgresql']} at {facts['path']}")
     if facts["pgvector"]:
         yield Check("pgvector", "ok", f"version {facts['pgvector']}")
@@ -298,7 +303,7 @@ def _server(facts: Mapping[str, Any]) -> Iterator[Check]:
 
 
 def _filesystem_of(path: str) -> str:
-    """The type of the file system a path lies on, where the system tells."""
+    """Return the type of the file system that contains a path, from /proc/mounts; '' where that is unavailable."""
     try:
         with open("/proc/mounts", encoding="utf-8", errors="replace") as file:
             mounts = [line.split()[1:3] for line in file if len(line.split()) > 2]
@@ -315,8 +320,8 @@ RECEIPTS = 50
 PING_S = 0.5
 
 
-class Loop:
-    """Checks of hooks, spool, warm process and receipts of one home."""
+class HookChecks:
+    """Check the hooks, spool, daemon, events and receipts of one home."""
 
     def __init__(self, home: str, store: Store, caller: Caller) -> None:
         self._home = home
@@ -325,6 +330,7 @@ class Loop:
         self._caller = caller
 
     def checks(self, now: float) -> Iterator[Check]:
+        """Run all checks of hooks, daemon and receipts."""
         yield from problems(self._spool, now)
         yield from self._waiting(now)
         yield self._warm()
@@ -332,16 +338,16 @@ class Loop:
         yield from self._receipts(now)
 
     def _waiting(self, now: float) -> Iterator[Check]:
-        """Commands digest what waits before they run; what is still there could not be digested."""
-        if not spool.waits(self._spool):
+        """Warn about spooled events: every command ingests the spool before it runs, so the rest could not be."""
+        if not spool.has_events(self._spool):
             return
-        oldest = min(spool.times(self._spool), default=now)
+        oldest = min(spool.written_at(self._spool), default=now)
         state = "warn" if now - oldest > STUCK_S else "ok"
         hint = "see the other checks: the store may be full or locked" if state == "warn" else ""
         yield Check("spool", state, f"events wait since {ago(now - oldest)}", hint)
 
     def _warm(self) -> Check:
-        if (told := socket.ask(socket_path(self._home), {"op": "ping"}, PING_S)) and told.get("ok"):
+        if (answer := socket.ask(socket_path(self._home), {"op": "ping"}, PING_S)) and answer.get("ok"):
             return Check("warm process", "ok", "answers")
         return Check("warm process", "ok", "none: hooks answer by themselves, by words only")
 
@@ -355,33 +361,33 @@ class Loop:
                 yield Check("events", "ok", f"{client}: last {ago(now - at)}")
 
     def _receipts(self, now: float) -> Iterator[Check]:
-        found = self._store.receipts(self._caller, limit=RECEIPTS)
-        if not found:
+        receipts = self._store.receipts(self._caller, limit=RECEIPTS)
+        if not receipts:
             return
-        given = [receipt for receipt in found if receipt.shown]
-        said = f"memories were given at {len(given)} of the last {_count(len(found), 'moment')}"
+        given = [receipt for receipt in receipts if receipt.shown]
+        message = f"memories were given at {len(given)} of the last {_count(len(receipts), 'moment')}"
         if given:
-            said += f", last {ago(now - given[0].at)}"
-        yield Check("injection", "ok" if given else "warn", said + _skipped(found), "" if given else _WHY)
+            message += f", last {ago(now - given[0].at)}"
+        yield Check("injection", "ok" if given else "warn", message + _skipped(receipts), "" if given else _WHY)
 
 
 def problems(folder: str, now: float) -> Iterator[Check]:
-    """What went wrong in hooks lately that keep their events in a folder."""
+    """Yield a warning if hooks reported problems to this spool folder in the last 7 days."""
     lately = [item for item in spool.problems(folder) if now - _time(item.get("at")) < PROBLEMS_S]
     if lately:
         last = lately[-1]
-        said = f"{_count(len(lately), 'problem')} in 7 days; last {ago(now - _time(last.get('at')))}"
+        summary = f"{_count(len(lately), 'problem')} in 7 days; last {ago(now - _time(last.get('at')))}"
         what = f"{last.get('hook', '')}: {last.get('what', '')}".strip(": ")
         yield Check(
-            "hooks", "warn", f"{said}: {what}", "docs/hooks.md tells how hooks work; this goes away after 7 days"
+            "hooks", "warn", f"{summary}: {what}", "docs/hooks.md tells how hooks work; this goes away after 7 days"
         )
 
 
 _WHY = "swarmlore receipts shows each moment and its reason"
 
 
-def _skipped(found: list[Receipt]) -> str:
-    reasons = Counter(receipt.reason for receipt in found if not receipt.shown)
+def _skipped(receipts: list[Receipt]) -> str:
+    reasons = Counter(receipt.reason for receipt in receipts if not receipt.shown)
     return "".join(f"; {count} × {reason}" for reason, count in reasons.most_common(2))
 
 
@@ -394,47 +400,45 @@ def _count(number: int, word: str) -> str:
 
 
 def ago(seconds: float) -> str:
+    """Format an age with its largest unit: "3 d ago", "5 min ago", or "just now"."""
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= size:
             return f"{seconds / size:.0f} {unit} ago"
     return "just now"
 
 
-STUCK_JOBS_S = 3_600.0  # a job that waits for longer than this is not being looked after
+STUCK_JOBS_S = 3_600.0  # a job that waits for longer has no worker
 
 
 def checks(store: Store, mail: Mail, queue_limit: int) -> Iterator[Check]:
-    """What `doctor` says about the queue."""
+    """Check the job queue, its dead letters, and when a worker was last seen."""
     now = mail.now()
     counts = store.job_counts()
     yield _queue([row for row in counts if row[0] != "dead"], queue_limit, now)
     if dead := sum(many for state, _, many, _ in counts if state == "dead"):
         own = mail.dead_letters(1, all_projects=False)
-        said = f"; the last: {own[0].error}" if own else ", none of them in this project or yours"
+        details = f"; the last: {own[0].error}" if own else ", none of them in this project or yours"
         hint = "swarmlore mail dead" if own else "swarmlore mail dead --all, at a terminal"
-        yield Check("dead letters", "warn", f"{_jobs(dead)} given up{said}", hint)
+        yield Check("dead letters", "warn", f"{_count(dead, 'job')} given up{details}", hint)
     seen = store.workers(1)
-    said = f"last seen {_long(now - seen[0].seen_at)} ago on {seen[0].host}" if seen else "none in the last day"
-    yield Check("worker", "ok", said)
+    last = f"last seen {_long(now - seen[0].seen_at)} ago on {seen[0].host}" if seen else "none in the last day"
+    yield Check("worker", "ok", last)
 
 
 def _queue(counts: Sequence[tuple[str, str, int, float]], limit: int, now: float) -> Check:
-    """Vectors that wait have a check of their own: they are also made when somebody asks."""
+    """Check the queue of jobs; pending embeddings have a check of their own, as a recall makes them too."""
     counts = [row for row in counts if row[1] != "embed"]
     total = sum(many for _, _, many, _ in counts)
     running = sum(many for state, _, many, _ in counts if state == "running")
     oldest = min((since for *_, since in counts), default=now)
     at_work = f", {running} of them at work" if running else ""
-    said = f"{_jobs(total)} waiting{at_work}, the oldest for {_long(now - oldest)}" if total else "nothing waits"
+    message = f"{_count(total, 'job')} waiting{at_work}, the oldest for {_long(now - oldest)}"
+    message = message if total else "nothing waits"
     if total >= limit:
-        return Check("queue", "warn", f"full, {said}; what hooks report stays in the spool", "swarmlore worker")
+        return Check("queue", "warn", f"full, {message}; what hooks report stays in the spool", "swarmlore worker")
     if now - oldest > STUCK_JOBS_S:
-        return Check("queue", "warn", said, "swarmlore worker does what waits")
-    return Check("queue", "ok", said)
-
-
-def _jobs(number: int) -> str:
-    return "1 job" if number == 1 else f"{number} jobs"
+        return Check("queue", "warn", message, "swarmlore worker does what waits")
+    return Check("queue", "ok", message)
 
 
 def _long(seconds: float) -> str:
@@ -445,13 +449,13 @@ def _long(seconds: float) -> str:
 
 
 TOP = 30
-ENOUGH = 0.95  # of the exact first ones; less is worth a new index
+ENOUGH = 0.95  # recall below this is worth a new index
 QUESTIONS = 25
 
 
 @frozen
 class Measured:
-    """The share of the exact first ones that was found, over so many questions."""
+    """Recall of the vector index against exact search, averaged over `questions` queries."""
 
     recall: float
     questions: int
@@ -462,15 +466,18 @@ class Measured:
 
 
 def measure(index: VectorIndex | RemoteVectors, partitions: Sequence[int], limit_s: float) -> Measured | None:
-    """Hold the index against an exact search, with stored vectors as questions; at least one, then for so long."""
-    deadline, found, asked = time.monotonic() + limit_s, 0.0, 0
+    """Measure the recall of the vector index with up to 25 stored vectors as queries.
+
+    At least one is tried; after `limit_s` no more are. Return None if there is no vector.
+    """
+    deadline, recall, asked = time.monotonic() + limit_s, 0.0, 0
     for row in index.some_rows(partitions, QUESTIONS):
-        question = index.vector(row)
-        if question is None:
+        query = index.vector(row)
+        if query is None:
             continue
-        wanted = index.nearest_exactly(question, partitions, TOP)
-        near = {seq for seq, _ in index.nearest(question, partitions, TOP)[0]}
-        found, asked = found + len(near.intersection(wanted)) / max(1, len(wanted)), asked + 1
+        exact = index.nearest_exactly(query, partitions, TOP)
+        near = {seq for seq, _ in index.nearest(query, partitions, TOP)[0]}
+        recall, asked = recall + len(near.intersection(exact)) / max(1, len(exact)), asked + 1
         if time.monotonic() > deadline:
             break
-    return Measured(found / asked, asked) if asked else None
+    return Measured(recall / asked, asked) if asked else None

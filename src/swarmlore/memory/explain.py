@@ -1,4 +1,4 @@
-"""Why a memory is here: where it came from, what it did, why it ranks as it does, what would remove it."""
+"""`swarmlore why`: explain one memory by its origin, changes, showings, outcomes, rank, and what would remove it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from swarmlore.config import Settings
 from swarmlore.domain.json_codec import iso
+from swarmlore.domain.language.citations import is_stale
 from swarmlore.domain.policy.curation import UNUSED_DAYS, may_be_unused
-from swarmlore.domain.policy.gate import in_force
 from swarmlore.domain.policy.lifecycle import (
     APPLIED_TO_FLAG,
     LifeTerms,
@@ -16,8 +16,9 @@ from swarmlore.domain.policy.lifecycle import (
     life_of,
     terms_of,
 )
-from swarmlore.domain.policy.ranking import default_priors, is_stale, standing
-from swarmlore.domain.records import AuditRow, Caller, Cited, Memory, Outcomes, Part
+from swarmlore.domain.policy.new_memory import in_force
+from swarmlore.domain.policy.ranking import default_priors, standing
+from swarmlore.domain.records import Caller, Cited, Memory, Outcomes, Part
 from swarmlore.frozen import TYPE_CHECKING, fields, frozen
 from swarmlore.store.sessions import Showings
 from swarmlore.store.store import Store
@@ -27,22 +28,22 @@ if TYPE_CHECKING:
 
 
 def endings(memory: Memory, now: float, terms: LifeTerms, profile: str) -> tuple[str, ...]:
-    """Sentences on what would remove it; for one that is out of sight, why it is."""
+    """Return sentences on what would remove a memory or, if it is hidden already, why."""
     if not memory.live or not in_force(memory, now):
-        return (_gone(memory, now),)
-    told = [*_times(memory), *_age(memory, now, terms, profile)]
+        return (_why_hidden(memory, now),)
+    sentences = [*_times(memory), *_age(memory, now, terms, profile)]
     if is_low_utility(memory, terms):
-        told.append("`curate` recommends archiving it: it was followed often, and tasks went wrong")
+        sentences.append("`curate` recommends archiving it: it was followed often, and tasks went wrong")
     else:
         share = (
             f"{terms.low_utility:.0%} of the tasks or fewer going well after it was followed {APPLIED_TO_FLAG} times"
         )
-        told.append(f"`curate` would recommend archiving it at {share}")
-    told.append(f"a correction of trust {memory.trust} or more takes its place")
-    return (*told, "its author, a lead or a person can forget it")
+        sentences.append(f"`curate` would recommend archiving it at {share}")
+    sentences.append(f"a correction of trust {memory.trust} or more takes its place")
+    return (*sentences, "its author, a lead or a person can forget it")
 
 
-def _gone(memory: Memory, now: float) -> str:
+def _why_hidden(memory: Memory, now: float) -> str:
     if memory.forgotten_at is not None:
         return f"it was forgotten on {_day(memory.forgotten_at)}"
     if memory.superseded_by:
@@ -77,12 +78,12 @@ def _day(at: float) -> str:
     return (iso(at) or "")[:10]
 
 
-LISTED = 5  # of the changes, newest
+LISTED = 5  # newest changes
 
 
 @frozen
 class Change:
-    """One change of the memory, without what it was before."""
+    """One audited change of a memory, without its former content."""
 
     action: str
     at: float
@@ -92,8 +93,10 @@ class Change:
 
 @frozen
 class Why:
-    """What is known about one memory. `factor` is what the `parts` make of its relevance when somebody asks;
-    `standing` is its rank at the start of a session, from 0 to 1."""
+    """Explanation of one memory.
+
+    `factor`, composed of `parts`, multiplies its relevance in a recall; `standing` (0 to 1) ranks it at session start.
+    """
 
     memory: Memory
     origin: Mapping[str, Any]
@@ -111,14 +114,16 @@ class Why:
 def explain(
     store: Store, caller: Caller, settings: Settings, memory: Memory, cited: Sequence[Cited], now: float
 ) -> Why:
-    """Everything about a memory that a person needs to judge it, in a few facts."""
+    """Collect the facts that a person needs to judge a memory."""
     ranked = default_priors(memory, now, stale=is_stale(cited))
     profile = settings.recall.profile
     counted, names = memory.outcomes, [spec.name for spec in fields(Outcomes)]
     return Why(
         memory=memory,
         origin=_origin(memory),
-        changes=tuple(_change(row) for row in store.history(caller, memory.id)[-LISTED:]),
+        changes=tuple(
+            Change(row.action, row.at, row.by, row.reason) for row in store.history(caller, memory.id)[-LISTED:]
+        ),
         showings=store.showings_of(caller, memory.id),
         outcomes={name: getattr(counted, name) for name in names if getattr(counted, name)},
         factor=ranked.score,
@@ -131,23 +136,19 @@ def explain(
 
 
 def _origin(memory: Memory) -> dict[str, Any]:
-    """Who said it where, by which door, and how far that is trusted."""
-    told = {"source": memory.source, "by": memory.owner, "trust": memory.trust, "project": memory.project}
-    return {**told, **{str(name): value for name, value in memory.source_ref.items()}}
-
-
-def _change(row: AuditRow) -> Change:
-    return Change(row.action, row.at, row.by, row.reason)
+    """Return source, author, trust, project and source reference of a memory."""
+    origin = {"source": memory.source, "by": memory.owner, "trust": memory.trust, "project": memory.project}
+    return {**origin, **{str(name): value for name, value in memory.source_ref.items()}}
 
 
 def _links(store: Store, caller: Caller, memory: Memory) -> dict[str, tuple[str, ...]]:
-    """Handles of visible memories that it is linked with, by kind; the other direction is said in words."""
+    """Return the handles of visible linked memories by kind; incoming links have a kind of their own."""
     backwards = {"supersedes": "superseded by", "elaborates": "elaborated by"}
-    found: dict[str, tuple[str, ...]] = {}
+    handles: dict[str, tuple[str, ...]] = {}
     for link in store.links_of(caller, [memory.id]):
         ahead = link.source == memory.id
         other = store.get(caller, link.target if ahead else link.source)
         if other is not None:
             kind = link.kind if ahead else backwards.get(link.kind, link.kind)
-            found[kind] = (*found.get(kind, ()), other.handle)
-    return found
+            handles[kind] = (*handles.get(kind, ()), other.handle)
+    return handles

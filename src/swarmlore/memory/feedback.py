@@ -1,22 +1,22 @@
-"""Feedback: ratings and task outcomes, and the credit that memories get for them."""
+"""Record ratings and task outcomes, and credit the memories that were shown, cited or applied."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 
 from swarmlore.domain.policy.gate import scrub_value
 from swarmlore.domain.policy.outcomes import (
     FAILURE_MODES,
     NEUTRAL,
     Criterion,
-    PartPlayed,
-    credited,
+    Usage,
     criteria_of,
     outcome_score,
     rated,
     verdict_of,
-    witnessed,
+    with_credit,
+    with_outcome,
 )
 from swarmlore.domain.records import Caller, Memory, Outcome, Session, choose, make
 from swarmlore.errors import InvalidInput, NotAllowed
@@ -31,25 +31,25 @@ if TYPE_CHECKING:
     from swarmlore.retrieval.patterns import Patterns
 
 
-MAX_TEXT = 4_000  # of a summary or an evaluation
-MAX_NAME = 200  # of a task, a strategy, a path
+MAX_TEXT = 4_000  # characters of a summary or an evaluation
+MAX_NAME = 200  # characters of the name of a task, a strategy, a path
 MAX_ITEMS = 100
-MOST = 10**15  # of milliseconds, errors or retries
-JUDGED = 2_000  # newest tasks that the weights of criteria are made of
+MOST = 10**15  # milliseconds, errors or retries
+JUDGED = 2_000  # newest tasks from which the weights of criteria are computed
 ACKNOWLEDGED = ("applied", "ignored", "violated", "contradicted")
 _TEXTS = ("summary", "evaluation", "failure_details")
 _NAMES = ("session", "task", "strategy", "agent", "task_type")
 _LISTS = ("files", "criteria", "cited", "applied", "tags")
-_LATER = ("task_type", "tags", "persist", "failure_details")  # for what is kept of a task, not for its score
+_EXTRACTION_FIELDS = ("task_type", "tags", "persist", "failure_details")  # used to extract lessons, not to score
 
 
 @frozen
 class Report:
-    """What was said about the end of a task. `cited` and `applied` name memories by handle or id, `agent` whose task
-    it was where a lead reports for another. `task_type`, `tags`, `persist` and `failure_details` say what is kept of it
-    and for whom.
+    """Report of how a task ended.
 
-    Duration, errors, retries and files that nobody reports are those of the session, if hooks counted them.
+    `cited` and `applied` name memories by handle or id; `agent` is set when a lead reports for another agent.
+    `task_type`, `tags`, `persist` and `failure_details` control which lessons are kept of it, and for whom.
+    Unreported duration, errors, retries and files come from the session, if hooks counted them.
     """
 
     success: bool
@@ -74,22 +74,21 @@ class Report:
 
     @property
     def kept(self) -> dict[str, Any]:
-        """What the memory-catcher is told beside the outcome."""
-        said = {name: getattr(self, name) for name in _LATER}
-        return {**said, "tags": list(self.tags)}
+        """Return the fields that lesson extraction gets besides the outcome."""
+        return {**{name: getattr(self, name) for name in _EXTRACTION_FIELDS}, "tags": list(self.tags)}
 
 
 @frozen
 class _Used:
-    """The memories that a task used: mentioned, or said to have been followed."""
+    """Ids of the memories that a task cited or applied."""
 
     cited: frozenset[str]
     applied: frozenset[str]
-    counted: frozenset[str] = frozenset()  # mentions that were counted when they were made
+    counted: frozenset[str] = frozenset()  # citations that the hooks counted during the session
 
 
-class Learning:
-    """Ratings and outcomes in one store, for one caller."""
+class Feedback:
+    """Record ratings and task outcomes for one caller."""
 
     def __init__(self, store: Store, caller: Caller, operation: Callable[[str], Operation], patterns: Patterns) -> None:
         self._store = store
@@ -98,7 +97,7 @@ class Learning:
         self._patterns = patterns
 
     def rate(self, memory: Memory, helpful: bool) -> Memory:
-        """Count one rating; it can be undone."""
+        """Count one rating of a memory as an operation that can be undone."""
         if not isinstance(helpful, bool):
             raise InvalidInput(
                 f"helpful must be true or false, not {type(helpful).__name__}", "rate(ref, helpful=True)"
@@ -108,7 +107,7 @@ class Learning:
         return self._store.perform(act, lambda act: self._store.revise(act, memory, after, RATED[helpful]))
 
     def acknowledge(self, memory: Memory, how: str) -> Memory:
-        """Count what an agent did with a memory that it was shown. A counter: no new version, and no history."""
+        """Count that a shown memory was applied, ignored, violated or contradicted, without a new version."""
         choose("way to take a memory", [how], ACKNOWLEDGED)
 
         def work() -> Memory:
@@ -126,9 +125,10 @@ class Learning:
         resolve: Callable[[str], Memory],
         after: Callable[[Outcome, Mapping[str, Any]], None] | None = None,
     ) -> Outcome:
-        """Record how a task ended and credit the memories shown for it, in one transaction; `after` is part of that."""
+        """Record a task outcome, credit the memories shown for it, and call `after`, all in one transaction."""
         report = report_of(facts)
-        self._check_agent(report.agent)
+        if report.agent not in ("", self._caller.agent) and not self._caller.leads:
+            raise NotAllowed("this is another agent's task", "only a lead or a person can report for others")
         named = {name: [resolve(ref) for ref in getattr(report, name)] for name in ("cited", "applied")}
         act = self._operation("outcome")
         strategy = self._patterns.draft(report.strategy, act) if report.strategy else None
@@ -142,13 +142,9 @@ class Learning:
         return self._store.perform(act, work)
 
     def criteria(self, now: float) -> tuple[Criterion, ...]:
-        """What the criteria are worth by which tasks were judged, from the outcomes that the caller may see."""
-        found = self._store.outcomes(self._caller, limit=JUDGED)
-        return criteria_of(((name, item.verdict, item.at) for item in found for name in item.criteria), now)
-
-    def _check_agent(self, agent: str) -> None:
-        if agent not in ("", self._caller.agent) and not self._caller.leads:
-            raise NotAllowed("this is another agent's task", "only a lead or a person can report for others")
+        """Compute the weight of each success criterion from the newest outcomes that the caller may see."""
+        outcomes = self._store.outcomes(self._caller, limit=JUDGED)
+        return criteria_of(((name, item.verdict, item.at) for item in outcomes for name in item.criteria), now)
 
     def _record(
         self, act: Operation, report: Report, named: Mapping[str, list[Memory]], strategy: Memory | None
@@ -156,12 +152,12 @@ class Learning:
         who = replace(self._caller, agent=report.agent or self._caller.agent)
         report = replace(report, session=self._store.session_of(who, report.session))
         session = self._store.session(who, report.session) if report.session else None
-        report = _filled(report, session, act.at)
+        report = _with_session_figures(report, session, act.at)
         score = outcome_score(report.success, report.duration_ms, report.errors or 0, report.retries or 0)
         verdict = verdict_of(score)
         shown = self._store.showings(self._caller, report.session, None if self._caller.leads else who.agent)
         memories = {id: memory for id in shown if (memory := self._store.get(self._caller, id)) is not None}
-        used = _used(report, named, memories.values(), _cited_in(session))
+        used = _used(report, named, memories.values(), _recorded(session, "cited"))
         memories |= {memory.id: memory for listed in named.values() for memory in listed}
         credited_before = self._store.was_credited(who, report.session, report.task)
         if verdict != NEUTRAL and not credited_before:
@@ -175,32 +171,33 @@ class Learning:
         return outcome
 
     def recount(self, operation: str) -> None:
-        """Let the counters follow, where an outcome was undone or an undo of one was: part of that transaction."""
+        """Adjust the outcome counters of memories inside the transaction that undoes or restores an outcome."""
         undone = self._store.undone(operation)
         outcome = self._store.outcome(self._caller, undone or operation)
         if outcome is None or outcome.told_before:
             return
-        mentioned = _cited_in(self._store.session(replace(self._caller, agent=outcome.agent), outcome.session))
+        session = self._store.session(replace(self._caller, agent=outcome.agent), outcome.session)
+        cited_before = _recorded(session, "cited")
         for id in {*outcome.shown, *outcome.cited, *outcome.applied}:
             memory = self._store.get(self._caller, id)
             if memory is not None:
-                cited = id in outcome.cited and memory.handle not in mentioned  # those count since they were made
-                part = PartPlayed(cited, id in outcome.applied, id not in outcome.shown)
-                self._store.count_outcomes(witnessed(memory, outcome.verdict, part, 1 if undone else -1))
+                cited = id in outcome.cited and memory.handle not in cited_before  # hooks counted those at once
+                part = Usage(cited, id in outcome.applied, id not in outcome.shown)
+                self._store.count_outcomes(with_outcome(memory, outcome.verdict, part, 1 if undone else -1))
 
     def _credit(self, act: Operation, memory: Memory, verdict: str, cues: Mapping[str, str], used: _Used) -> None:
-        """Whoever was only shown is counted; whoever was used is rated as well, and that is audited."""
+        """Count the outcome on a memory that was shown; rate it as well, audited, if the task used it."""
         now = self._store.get(self._caller, memory.id) or memory
-        part = PartPlayed(memory.id in used.cited - used.counted, memory.id in used.applied, not cues)
+        part = Usage(memory.id in used.cited - used.counted, memory.id in used.applied, not cues)
         if memory.id not in used.cited | used.applied:
-            self._store.count_outcomes(witnessed(now, verdict, part))
+            self._store.count_outcomes(with_outcome(now, verdict, part))
             return
-        after = credited(now, verdict, cues, act.at, part)
+        after = with_credit(now, verdict, cues, act.at, part)
         self._store.revise(act, now, after, RATED[verdict == "helpful"], "a task that used it")
 
 
 def report_of(facts: Mapping[str, Any]) -> Report:
-    """What was reported, checked, shortened and without secrets."""
+    """Return a validated report of a task with its texts redacted and shortened."""
     report: Report = make(Report, facts, "outcome")
     for name in ("duration_ms", "errors", "retries"):
         value = getattr(report, name)
@@ -218,42 +215,37 @@ def report_of(facts: Mapping[str, Any]) -> Report:
     return replace(report, **clean)
 
 
-def _filled(report: Report, session: Session | None, now: float) -> Report:
-    """The report with what was counted in its session; figures of a session are not those of one task in it."""
+def _with_session_figures(report: Report, session: Session | None, now: float) -> Report:
+    """Fill unreported figures from the session, unless the report is about one task within the session."""
     known = session if session is not None and not report.task else None
     counted = {name: known.extra.get(name) if known else None for name in ("errors", "retries")}
     figures = {name: value if isinstance(value, int) and value >= 0 else 0 for name, value in counted.items()}
-    said = {name: getattr(report, name) for name in figures}
+    reported = {name: getattr(report, name) for name in figures}
     return replace(
         report,
-        files=report.files or _files_of(known),
-        **{name: figures[name] if value is None else value for name, value in said.items()},
-        duration_ms=_lasted(known, now) if report.duration_ms is None else report.duration_ms,
+        files=report.files or _recorded(known, "files")[:MAX_ITEMS],
+        **{name: figures[name] if value is None else value for name, value in reported.items()},
+        duration_ms=_duration_ms(known, now) if report.duration_ms is None else report.duration_ms,
     )
 
 
-def _lasted(session: Session | None, now: float) -> float | None:
-    """How long a session has taken so far, or took if it is over."""
+def _duration_ms(session: Session | None, now: float) -> float | None:
+    """Return the duration of a session, up to now if it is still open."""
     if session is None or not session.started_at:
         return None
     return max(0.0, round(1000 * ((session.ended_at or now) - session.started_at)))
 
 
-def _files_of(session: Session | None) -> tuple[str, ...]:
-    listed = session.extra.get("files") if session else ()
-    return tuple(map(str, listed))[:MAX_ITEMS] if isinstance(listed, (list, tuple)) else ()
-
-
-def _cited_in(session: Session | None) -> frozenset[str]:
-    """Handles that were seen in the agent's words during a session."""
-    listed = session.extra.get("cited") if session else ()
-    return frozenset(map(str, listed)) if isinstance(listed, (list, tuple)) else frozenset()
+def _recorded(session: Session | None, name: str) -> tuple[str, ...]:
+    """Return a list that hooks recorded in a session: its `files`, or the handles that the agent `cited`."""
+    listed = session.extra.get(name) if session else ()
+    return tuple(map(str, listed)) if isinstance(listed, (list, tuple)) else ()
 
 
 def _used(
-    report: Report, named: Mapping[str, Iterable[Memory]], shown: Iterable[Memory], cited_before: frozenset[str]
+    report: Report, named: Mapping[str, Iterable[Memory]], shown: Iterable[Memory], cited_before: Container[str]
 ) -> _Used:
-    """What the report names, what its words mention by handle, and what was mentioned before."""
+    """Return the memories that the report names or mentions by handle, and those cited earlier in the session."""
     shown = list(shown)
     words = set(re.findall(r"[0-9A-Za-z_.:-]+", f"{report.summary} {report.evaluation} {report.strategy}".lower()))
     mentioned = {memory.id for memory in shown if memory.handle.lower() in words or memory.id.lower() in words}
@@ -265,8 +257,8 @@ def _used(
 def _outcome(
     act: Operation, report: Report, score: float, verdict: str, used: _Used, shown: tuple[str, ...]
 ) -> Outcome:
-    named = ("success", "cited", "applied", "errors", "retries", "agent", *_LATER)
-    said = {spec.name: getattr(report, spec.name) for spec in fields(Report) if spec.name not in named}
+    excluded = ("success", "cited", "applied", "errors", "retries", "agent", *_EXTRACTION_FIELDS)
+    facts = {spec.name: getattr(report, spec.name) for spec in fields(Report) if spec.name not in excluded}
     return Outcome(
         act.id,
         act.at,
@@ -280,5 +272,5 @@ def _outcome(
         errors=report.errors or 0,
         retries=report.retries or 0,
         shown=shown,
-        **said,
+        **facts,
     )

@@ -1,8 +1,8 @@
-"""The life of memories: confirmed, risen, aged out. Every decision has an audit row.
+"""Phases of a project and the life cycle of memories: confirm, establish, promote, archive and sweep, all audited.
 
-What happens when a phase is complete, in one operation: lessons that earned it rise one step; in profile knowledge
-those that nobody confirmed for too long are archived (todos removed) and too many are cut back; lessons with a route go
-to the hive, or are proposed for it. A sweep that would take too much takes nothing and says so.
+Completing a phase does this in one operation: lessons that earned it rise one step, and lessons that qualify for the
+hive are promoted or proposed. In profile `knowledge`, lessons unconfirmed for too long are archived (todos removed) and
+the caps are applied. A sweep that would remove more than a fifth removes nothing and reports why.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from collections.abc import Callable, Iterator, Sequence
 
 from swarmlore.config import Settings
 from swarmlore.domain.json_codec import iso
-from swarmlore.domain.policy.gate import confirm, in_force
 from swarmlore.domain.policy.lifecycle import (
     DAY_S,
     PHASES_TO_RISE,
     Fate,
     LifeTerms,
     Phase,
+    clean_reason,
     encounter_terms,
     encountered,
-    fate_of,
-    is_too_much,
+    is_suspicious_sweep,
     next_step,
     over_cap,
     phases_since,
-    risen,
-    said_in_short,
     state_of,
+    sweep_action,
     terms_of,
+    with_next_status,
 )
+from swarmlore.domain.policy.new_memory import confirm, in_force
 from swarmlore.domain.records import Caller, Memory, Remembered
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.memory.promotion import Promoting, Promotion
+from swarmlore.memory.promotion import Promoter, Promotion
 from swarmlore.memory.swarm_files import MOST_NAME, number_in, planned_phase
 from swarmlore.store.database import Operation
 from swarmlore.store.phases import PhaseRow
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 
 
 ANNOUNCED, PLAN, DAY = "announced", "plan", "day"
-QUIET_S = 30 * DAY_S  # so long after the last announced phase the days count again
+QUIET_S = 30 * DAY_S  # this long after the last announced phase, days count as phases again
 
 
 class Phases:
-    """The phases of one project."""
+    """Phases of one project: announced by a person, taken from a plan file, or one per calendar day."""
 
     def __init__(self, store: Store, caller: Caller, root: str) -> None:
         self._store = store
@@ -56,26 +56,28 @@ class Phases:
         self._root = root
 
     def current(self, now: float) -> Phase:
-        """The phase at this time; nothing is written."""
+        """Return the phase at this time without writing anything."""
         row = self._store.open_phase(self._caller)
-        found = self._found(row, now)
-        if row is None and found.kind == DAY and self._announces(now):
+        phase = self._phase_at(row, now)
+        if row is None and phase.kind == DAY and self._announces(now):
             last = next((item for item in self.newest() if item.kind != DAY), None)
-            return replace(found, place=last.place, number=last.number) if last else found
-        return found
+            return replace(phase, place=last.place, number=last.number) if last else phase
+        return phase
 
     def going_on(self, now: float) -> Phase | None:
-        """The phase at this time, where it was begun already: then nothing is due."""
-        found = self._found(self._store.open_phase(self._caller), now)
-        return found if found.started_at else None
+        """Return the phase at this time if it has been started already, else None."""
+        phase = self._phase_at(self._store.open_phase(self._caller), now)
+        return phase if phase.started_at else None
 
     def newest(self, limit: int = 20) -> list[Phase]:
-        """The phases so far, newest first."""
+        """Return the phases so far, newest first."""
         return [_phase(row) for row in self._store.phases(self._caller, limit)]
 
     def start(self, operation: Operation, name: str) -> tuple[Phase, Phase | None]:
-        """Begin a phase; the one before it is complete with that. Returns both; the same again goes on, also where the
-        plan began it."""
+        """Start a phase and complete the open one; return both.
+
+        Starting the open phase again changes nothing, except that a phase of the plan then counts as announced.
+        """
         name = clean_name(name)
         before = self._store.open_phase(self._caller)
         if before is not None and before.kind != DAY and before.name == name:
@@ -86,28 +88,27 @@ class Phases:
         return self.current(operation.at), ended
 
     def complete(self, operation: Operation) -> Phase:
-        """End the phase that goes on: an announced one, a planned one, or the day. A plan that has moved on since then
-        begins its next one with that."""
-        found = self._store.open_phase(self._caller)
-        if found is None or (found.kind == DAY and planned_phase(self._root) is not None):
+        """Complete the open phase. If the plan file names another phase by now, that phase starts."""
+        row = self._store.open_phase(self._caller)
+        if row is None or (row.kind == DAY and planned_phase(self._root) is not None):
             self.roll(operation)
-            found = self._store.open_phase(self._caller)
-        if found is None:
+            row = self._store.open_phase(self._caller)
+        if row is None:
             raise Conflict("no phase is under way", 'begin one: swarmlore phase start "Phase 2: build"')
-        self._store.end_phase(found, operation.at)
-        if found.kind == PLAN:
+        self._store.end_phase(row, operation.at)
+        if row.kind == PLAN:
             self.roll(operation)
-        return replace(_phase(found), completed_at=operation.at)
+        return replace(_phase(row), completed_at=operation.at)
 
     def is_due(self, now: float) -> bool:
-        """Whether `roll` would do something; asked before a transaction is opened for it."""
-        ends, begins = self._turn(self._store.open_phase(self._caller), now)
+        """Return True if `roll` would change something; callers check this before they open a transaction."""
+        ends, begins = self._transition(self._store.open_phase(self._caller), now)
         return ends or begins is not None
 
     def roll(self, operation: Operation) -> Phase | None:
-        """Follow the plan and the calendar; returns the phase that is complete with that, if one is."""
+        """End and start phases as the plan file and the calendar demand; return the completed phase, if any."""
         before = self._store.open_phase(self._caller)
-        ends, begins = self._turn(before, operation.at)
+        ends, begins = self._transition(before, operation.at)
         if ends and before is not None and begins is not None and begins.kind == before.kind == DAY:
             self._store.end_phase(before, operation.at)
             ended: Phase | None = replace(_phase(before), completed_at=operation.at)
@@ -118,8 +119,7 @@ class Phases:
         return ended
 
     def _end(self, phase: PhaseRow | None, at: float) -> Phase | None:
-        """End a phase because another one is named. A day that it ends was no phase of its own: days are counted only
-        where nobody names phases."""
+        """End a phase because a named one starts; an open day is dropped, as days count only if nothing is named."""
         if phase is None:
             return None
         if phase.kind == DAY:
@@ -128,8 +128,8 @@ class Phases:
         self._store.end_phase(phase, at)
         return replace(_phase(phase), completed_at=at)
 
-    def _turn(self, before: PhaseRow | None, now: float) -> tuple[bool, Phase | None]:
-        """Whether the open phase is over, and which one begins.
+    def _transition(self, before: PhaseRow | None, now: float) -> tuple[bool, Phase | None]:
+        """Return whether the open phase is over, and the phase that starts, if any.
 
         | open | now | over | begins |
         |---|---|---|---|
@@ -139,28 +139,31 @@ class Phases:
         | a day | a later day | yes | that day |
         | none | what was completed last | | nothing |
         """
-        found = self._found(before, now)
-        if found.started_at:
+        phase = self._phase_at(before, now)
+        if phase.started_at:
             return False, None
-        if found.kind == DAY:
-            known = self._is_known(found.name)
+        if phase.kind == DAY:
+            known = self._is_known(phase.name)
             if before is not None and before.kind == DAY and known:
-                return False, None  # the clock went back to a day that was counted
+                return False, None  # the clock was set back to a day that was counted
             begins = not known and not self._announces(now)
-            return before is not None, found if begins else None
-        last = next((phase for phase in self.newest() if phase.kind != DAY), None)
-        if last is not None and self._is_again(found, last, now):
+            return before is not None, phase if begins else None
+        last = next((item for item in self.newest() if item.kind != DAY), None)
+        if last is not None and self._is_repeated(phase, last, now):
             return False, None
-        return before is not None, found
+        return before is not None, phase
 
-    def _is_again(self, found: Phase, last: Phase, now: float) -> bool:
-        """Whether a plan names what it named before: the phase that was completed last, or, within a day, one before
-        that, as whoever goes from branch to branch does. Later on that is another plan with the same names."""
-        if found.name == last.name:
+    def _is_repeated(self, planned: Phase, last: Phase, now: float) -> bool:
+        """Return True if the plan names the last completed phase or, within a day, any earlier one.
+
+        Switching between branches causes that. After a day it is taken for another plan with the same names.
+        """
+        if planned.name == last.name:
             return True
-        return self._is_known(found.name) and now - (last.started_at or 0.0) < DAY_S
+        return self._is_known(planned.name) and now - (last.started_at or 0.0) < DAY_S
 
-    def _found(self, row: PhaseRow | None, now: float) -> Phase:
+    def _phase_at(self, row: PhaseRow | None, now: float) -> Phase:
+        """Return the announced phase that is open, else the phase the plan file names, else the day."""
         if row is not None and row.kind == ANNOUNCED:
             return _phase(row)
         planned = planned_phase(self._root)
@@ -178,7 +181,7 @@ class Phases:
         self._store.add_phase(self._caller, phase.number, phase.name, phase.kind, at)
 
     def _number(self, wanted: int, name: str) -> int:
-        """A number of its own: what the name says, unless another phase had it, else the next one."""
+        """Return a number for a new phase: the one in its name unless another phase has it, else the next free one."""
         if wanted:
             alike = self._store.phases_like(self._caller, wanted, name)
             if all(row.name == name for row in alike if row.number == wanted):
@@ -193,13 +196,13 @@ class Phases:
 
 
 def day_of(now: float) -> str:
-    """The name of a day, in UTC."""
+    """Return the name of the UTC day that contains a time: `day:2025-01-31`."""
     return f"day:{(iso(now) or '')[:10]}"
 
 
 def clean_name(name: str) -> str:
-    """A phase's name as it is kept."""
-    words = said_in_short(name, MOST_NAME) if isinstance(name, str) else ""
+    """Return a phase's name as it is stored; raise InvalidInput if it is empty or names a day."""
+    words = clean_reason(name, MOST_NAME) if isinstance(name, str) else ""
     if not words or words.startswith("day:"):
         raise InvalidInput("a phase needs a name", 'swarmlore phase start "Phase 2: build the importer"')
     return words
@@ -210,14 +213,14 @@ def _phase(row: PhaseRow) -> Phase:
     return Phase(row.name, row.kind, place, row.number, row.started_at, row.completed_at)
 
 
-AUTOMATIC = "life"  # in whose name things happen by themselves: an undo of one's last act does not mean them
+AUTOMATIC = "life"  # agent name of automatic changes, so that `undo` of one's own last operation skips them
 LEAVING = ("archived", "removed")
 LOOK = "look at it: swarmlore sweep --dry-run; then: swarmlore sweep --force"
 
 
 @frozen
 class Change:
-    """What became of a memory, and why: established, promoted, archived, removed, or promoted to the hive."""
+    """A change of a memory with its reason: established, promoted, archived, removed, or promoted to the hive."""
 
     memory: Memory
     action: str
@@ -226,7 +229,10 @@ class Change:
 
 @frozen
 class Swept:
-    """What a sweep did, or would do. `proposed` waits for somebody to ask, `refused` says why nothing left."""
+    """Result of a sweep or of its dry run.
+
+    `proposed` are promotions to the hive that wait for a request; `refused` is the reason why nothing was archived.
+    """
 
     scanned: int = 0
     changes: tuple[Change, ...] = ()
@@ -242,18 +248,18 @@ class Swept:
 
 @frozen
 class Begun:
-    """A phase that began, and what completing the one before it did."""
+    """A phase that started, and the sweep that completing the one before it caused."""
 
     phase: Phase
     completed: Swept | None = None
 
 
 class _TooMuch(Exception):
-    """A sweep would take more than it may."""
+    """Raised inside the transaction of a sweep that would remove too much, to roll it back."""
 
 
-class Life:
-    """What a project's memories go through, for one caller."""
+class Lifecycle:
+    """Confirm, sweep and trim a project's memories, and start and complete its phases, for one caller."""
 
     def __init__(
         self,
@@ -262,7 +268,7 @@ class Life:
         settings: Settings,
         operation: Callable[[str], Operation],
         phases: Phases,
-        promoting: Promoting,
+        promoting: Promoter,
     ) -> None:
         self._store = store
         self._caller = caller
@@ -275,15 +281,15 @@ class Life:
     # Confirming
 
     def confirm(self, memory: Memory, session: str = "") -> Remembered:
-        """Count that somebody has seen for themselves that a memory holds."""
+        """Count one confirmation by the caller; a memory shown to the same session or counted already gets none."""
         act = self._operation("confirm")
         if not memory.live or not in_force(memory, act.at):
             state = "expired" if memory.live else state_of(memory)
             raise Conflict(f"memory {memory.handle} is {state}", "what was put aside is not confirmed")
-        if memory.id in self._shown(session):
+        if memory.id in self._store.showings(self._caller, self._store.session_of(self._caller, session)):
             reason = "it was shown to this session, and repeating it is no evidence"
             return Remembered(memory, "confirmed", "", reason=reason)
-        after = self._sighted(memory, act.at)
+        after = self._confirmed(memory, act.at)
         if after is None:
             where = "project" if memory.tier == "hive" else "phase"
             return Remembered(memory, "confirmed", "", reason=f"this {where} was counted already")
@@ -294,12 +300,13 @@ class Life:
         return Remembered(stored, "confirmed", act.id, reason=reason)
 
     def _count(self, act: Operation, id: str, reason: str) -> Memory | None:
-        """Count a sighting of a memory as it is now: somebody else may have done so since it was looked at."""
+        """Count a confirmation on the current version of a memory, since another caller may have changed it."""
         now = self._store.get(self._caller, id)
-        after = self._sighted(now, act.at) if now is not None and now.live else None
+        after = self._confirmed(now, act.at) if now is not None and now.live else None
         return self._store.revise(act, now, after, "confirmed", reason) if now is not None and after else None
 
-    def _sighted(self, memory: Memory, at: float) -> Memory | None:
+    def _confirmed(self, memory: Memory, at: float) -> Memory | None:
+        """Return the memory with one confirmation more, or None if this phase or project was counted already."""
         if memory.tier != "hive":
             phase = self._phases.current(at)
             return confirm(memory, self._caller, at, phase.place if phase.number else "")
@@ -308,14 +315,10 @@ class Life:
         terms = encounter_terms(self._settings.knowledge)
         return encountered(memory, self._caller.project, self._caller.agent, at, terms)
 
-    def _shown(self, session: str) -> frozenset[str]:
-        """What this session was shown."""
-        return frozenset(self._store.showings(self._caller, self._store.session_of(self._caller, session)))
-
     # Phases
 
     def start_phase(self, name: str) -> Begun:
-        """Begin a phase; the one before it is complete with that."""
+        """Start a phase and complete the open one, with its sweep."""
         act = self._operation("phase")
 
         def begin(act: Operation) -> Begun:
@@ -326,7 +329,7 @@ class Life:
         return self._store.perform(act, begin)
 
     def complete_phase(self) -> Swept:
-        """End the phase that goes on, and let its memories rise or leave."""
+        """Complete the open phase and sweep."""
         act = self._operation("phase")
 
         def end(act: Operation) -> Swept:
@@ -337,7 +340,7 @@ class Life:
         return self._store.perform(act, end)
 
     def follow(self) -> Swept | None:
-        """Follow the plan and the calendar: what they complete by themselves is complete in nobody's name."""
+        """Complete and start phases as the plan file and the calendar demand, audited under the agent `life`."""
         act = self._operation("phase")
         if not self._phases.is_due(act.at):
             return None
@@ -360,33 +363,42 @@ class Life:
     # Sweeping
 
     def sweep(self, *, dry_run: bool = False, force: bool = False) -> Swept:
-        """Let memories rise and leave as their phases say; too much at once only when forced, by a lead or a person."""
+        """Promote, establish and archive memories that are due.
+
+        Raise Conflict if more than a fifth would leave, unless `force` is set, which takes a lead or a person.
+        """
         act = self._operation("sweep")
         if dry_run:
             return self._try(act)
         if force and not self._caller.leads:
             raise NotAllowed("only a lead or a person can force a sweep", "look at it: swarmlore sweep --dry-run")
         try:
-            return self._store.perform(act, lambda act: self._sweep(act, force=force, ages=self._knowledge, whole=True))
+            return self._store.perform(
+                act, lambda act: self._sweep(act, force=force, ages=self._knowledge, all_or_nothing=True)
+            )
         except _TooMuch as much:
             why = str(much)
-        self._store.perform(act, lambda act: self._store.note_refusal(self._caller, why))  # nothing else stays of it
+        self._store.perform(act, lambda act: self._store.note_refusal(self._caller, why))  # the sweep was rolled back
         raise Conflict(why, LOOK)
 
     def _try(self, act: Operation) -> Swept:
+        """Return what a sweep would do."""
         scanned, fates = self._fates(act.at, ages=self._knowledge)
         crowded, too_many = self._hive_over_cap(force=False) if self._knowledge else ([], "")
         changes = tuple(Change(memory, fate.action, fate.reason) for memory, fate in (*fates, *crowded))
         refused = _refusal(_count_leaving(fates), scanned) or too_many
         return Swept(scanned, changes, tuple(self.promoting.candidates(act.at)), refused, dry_run=True)
 
-    def _sweep(self, act: Operation, *, force: bool, ages: bool, whole: bool = False) -> Swept:
-        """Carry out what is due. Too much is left out or, where it is all or nothing, raised."""
+    def _sweep(self, act: Operation, *, force: bool, ages: bool, all_or_nothing: bool = False) -> Swept:
+        """Carry out every change that is due.
+
+        If too many memories would leave, keep them all or, with `all_or_nothing`, raise _TooMuch.
+        """
         refused = "" if force or not ages else self._foreseen_refusal(act.at)
         scanned, fates = self._fates(act.at, ages=ages and not refused)
         refused = refused or ("" if force else _refusal(_count_leaving(fates), scanned))
         crowded, too_many = self._hive_over_cap(force=force) if ages else ([], "")
-        if (refused or too_many) and whole:
+        if (refused or too_many) and all_or_nothing:
             raise _TooMuch(refused or too_many)
         if refused:
             fates = [(memory, fate) for memory, fate in fates if fate.action not in LEAVING]
@@ -403,13 +415,15 @@ class Life:
         return Swept(scanned, tuple(changes), proposed, refused, operation=act.id if changes else "")
 
     def _foreseen_refusal(self, now: float) -> str:
-        """Why a sweep would be refused, where that is sure without loading what would leave: those that are not sure
-        enough to stay for ever, less those that rise above it in this very run."""
+        """Return why a sweep is sure to be refused, without loading the memories that would leave; '' if not sure.
+
+        It counts memories below the evergreen confidence, less those promoted above it in the same run.
+        """
         mine = self._store.visible(self._caller, ("swarm",))
         sure = self.terms.evergreen_confidence
         leaving = sum(confidence < sure for _, _, confidence in self._outlived(mine))
         scanned = self._store.count_lessons(mine)
-        if not is_too_much(leaving, scanned):
+        if not is_suspicious_sweep(leaving, scanned):
             return ""
         rising = sum(fate.action == "promoted" for _, fate in self._rising(mine, now))
         return _refusal(leaving - rising, scanned)
@@ -423,13 +437,13 @@ class Life:
         return self._store.aged(mine, completed, self.terms.max_phases, self.terms.todo_phases)
 
     def _fates(self, now: float, *, ages: bool) -> tuple[int, list[tuple[Memory, Fate]]]:
-        """How many lessons there are, and what becomes of those that something becomes of."""
+        """Return the number of lessons, and each lesson that a sweep would change with its fate."""
         mine = self._store.visible(self._caller, ("swarm",))
         scanned = self._store.count_lessons(mine)
         fates = {memory.id: (memory, fate) for memory, fate in self._rising(mine, now)}
         if ages:
             promoted = {id for id, (_, fate) in fates.items() if fate.action == "promoted"}
-            fates |= {id: found for id, found in self._aged(mine).items() if id not in promoted}
+            fates |= {id: aged for id, aged in self._aged(mine).items() if id not in promoted}
             fates |= self._over_cap(mine, scanned, fates)
         return scanned, list(fates.values())
 
@@ -438,7 +452,7 @@ class Life:
         marks = {seq: mark for seq, mark, _ in self._outlived(mine)}
         old = self._store.by_row(list(marks))
         fates = {
-            memory.id: (memory, fate_of(memory, phases_since(marks[seq], completed), self.terms))
+            memory.id: (memory, sweep_action(memory, phases_since(marks[seq], completed), self.terms))
             for seq, memory in old.items()
         }
         return {id: (memory, fate) for id, (memory, fate) in fates.items() if fate is not None}
@@ -452,22 +466,23 @@ class Life:
             return {}
         oldest = self._store.oldest(mine, left - cap + len(fates))
         kept = [m for m in oldest if m.id not in fates or fates[m.id][1].action == "established"]
-        fate = Fate("archived", f"the oldest of more than {cap}")
-        return {memory.id: (memory, fate) for memory in over_cap(kept, cap, left)}
+        return {memory.id: (memory, fate) for memory, fate in _archived(over_cap(kept, cap, left), cap)}
 
     def _carry_out(self, act: Operation, fates: Sequence[tuple[Memory, Fate]]) -> list[Change]:
-        """Let memories rise one by one, and leave all together."""
+        """Apply the fates: promote memories one by one, and retire all that leave in one statement."""
         leaving = [(memory, fate) for memory, fate in fates if fate.action in LEAVING]
         self._store.retire(act, [(memory, fate.action, fate.reason) for memory, fate in leaving])
         changes = [Change(_gone(memory, fate, act.at), fate.action, fate.reason) for memory, fate in leaving]
         for memory, fate in fates:
             if fate.action not in LEAVING:
-                after = self._store.revise(act, memory, risen(memory, fate, act.at), fate.action, fate.reason)
+                after = self._store.revise(
+                    act, memory, with_next_status(memory, fate, act.at), fate.action, fate.reason
+                )
                 changes.append(Change(after, fate.action, fate.reason))
         return changes
 
     def trim(self) -> tuple[Change, ...]:
-        """Keep to the caps of profile knowledge, where a text has just come in; too much waits for the next sweep."""
+        """Archive the oldest lessons over the caps of profile `knowledge`; too many at once wait for the next sweep."""
         if not self._knowledge:
             return ()
         caps = (
@@ -481,12 +496,12 @@ class Life:
     def _trim(self, act: Operation, tier: str, cap: int) -> list[Change]:
         places = self._store.visible(self._caller, (tier,))
         total = self._store.count_lessons(places) if places else 0
-        if total <= cap or is_too_much(total - cap, total):
+        if total <= cap or is_suspicious_sweep(total - cap, total):
             return []
         return self._store.perform(act, lambda act: self._carry_out(act, self._oldest(places, cap, total)))
 
     def _hive_over_cap(self, *, force: bool) -> tuple[list[tuple[Memory, Fate]], str]:
-        """The lessons that the hive has too many of, and why they stay where that would be too much at once."""
+        """Return the oldest lessons over the hive's cap, or none and the reason if that is too much at once."""
         places = self._store.visible(self._caller, ("hive",))
         total, cap = self._store.count_lessons(places) if places else 0, self._settings.knowledge.hive_max_entries
         if total <= cap:
@@ -496,11 +511,10 @@ class Life:
         return self._oldest(places, cap, total), ""
 
     def _oldest(self, places: Sequence[int], cap: int, total: int) -> list[tuple[Memory, Fate]]:
-        fate = Fate("archived", f"the oldest of more than {cap}")
-        return [(memory, fate) for memory in over_cap(self._store.oldest(places, total - cap), cap, total)]
+        return _archived(over_cap(self._store.oldest(places, total - cap), cap, total), cap)
 
     def checks(self) -> Iterator[Check]:
-        """What `doctor` says about sweeps."""
+        """Yield a warning for `doctor` if the last sweep was refused."""
         from swarmlore.domain.records import Check
 
         if refused := self._store.refused_sweep(self._caller):
@@ -513,11 +527,16 @@ def _gone(memory: Memory, fate: Fate, at: float) -> Memory:
     return replace(memory, version=memory.version + 1, status="archived", updated_at=at)
 
 
+def _archived(memories: Sequence[Memory], cap: int) -> list[tuple[Memory, Fate]]:
+    fate = Fate("archived", f"the oldest of more than {cap}")
+    return [(memory, fate) for memory in memories]
+
+
 def _count_leaving(fates: Sequence[tuple[Memory, Fate]]) -> int:
     return sum(fate.action in LEAVING for _, fate in fates)
 
 
 def _refusal(leaving: int, scanned: int) -> str:
-    if not is_too_much(leaving, scanned):
+    if not is_suspicious_sweep(leaving, scanned):
         return ""
     return f"a sweep would take {leaving} of {scanned} memories, which is more than a fifth"

@@ -1,6 +1,7 @@
-"""Mail between agents, and jobs for the worker: what is left for others, on disk before anybody is told so.
+"""Mail between agents and jobs for the worker: validate, redact and store them durably.
 
-What a message or a job says is data: cleaned, redacted and bounded here, whatever its door; nothing in it is followed.
+Messages and jobs are untrusted data: control characters and secrets are removed, sizes are limited, and no instruction
+in them is followed.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from swarmlore.clients.transcripts import Turn, names_speakers, turns_of
+from swarmlore.clients.transcripts import Turn, names_speakers, turns_of_text
 from swarmlore.config import WorkerSettings
-from swarmlore.domain.extraction.agent_findings import telling
-from swarmlore.domain.extraction.summaries import MOST_CHARS, cut
+from swarmlore.domain.extraction.agent_findings import find_findings
+from swarmlore.domain.extraction.summaries import MOST_CHARS, shorten_transcript
 from swarmlore.domain.policy.gate import scrub_text, scrub_value
 from swarmlore.domain.records import IMPORTANCES, JOB_KINDS, Agent, Caller, Job, Message, Sent, choose, json_values
 from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound
@@ -26,19 +27,21 @@ if TYPE_CHECKING:
 
 
 MOST_READ = 4_000_000  # characters of a report
-MOST_TRANSCRIPT = 16_000  # a longer one is cut
-_HEAD, _TAIL = 60_000, 240_000  # of one that is too long to be read whole
+MOST_TRANSCRIPT = 16_000  # characters; a longer one is cut
+_HEAD, _TAIL = 60_000, 240_000  # characters read at both ends of a longer transcript
 
 
 def readable(body: str) -> str:
-    """The same report in JSON, redacted, its transcript cut; any other text as it is."""
+    """Return a JSON task report redacted and with its transcript cut; return any other text unchanged."""
     try:
-        said = json.loads(body, parse_constant=lambda _: None, parse_float=_finite) if len(body) <= MOST_READ else None
-        if not isinstance(said, dict):
+        report = (
+            json.loads(body, parse_constant=lambda _: None, parse_float=_finite) if len(body) <= MOST_READ else None
+        )
+        if not isinstance(report, dict):
             return body
-        if isinstance(text := said.get("transcript"), str):
-            said["transcript"] = cut_transcript(text)
-        return _written(scrub_value(said))
+        if isinstance(text := report.get("transcript"), str):
+            report["transcript"] = cut_transcript(text)
+        return _to_json(scrub_value(report))
     except (ValueError, RecursionError):
         return body
 
@@ -47,32 +50,32 @@ def _finite(digits: str) -> float | None:
     return number if math.isfinite(number := float(digits)) else None
 
 
-def _written(said: dict[str, Any]) -> str:
-    text = json.dumps(said, ensure_ascii=False)
+def _to_json(report: dict[str, Any]) -> str:
+    text = json.dumps(report, ensure_ascii=False)
     try:
         text.encode()
-    except UnicodeEncodeError:  # half a character, that JSON can name
-        return json.dumps(said)
+    except UnicodeEncodeError:  # a lone surrogate, which only escaped JSON can hold
+        return json.dumps(report)
     return text
 
 
 def cut_transcript(text: str) -> str:
-    """A conversation as a text, cut to its beginning, its end and what tells something."""
+    """Cut the text of a transcript to its beginning, its end and the turns that may hold a lesson."""
     if len(text) <= MOST_TRANSCRIPT:
         return text
     if len(text) > _HEAD + _TAIL:
         text = f"{text[:_HEAD]}\n…\n{text[-_TAIL:]}"
     if not names_speakers(text):
         lines = (line for line in text.splitlines() if line.strip())
-        parts = [Turn("assistant" if telling(line, overcame=True) else "user", line) for line in lines]
-        return "\n".join(turn.text for turn in cut(parts, MOST_CHARS))
+        parts = [Turn("assistant" if find_findings(line, overcame=True) else "user", line) for line in lines]
+        return "\n".join(turn.text for turn in shorten_transcript(parts, MOST_CHARS))
     names = {"user": "User", "assistant": "Assistant"}
-    return "\n".join(f"{names[turn.role]}: {turn.text}" for turn in cut(turns_of(text), MOST_CHARS))
+    return "\n".join(f"{names[turn.role]}: {turn.text}" for turn in shorten_transcript(turns_of_text(text), MOST_CHARS))
 
 
 CATCHER, EXTRACT = "memory-catcher", "memory-catcher-extract"
 MOST_BODY = 65_536  # bytes of a message
-MOST_JOB = 262_144  # bytes of a job: a cut transcript with what is said about it
+MOST_JOB = 262_144  # bytes of a job: a cut transcript and the facts about it
 MOST_SUBJECT = 500
 MOST_NAME = 128
 MOST_TO = 50
@@ -83,7 +86,7 @@ INBOX, SENT, DEAD = "swarmlore mail inbox", "swarmlore mail sent", "swarmlore ma
 
 
 class Mail:
-    """The mail and the jobs of one caller."""
+    """Send and read mail, and queue, retry and discard jobs, for one caller."""
 
     def __init__(
         self,
@@ -107,30 +110,30 @@ class Mail:
     # Messages
 
     def register(self, program: str, model: str, task: str) -> Agent:
-        """Let the others of the project know that this agent is there; what it does not say again stays."""
+        """Register this agent with the project's other agents; empty fields keep their former value."""
         name = self._own_name()
         known = self._known(name) or Agent(name)
-        said = {"program": _line("program", program), "model": _line("model", model), "task": _line("task", task)}
-        self._store.put_agent(
-            self._caller, replace(known, **{key: text for key, text in said.items() if text}), self.now()
-        )
+        facts = {"program": _line("program", program), "model": _line("model", model), "task": _line("task", task)}
+        agent = replace(known, **{key: text for key, text in facts.items() if text})
+        self._store.put_agent(self._caller, agent, self.now())
         return self._known(name) or known
 
     def _known(self, name: str) -> Agent | None:
         return next((agent for agent in self._store.agents(self._caller) if agent.name == name), None)
 
     def agents(self) -> list[Agent]:
+        """Return the registered agents of the project."""
         return self._store.agents(self._caller)
 
     def send(self, to: Sequence[str], subject: str, body: str, facts: Mapping[str, Any]) -> Message:
-        """Put a message into inboxes; one that asks for an extraction puts that job with it, or neither."""
+        """Send a message; one to the memory-catcher queues its extraction job in the same transaction."""
         message = self._message(to, subject, body, facts)
         self._store.act_for(self._caller)
         with self._store.queueing():
             self._store.add_message(self._caller, message)
             self._store.prune_mail(self._caller, message.sent_at, self._settings.mail_days)
             if CATCHER in message.to and message.subject == EXTRACT:
-                self.enqueue("extract", _asked(message), f"mail:{message.id}")
+                self.enqueue("extract", _extraction_job(message), f"mail:{message.id}")
         return message
 
     def _message(self, to: Sequence[str], subject: str, body: str, facts: Mapping[str, Any]) -> Message:
@@ -141,7 +144,7 @@ class Mail:
         if not isinstance(wants_ack, bool):
             raise InvalidInput(f"ack_required is {wants_ack!r}", "true or false")
         choose("importance", [importance], IMPORTANCES)
-        text = scrub_text(_text("body", _report(names, subject, body), MOST_BODY))
+        text = scrub_text(_text("body", _shortened_report(names, subject, body), MOST_BODY))
         title = _line("subject", subject)
         if not (text.strip() or title):
             raise InvalidInput("the message is empty", "give it a subject or a text")
@@ -158,13 +161,13 @@ class Mail:
         )
 
     def address(self, name: str) -> str:
-        """The full name of a recipient: in a team an agent of the same login may be called without that."""
+        """Return the full name of a recipient; on a server, an agent of the same login needs no `LOGIN/` prefix."""
         given = _line("name of an agent", name, MOST_NAME)
         if not given:
             raise InvalidInput("the name of an agent is empty", "swarmlore mail agents lists who can be written to")
         login, slash, _ = self._caller.agent.partition("/")
         full = f"{login}/{given}" if slash and self._store.engine.remote and given != CATCHER else given
-        if known := next((one for one in (name, given, full) if self._known(one) is not None), ""):
+        if known := next((candidate for candidate in (name, given, full) if self._known(candidate) is not None), ""):
             return known
         if "*" in given or " " in given:
             raise InvalidInput(
@@ -173,16 +176,18 @@ class Mail:
         return given if "/" in given else full
 
     def inbox(self, limit: int, wanted: Mapping[str, Any]) -> list[Message]:
+        """Return messages to this agent that match the filters of `wanted`."""
         _check_limit(limit)
         self._own_name()
-        return self._store.inbox(self._caller, limit, **_sorted_out(wanted))
+        return self._store.inbox(self._caller, limit, **_filters(wanted))
 
     def count_inbox(self, wanted: Mapping[str, Any]) -> tuple[int, int]:
+        """Return how many messages match the filters of `wanted`, and how many of them are urgent and unread."""
         self._own_name()
-        return self._store.count_inbox(self._caller, **_sorted_out(wanted))
+        return self._store.count_inbox(self._caller, **_filters(wanted))
 
     def sent(self, limit: int, ref: str) -> list[Sent]:
-        """What this agent wrote, and whether it was read; with a reference only that one."""
+        """Return the messages that this agent sent, without bodies, and who read them; with `ref`, only that one."""
         _check_limit(limit)
         self._own_name()
         if not ref:
@@ -193,7 +198,7 @@ class Mail:
         return [self._one(found, ref, "message that you sent", SENT, lambda item: item.message.id)]
 
     def read(self, ref: str, *, ack: bool = False) -> Message:
-        """A message of one's own inbox with its body; it counts as read, or as taken care of."""
+        """Return a message of the own inbox with its body, and mark it as read or, with `ack`, as acknowledged."""
         self._own_name()
         found = self._one(self._store.messages_like(self._caller, _ref(ref, INBOX)), ref, "message", INBOX, _id)
         self._store.read_message(self._caller, found.id, self.now(), ack=ack)
@@ -207,38 +212,38 @@ class Mail:
     # Jobs
 
     def enqueue(self, kind: str, body: Mapping[str, Any], key: str, *, again: bool = False) -> Job:
-        """Leave a job for the worker; the same key is not taken twice."""
+        """Queue a job for the worker; a key that was queued before is ignored unless `again` is set."""
         choose("kind", [kind], JOB_KINDS)
         if not isinstance(body, Mapping):
             raise InvalidInput("the body of a job is a mapping", "give texts, numbers, lists and mappings by name")
-        _check_depth(body)
-        said = scrub_value(json_values(body))
-        size = len(json.dumps(said, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        if _depth(body) > MOST_DEPTH:
+            raise InvalidInput("the body of the job is nested too deeply", f"at most {MOST_DEPTH} levels")
+        clean = scrub_value(json_values(body))
+        size = len(json.dumps(clean, ensure_ascii=False).encode("utf-8", "surrogatepass"))
         if size > MOST_JOB:
             raise InvalidInput(f"the job is too large: {size} bytes", f"at most {MOST_JOB}; cut its longest text")
         who = {name: getattr(self._caller, name) for name in ("project", "agent", "role", "trust")}
         now = self.now()
-        job = Job(self._new_id(), kind, said, _line("key", key), **who, folder=self._folder, queued_at=now)
+        job = Job(self._new_id(), kind, clean, _line("key", key), **who, folder=self._folder, queued_at=now)
         return self._store.put_job(job, now, again=again)
 
     def ask_for(self, kind: str, key: str) -> None:
-        """Leave a job that says nothing but what to do, unless it waits already: a hundred agents ask for vectors all
-        the time."""
+        """Queue a job without a body unless it waits already, as a hundred agents may ask for vectors all the time."""
         if not self._store.job_waits(self._caller, key, self._folder):
             self.enqueue(kind, {}, key, again=True)
 
     def once(self, job: Job, work: Callable[[], T], key: str, *, last: bool) -> T | None:
-        """Do something for a job at most once, in one transaction with the check of its lease."""
+        """Run `work` for a job at most once, in one transaction with the check of its lease."""
         own = key or f"{job.id}@{job.queued_at:.3f}"
         return self._store.once(job, own, work, self._store.engine.now, self._settings.lease_s, last=last)
 
     def full(self) -> bool:
-        """Whether so much waits that nothing should be added unasked."""
+        """Return True if the queue reached its limit, so that no automatic job should be added."""
         most = self._settings.queue_limit
         return self._store.queue_length(most) >= most
 
     def delete(self, ref: str) -> Message:
-        """Take a message out of one's own inbox or, where one sent it, out of everybody's."""
+        """Delete a message from the own inbox or, if this agent sent it, from every inbox."""
         name = self._own_name()
         sent = [item.message for item in self._store.sent(self._caller, 2, _ref(ref, INBOX))]
         got = self._store.messages_like(self._caller, _ref(ref, INBOX))
@@ -247,31 +252,30 @@ class Mail:
         return found
 
     def jobs(self, limit: int) -> list[Job]:
-        """Jobs that wait or run, oldest first."""
+        """Return waiting and running jobs, oldest first."""
         _check_limit(limit)
         return [self._shown(job) for job in self._store.open_jobs(self._caller, limit)]
 
     def dead_letters(self, limit: int, *, all_projects: bool) -> list[Job]:
-        """Jobs that were given up, newest first."""
+        """Return jobs that were given up, newest first; those of all projects only for a person."""
         _check_limit(limit)
         if all_projects and self._caller.role != "person":
             raise NotAllowed("only a person can see all projects", "leave it to the person at the terminal")
-        found = self._store.dead_jobs(self._caller, limit, everywhere=all_projects)
-        return [self._shown(job) for job in found]
+        return [self._shown(job) for job in self._store.dead_jobs(self._caller, limit, everywhere=all_projects)]
 
     def _shown(self, job: Job) -> Job:
-        """What a job holds, and what its error may quote from that, is shown to whoever put it there only."""
+        """Remove body, key and quoted details of the error from a job that another agent queued."""
         own = job.agent == self._caller.agent and job.project in self._store.names_of(self._caller.project)
         return job if own else replace(job, body={}, key="", error=job.error.partition(":")[0])
 
     def retry(self, ref: str) -> Job:
-        """Let a job that was given up be tried from the beginning."""
+        """Queue a given-up job again with a fresh count of attempts."""
         job = self._dead(ref)
         self._store.retry_job(self._caller, job.id, self.now())
         return replace(job, state="waiting", attempts=0)
 
     def discard(self, ref: str) -> Job:
-        """Remove a job that was given up, for good."""
+        """Delete a given-up job for good."""
         job = self._dead(ref)
         self._store.discard_job(self._caller, job.id)
         return job
@@ -282,6 +286,7 @@ class Mail:
 
     @staticmethod
     def _one(found: Sequence[T], ref: str, what: str, list_them: str, id_of: Callable[[T], str]) -> T:
+        """Return the only match of a reference, or the exact one; raise NotFound or Ambiguous otherwise."""
         if not found:
             raise NotFound(f"no {what} {ref!r}", f"{list_them} lists yours")
         exact = [item for item in found if id_of(item) == ref]
@@ -291,24 +296,23 @@ class Mail:
         return (exact or list(found))[0]
 
 
-def _report(names: Sequence[str], subject: object, body: str) -> str:
-    """A body; the report of a task is cut and redacted in its parts before its size is judged."""
+def _shortened_report(names: Sequence[str], subject: object, body: str) -> str:
+    """Cut and redact a task report to the memory-catcher before its size is checked; return other bodies as is."""
     to = [name.strip() for name in names if isinstance(name, str)]
     if not isinstance(body, str) or CATCHER not in to or str(subject).split() != [EXTRACT]:
         return body
-
     return readable(body)
 
 
-def _asked(message: Message) -> dict[str, Any]:
-    """What a message to the memory-catcher asks for: the outcome of a task as JSON, or plain words."""
+def _extraction_job(message: Message) -> dict[str, Any]:
+    """Return the job body for a message to the memory-catcher: a task outcome if it is JSON, else plain text."""
     job: dict[str, Any] = {"mail": message.id, "from": message.sender, "outcome": {}}
     try:
-        said = json.loads(message.body)
+        outcome = json.loads(message.body)
     except (ValueError, RecursionError):
-        said = None
-    if isinstance(said, dict) and _depth(said) <= MOST_DEPTH:
-        return {**job, "outcome": said}
+        outcome = None
+    if isinstance(outcome, dict) and _depth(outcome) <= MOST_DEPTH:
+        return {**job, "outcome": outcome}
     return {**job, "text": message.body}
 
 
@@ -316,14 +320,14 @@ def _id(item: Message | Job) -> str:
     return item.id
 
 
-def _sorted_out(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Which messages are wanted, in the words of the store."""
+def _filters(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the filters of an inbox as arguments of the store."""
     thread = _line("thread", wanted.get("thread", ""))
     return {"urgent": bool(wanted["urgent_only"]), "unread": bool(wanted["unread_only"]), "thread": thread}
 
 
 def _ref(ref: str, list_them: str) -> str:
-    """An id, its beginning or its end. Ids are of digits, some letters and hyphens: nothing else is looked for."""
+    """Return a normalised id, or its beginning or end; raise InvalidInput unless it has letters, digits, hyphens."""
     if not isinstance(ref, str) or not ref.strip():
         raise InvalidInput("no id was given", f"{list_them} lists them")
     plain = ref.strip().lower()
@@ -345,12 +349,12 @@ def _text(name: str, value: object, most: int) -> str:
     return value.translate(_CONTROLS)
 
 
-# A terminal obeys them and PostgreSQL stores no NUL; a text loses nothing without them.
+# Control characters: a terminal obeys them, PostgreSQL cannot store NUL, and texts lose nothing without them.
 _CONTROLS = dict.fromkeys(code for code in (*range(32), 127) if chr(code) not in "\t\n\r")
 
 
 def _line(name: str, value: object, most: int = MOST_SUBJECT) -> str:
-    """A text of one line, cleaned and redacted."""
+    """Return a text as one line, without control characters and secrets."""
     return scrub_text(" ".join(_text(name, value, most).split()))
 
 
@@ -359,13 +363,8 @@ def _check_limit(limit: int) -> None:
         raise InvalidInput(f"limit {limit!r}", f"a whole number from 1 to {MOST_LISTED}")
 
 
-def _check_depth(body: Mapping[str, Any]) -> None:
-    if _depth(body) > MOST_DEPTH:
-        raise InvalidInput("the body of the job is nested too deeply", f"at most {MOST_DEPTH} levels")
-
-
 def _depth(value: object) -> int:
-    """How deeply lists and mappings lie in each other; counted by layers, as a call for each would overflow."""
+    """Return the nesting depth of lists and mappings, counted layer by layer because recursion could overflow."""
     layer, depth = [value], 0
     while layer and depth <= MOST_DEPTH:
         inner = [item for item in layer if isinstance(item, (Mapping, list, tuple))]

@@ -1,8 +1,7 @@
-"""Which memory a folder belongs to: the names it has now, and those it had before.
+"""Identity of a project: which names (path, git remote, marker) share one memory, and joining or parting them.
 
-The store knows which names are one project (`Store.join_projects`). A path is the weakest name: whoever lies there has
-it. So a repository that moves must not leave its memory to the next one at its place: when its marker is written, the
-path is claimed for it, and what comes to lie there later without that marker gets a name of its own, `PATH#2`.
+`Store.join_projects` records which names are one project. A path is the weakest name, since another repository may
+take a moved one's place. Writing the marker file claims the path; a folder without that marker is then `PATH#2`.
 """
 
 from __future__ import annotations
@@ -29,8 +28,11 @@ CAME_WITH = "#came-with:"
 
 @frozen
 class Identity:
-    """How a folder's project is known. `names` it has now, `aliases` are all it ever had, `id` is the one its memories
-    stand under; `unclaimed` are names of this very path that have memories and are not part of it."""
+    """Identity of a folder's project.
+
+    `names` are its current names, `aliases` all it ever had, and `id` is the name its memories are stored under.
+    `unclaimed` are names of this path that have memories but are not part of the project.
+    """
 
     id: str
     name: str
@@ -43,25 +45,27 @@ class Identity:
     unclaimed: tuple[str, ...] = ()
 
 
-class Belonging:
-    """One folder's place in the store."""
+class ProjectNames:
+    """Resolve the project of one folder in the store, and join or part its names."""
 
     def __init__(self, store: Store, project: Project, now: float) -> None:
         self._store = store
         self.project = project
-        self.place = _free(store, project.place, now) if project.place else ""
+        self.place = _unclaimed_place(store, project.place, now) if project.place else ""
         self.names = tuple(self.place if name == project.place else name for name in project.names)
         self.root = store.join_projects(self.names, now)
 
     def keep(self, operation: Operation) -> Project:
-        """After something was remembered: write the marker. Where that cannot be done, the names of now must do."""
+        """Write the marker file after a memory was stored; if that fails, the current names stay in use."""
         with suppress(OSError, StoreError):  # the memory is stored; the next write tries again
-            self._mark(operation)
+            self._write_marker(operation)
         return self.project
 
-    def _mark(self, operation: Operation) -> None:
-        """The order matters, as the power may go at any point: the store knows a name before the folder has it, and
-        the path is claimed only when the folder has the name."""
+    def _write_marker(self, operation: Operation) -> None:
+        """Write the marker and claim the path, in an order that survives a power cut at any point.
+
+        The store knows the new name before the folder has it; the path is claimed only afterwards.
+        """
         project = self.project
         mark = project.mark or f"{plain_name(os.path.basename(project.root))}#{os.urandom(LOT // 2).hex()}"
         draft = _draft(project.marker, mark)
@@ -79,12 +83,12 @@ class Belonging:
     def _join(self, names: Sequence[str], operation: Operation) -> None:
         self._store.join_projects(names, operation.at)
         with self._store.operation(operation):
-            pass  # names are kept with the operation
+            pass  # an empty operation records who joined the names, and when
 
-    # What a person says
+    # Commands of a person or lead
 
     def identity(self, caller: Caller) -> Identity:
-        """How this project is known."""
+        """Return the names, aliases and marker of this project; a lead also sees unclaimed names of its path."""
         project = self.project
         aliases = tuple(name for name in self._store.names_of(self.root) if not name.endswith(CLAIMED))
         near = (storable(project.root), storable(os.path.join(project.root, ".git"))) if caller.leads else ()
@@ -97,10 +101,10 @@ class Belonging:
         )
 
     def join(self, said: str, operation: Operation) -> str:
-        """From now on this folder and a name are one project; returns the id their memories are written under."""
+        """Join this project with the one of a folder, address or id; return the id of the joint project."""
         _check(operation.caller)
         store = self._store
-        other = _meant(store, said, operation.at)
+        other = _known_name(store, said, operation.at)
         theirs = store.join_projects((other,), operation.at)
         mine, yours = (self.root, *store.names_of(self.root), *self.names), (theirs, *store.names_of(theirs))
         self.root = store.join_projects(tuple(dict.fromkeys((*self.names, self.root, other))), operation.at)
@@ -110,65 +114,70 @@ class Belonging:
         return self.root
 
     def part(self, said: str, operation: Operation) -> str:
-        """Take a name away from this project, with all that came with it when it was joined; memories stay with the
-        name they stand under."""
+        """Remove a name from this project, with all names that were joined along with it.
+
+        Each memory stays with the name it is stored under.
+        """
         _check(operation.caller)
         store, former = self._store, self.root
         known = store.names_of(former)
-        name = next((name for name in _spellings(said) if name in known), "")
+        name = next((name for name in _readings(said) if name in known), "")
         if not name:
             raise NotFound(f"{_shown(said)} is no name of this project", "swarmlore project lists its names")
         if name in self.names:
             raise InvalidInput(f"{name} is a name that this folder has now", "it would come back; see: git remote -v")
         leaving = self._leaving(name, said, known)
         for alias in known:
-            if alias in leaving or _came(alias)[1] in leaving:
+            if alias in leaving or _origin(alias)[1] in leaving:
                 store.part_projects(alias)
-        self._join(leaving, operation)  # they stay one project, among themselves
+        self._join(leaving, operation)  # the removed names stay one project among themselves
         self.root = store.join_projects(self.names, operation.at)
         with store.operation(operation):
             return self.root
 
     def _leaving(self, name: str, said: str, known: Sequence[str]) -> tuple[str, ...]:
-        """The names that part with a name, the one they stand under first; this folder's own where it is the guest."""
+        """Return the names to remove along with `name`, the id of their memories first.
+
+        If this folder's project was the one that joined, its own names leave instead.
+        """
         groups: dict[str, list[str]] = {}
-        for key, came in map(_came, known):
-            if came:
-                groups[key] = [came, *groups.get(key, ())] if _key(came) == key else [*groups.get(key, ()), came]
+        for key, joined in map(_origin, known):
+            if joined:
+                groups[key] = [joined, *groups.get(key, ())] if _key(joined) == key else [*groups.get(key, ()), joined]
         theirs = next((group for group in groups.values() if name in group), [])
         ours = next((group for group in groups.values() if {*group} & {*self.names}), [])
         if not theirs and (ours or name == self.root):
-            found = [*ours, *self.names]
+            leaving = [*ours, *self.names]
         else:
-            found = [*theirs, name, *(other for other in _spellings(said) if other in known)]
-            if both := [other for other in found if other in self.names]:
+            leaving = [*theirs, name, *(other for other in _readings(said) if other in known)]
+            if both := [other for other in leaving if other in self.names]:
                 raise InvalidInput(f"{both[0]} is a name that both have now", "it would come back; see: git remote -v")
-        return tuple(dict.fromkeys((*found, *(claim for claim in map(claim_on, found) if claim in known))))
+        return tuple(dict.fromkeys((*leaving, *(claim for claim in map(claim_on, leaving) if claim in known))))
 
 
 def claim_on(place: str) -> str:
-    """The name under which the store knows that a path belongs to a marker."""
+    """Return the alias that records that a path is claimed by a marker."""
     return place + CLAIMED
 
 
 def _came_with(name: str, head: str) -> str:
-    """The name under which the store knows that a name came to a project together with those of another one."""
+    """Return the alias that records that a name was joined as part of the project `head`."""
     return f"{name}{CAME_WITH}{_key(head)}{CLAIMED}"
 
 
 def _key(head: str) -> str:
-    """A name made short: an index has room for one long name, not for two."""
+    """Return a short hash of a name, since an index row has room for one long name but not for two."""
     return blake2b(head.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
 
 
-def _came(alias: str) -> tuple[str, str]:
-    """With whom a name came along, and that name; nothing where an alias is a name as others."""
+def _origin(alias: str) -> tuple[str, str]:
+    """Parse an alias of `_came_with` into the key of the joined project and the name; ("", "") for other names."""
     name, sign, key = alias.removesuffix(CLAIMED).rpartition(CAME_WITH)
     return (key, name) if sign and alias.endswith(CLAIMED) else ("", "")
 
 
-def _free(store: Store, path: str, now: float) -> str:
-    """The name of whoever lies at a path without a marker: the path, or if somebody claimed it one of its own."""
+def _unclaimed_place(store: Store, path: str, now: float) -> str:
+    """Return the name of a folder without a marker: its path, or PATH#2, PATH#3 … if a marker claimed the path."""
     place, number = path, 1
     while _is_alias(store, claim_on(place), now):
         number += 1
@@ -189,30 +198,33 @@ def _check(caller: Caller) -> None:
         raise NotAllowed("which projects are one is for a person or a lead to say", "ask the person you work for")
 
 
-def _meant(store: Store, said: str, now: float) -> str:
-    """The name that somebody means by a folder, an address or an id, if anything is remembered under it."""
-    for name in _spellings(said):
+def _known_name(store: Store, said: str, now: float) -> str:
+    """Return the project name that a folder, address or id stands for; raise NotFound if it has no memories."""
+    for name in _readings(said):
         if _has_memories(store, name) or _is_alias(store, name, now):
             return name
     raise NotFound(f"nothing is remembered under {_shown(said)}", "give a folder, an address or an id, as it was then")
 
 
-def _spellings(said: str) -> list[str]:
-    """What a word may stand for, likeliest first: an id, what lies in a folder now, an address, a folder of then."""
+def _readings(said: str) -> list[str]:
+    """Return the project names that an argument may mean, likeliest first.
+
+    It may be an id, an existing folder, the address of a git remote, or the path of a former folder.
+    """
     from swarmlore.domain.language.git_remotes import normalise_remote
 
     if not isinstance(said, str) or not said.strip() or not said.isprintable() or len(said) > MOST_CHARS:
         raise InvalidInput("that is no name of a project", "give a folder, an address or an id")
     path = os.path.abspath(os.path.expanduser(said))
-    found = [storable(said)]
+    names = [storable(said)]
     if os.path.isdir(path):
-        found += find_project(path).names
-    found += [normalise_remote(said), storable(path), storable(os.path.join(path, ".git"))]
-    return [name for name in dict.fromkeys(found) if name and not name.endswith(CLAIMED)]
+        names += find_project(path).names
+    names += [normalise_remote(said), storable(path), storable(os.path.join(path, ".git"))]
+    return [name for name in dict.fromkeys(names) if name and not name.endswith(CLAIMED)]
 
 
 def _shown(said: str) -> str:
-    """What somebody typed, without a login in it."""
+    """Return an argument for display, without the login that an address may contain."""
     from swarmlore.domain.language.git_remotes import normalise_remote
 
     return normalise_remote(said) if "@" in said or "?" in said else said
@@ -222,7 +234,7 @@ def _shown(said: str) -> str:
 
 
 def _draft(marker: str, mark: str) -> str:
-    """Write the marker under another name, safely on disk; that it can be written is known before anything changes."""
+    """Write the marker durably under a temporary name, so that a failure shows before anything else changes."""
     folder = os.path.dirname(marker)
     draft = f"{marker}.{os.getpid()}-{os.urandom(4).hex()}"
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o644)
@@ -235,10 +247,10 @@ def _draft(marker: str, mark: str) -> str:
 
 
 def _publish(draft: str, project: Project) -> str:
-    """Put the marker in its place and return the name in it; another process may have been faster."""
+    """Move the marker into place and return the name in it, which may come from a faster process."""
     try:
         os.link(draft, project.marker)
-    except OSError:  # it exists, or there are no links here
+    except OSError:  # it exists, or the file system has no hard links
         faster = find_project(project.root)
         if faster.marked:
             return faster.mark

@@ -1,4 +1,7 @@
-"""A report for one caller: the working tree is looked at first, then the rows are read once."""
+"""Statistics of `stats` and `report`: counts by status and period, use of each memory, duplicates and junk lessons.
+
+A report first checks the cited code in the working tree, then streams the memory rows twice without keeping them.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ from itertools import accumulate, combinations
 from sys import intern
 
 from swarmlore.config import Settings
+from swarmlore.domain.language.citations import STALE
 from swarmlore.domain.language.similarity import jaccard_bigram
 from swarmlore.domain.policy.contradiction import compare
 from swarmlore.domain.policy.curation import WORDS, JunkEvidence, Limit, Limits, check, junk
-from swarmlore.domain.policy.ranking import STALE
 from swarmlore.domain.records import LIVE_STATUSES, RAW_SOURCES, STRATEGY_SOURCE, Caller
 from swarmlore.frozen import TYPE_CHECKING, field, fields, frozen, replace
 from swarmlore.store.history import RATED
@@ -25,7 +28,7 @@ from swarmlore.store.memories import Filter
 from swarmlore.store.report_queries import Figures
 from swarmlore.store.search import EMBEDDER_META
 from swarmlore.store.store import Store
-from swarmlore.workspace.cited_code import WHOLE, Budget, Look
+from swarmlore.workspace.cited_code import UNLIMITED, Budget, CitationCheck
 
 if TYPE_CHECKING:
     from typing import Any
@@ -35,11 +38,11 @@ if TYPE_CHECKING:
 
 _STATES = ("waiting", "running", "dead")
 GROUPS = ("tier", "status", "kind", "category", "source")
-UNCOUNTED = ("session", "owner", "path")  # filters of `list` by which nothing is counted beforehand
+UNCOUNTED = ("session", "owner", "path")  # filters of `list` for which the store keeps no ready counts
 
 
 def count_listed(store: Store, caller: Caller, wanted: Filter) -> int | None:
-    """How many memories `list` would show without a limit; None where only listing them would tell."""
+    """Return how many memories `list` would show without a limit, or None if only listing them can tell."""
     if wanted.tags:
         return None
     if any(getattr(wanted, name) for name in UNCOUNTED):
@@ -51,12 +54,12 @@ def count_listed(store: Store, caller: Caller, wanted: Filter) -> int | None:
         facts = dict(zip(GROUPS, names, strict=True))
         fits = all(not values or facts[name] in values for name, values in asked.items())
         if fits and facts["source"] != wanted.without:
-            total += _of_status(wanted.status, facts["status"], rows, hidden)
+            total += _count_with_status(wanted.status, facts["status"], rows, hidden)
     return total
 
 
-def _of_status(wanted: str, status: str, rows: int, hidden: int) -> int:
-    """How many of rows with one status `list` shows where it is asked for `wanted`."""
+def _count_with_status(wanted: str, status: str, rows: int, hidden: int) -> int:
+    """Return how many rows of one status match the status filter `wanted` of `list`."""
     if wanted in ("any", "forgotten"):
         return rows if wanted == "any" else hidden
     fits = status == wanted if wanted else status in LIVE_STATUSES
@@ -64,8 +67,10 @@ def _of_status(wanted: str, status: str, rows: int, hidden: int) -> int:
 
 
 def count(store: Store, caller: Caller) -> dict[str, Any]:
-    """Live and forgotten memories; the live ones by tier, kind, category and source, all that are not forgotten by
-    status; the store's size; what waits."""
+    """Return the figures of `stats`: memories, pending vectors, jobs, mail and the size of the store.
+
+    Live memories are counted by tier, kind, category and source; all that are not forgotten by status.
+    """
     groups: dict[str, dict[str, int]] = {name: {} for name in GROUPS}
     live = forgotten = 0
     for *names, rows, hidden in store.counts(caller):
@@ -96,10 +101,12 @@ def count(store: Store, caller: Caller) -> dict[str, Any]:
 
 @frozen
 class MemoryFigures:
-    """What one live memory did. `tokens` is its share of the blocks it was shown in; `cut` how often it was found
-    and left out, `cut_reason` mostly why; `code` the state of what it cites, the worst first; `duplicate_of` the
-    handle of the older lesson that says the same; `junk` what is wrong with it. `raw` material and a `strategy` are no
-    lessons."""
+    """Use of one live memory: how often it was shown, cited, helpful, harmful or cut from a context block.
+
+    `tokens` is its share of the blocks it was shown in. `cut` counts how often it was found but left out, `cut_reason`
+    is the most frequent reason. `code` is the worst state of its cited code, `duplicate_of` the handle of the older
+    lesson that says the same, `junk` what is wrong with it. `raw` material and a `strategy` are not lessons.
+    """
 
     id: str
     handle: str
@@ -134,7 +141,7 @@ class MemoryFigures:
 
 @frozen
 class Counts:
-    """Events, counted: of a period, of a project, or of all."""
+    """Event counts of one period, of one project, or of the whole report."""
 
     added: int = 0
     ended: int = 0
@@ -152,7 +159,7 @@ class Counts:
 
 @frozen
 class Standing:
-    """Live lessons, and what is wrong with some of them; beside them raw material and strategies."""
+    """Number of live lessons, how many have which problem, and how much raw material and how many strategies exist."""
 
     lessons: int = 0
     raw: int = 0
@@ -169,8 +176,10 @@ class Standing:
 
 @frozen
 class Period:
-    """One stretch of time: what happened in it, how many memories were live at its end, and of the lessons learned in
-    it that cite code, how many are stale today."""
+    """Figures of one period: its events, and how many memories were live at its end.
+
+    Of the lessons learned in it, `cited_code` counts those that cite code and `stale` those that are stale today.
+    """
 
     started_at: float
     counts: Counts
@@ -181,7 +190,7 @@ class Period:
 
 @frozen
 class ProjectFigures:
-    """One project, or the hive; `live` and `tokens` by period."""
+    """Figures of one project or of the hive; `live` and `tokens` have one value per period."""
 
     project: str
     standing: Standing
@@ -192,7 +201,7 @@ class ProjectFigures:
 
 @frozen
 class Silence:
-    """Moments at which nothing was given, for one reason."""
+    """How many recalls gave the agent nothing, for one trigger and reason."""
 
     trigger: str
     reason: str
@@ -201,7 +210,7 @@ class Silence:
 
 @frozen
 class Cut:
-    """Memories that were found and not shown, for one reason."""
+    """How many memories were found but left out of the context block, for one reason."""
 
     reason: str
     count: int
@@ -209,8 +218,11 @@ class Cut:
 
 @frozen
 class Report:
-    """Everything a report says. Figures are of what its reader may see. Of very many memories, `memories` has those
-    about which there is something to tell and the newest; `memories_left_out` is how many there are besides."""
+    """The content of `swarmlore report`, limited to what the caller may see.
+
+    In a large store, `memories` lists only those with recorded use or a problem, and the newest;
+    `memories_left_out` counts the others.
+    """
 
     at: float
     project: str
@@ -232,26 +244,26 @@ class Report:
 
     @property
     def kept(self) -> bool:
-        """Whether every limit is kept."""
+        """Return True if no configured limit is exceeded."""
         return all(limit.kept for limit in self.limits)
 
 
 DAY_S = 86_400.0
 LENGTHS_S = (DAY_S, 7 * DAY_S, 28 * DAY_S)
 MOST = 60  # periods that a plot can show
-LONGEST_S = 3650 * DAY_S  # what is older falls into the first period: a clock was wrong, or a date was made up
+LONGEST_S = 3650 * DAY_S  # older events count in the first period: their clock was wrong or the date invented
 
 
 @frozen
 class Span:
-    """Periods of equal length that end with the one in which `end` lies."""
+    """Time axis of a report: `count` periods of equal length, the first of which begins at `start`."""
 
     start: float
     length: float
     count: int
 
     def place(self, at: float) -> int:
-        """The number of the period in which a moment lies; what lies outside counts at the edge."""
+        """Return the number of the period that contains a time; a time outside counts in the first or last one."""
         return self.clamp(math.floor((at - self.start) / self.length))
 
     def clamp(self, number: float) -> int:
@@ -262,72 +274,72 @@ class Span:
 
 
 def span_of(first: float, end: float) -> Span:
-    """Days, weeks or four weeks from the first moment to the end, as few as a plot can show."""
+    """Divide the time from `first` to `end` into days, weeks or multiples of four weeks, at most 60 periods."""
     first = min(max(first, end - LONGEST_S), end)
-    lasted = end - first
-    length = next((length for length in LENGTHS_S if lasted / length < MOST - 1), LENGTHS_S[-1])
-    if lasted / length >= MOST - 1:
-        length = math.ceil(lasted / (MOST - 1) / LENGTHS_S[-1]) * LENGTHS_S[-1]
+    duration = end - first
+    length = next((length for length in LENGTHS_S if duration / length < MOST - 1), LENGTHS_S[-1])
+    if duration / length >= MOST - 1:
+        length = math.ceil(duration / (MOST - 1) / LENGTHS_S[-1]) * LENGTHS_S[-1]
     start = math.floor(first / DAY_S) * DAY_S
     return Span(start, length, math.floor((end - start) / length) + 1)
 
 
 class Tally:
-    """Counters of the fields of `Counts`, by project and period, and over all of either."""
+    """Event counters by project and period, with totals over all projects and over all periods."""
 
     def __init__(self, span: Span) -> None:
         self.span = span
-        self._found: dict[tuple[str | None, int | None], dict[str, float]] = {}
+        self._counters: dict[tuple[str | None, int | None], dict[str, float]] = {}
 
     def add(self, project: str, period: float, name: str, times: float = 1) -> None:
-        """Count something; tokens come as shares of a block, so the sums are rounded when they are told."""
+        """Add to the counter `name`; tokens come as shares of a block, so `counts` rounds the sums."""
         number = self.span.clamp(period)
         for key in ((project, number), (project, None), (None, number), (None, None)):
-            counted = self._found.setdefault(key, {})
+            counted = self._counters.setdefault(key, {})
             counted[name] = counted.get(name, 0) + times
 
     def projects(self) -> set[str]:
-        return {project for project, _ in self._found if project is not None}
+        return {project for project, _ in self._counters if project is not None}
 
     def counts(self, project: str | None = None, period: int | None = None) -> Counts:
-        """The sum over one or all projects, over one or all periods."""
-        return Counts(**{name: round(value) for name, value in self._found.get((project, period), {}).items()})
+        """Return the counts of one or of all projects, in one or in all periods."""
+        return Counts(**{name: round(value) for name, value in self._counters.get((project, period), {}).items()})
 
 
-LEAST_SHARED = 2  # keys: one alone is mostly a word that two lessons have in common
-MOST_HELD = 800_000  # pairs that are counted at once; beyond that those that share least are let go
-MOST_PAIRS = 200_000  # compared at most; beyond that the pairs that share most come first
+LEAST_SHARED = 2  # index keys; a single shared one is mostly a word that two lessons have in common
+MOST_HELD = 800_000  # pairs counted at a time; beyond that, those with the fewest shared keys are dropped
+MOST_PAIRS = 200_000  # pairs compared at most, those with the most shared keys first
 
 
-def find_twins(figures: Figures, lessons: Container[int], threshold: float) -> dict[int, int]:
-    """The row of each lesson that repeats an older one, and that older one."""
+def find_duplicates(figures: Figures, lessons: Container[int], threshold: float) -> dict[int, int]:
+    """Map the row of each lesson that repeats an older one to the row of that older lesson."""
     pairs = _candidates(figures.alike(), lessons)
     texts = figures.texts(sorted({seq for pair in pairs for seq in pair}))
-    twins: dict[int, int] = {}
+    originals: dict[int, int] = {}
     for older, younger in sorted(pairs):
-        if younger not in twins and same(texts.get(older, ""), texts.get(younger, ""), threshold):
-            twins[younger] = twins.get(older, older)
-    return twins
+        if younger not in originals and is_duplicate(texts.get(older, ""), texts.get(younger, ""), threshold):
+            originals[younger] = originals.get(older, older)
+    return originals
 
 
-def same(one: str, other: str, threshold: float) -> bool:
-    """Whether two lessons say the same: enough common word pairs, and nothing of weight that only one of them says."""
-    if not one or not other:
+def is_duplicate(older: str, younger: str, threshold: float) -> bool:
+    """Return True if two lessons share enough word pairs and no important detail is in only one of them."""
+    if not older or not younger:
         return False
-    return jaccard_bigram(one, other) >= threshold and not compare(other, one).reasons
+    return jaccard_bigram(older, younger) >= threshold and not compare(younger, older).reasons
 
 
 def _candidates(groups: Iterable[list[int]], lessons: Container[int]) -> list[tuple[int, int]]:
-    found = _Pairs()
+    """Return the row pairs of lessons that share at least two index keys, those with the most shared keys first."""
+    counter = _PairCounter()
     for group in groups:
-        found.add((one << 32) + other for one, other in combinations([seq for seq in group if seq in lessons], 2))
-    enough = ((count, pair) for pair, count in found.counted() if count >= LEAST_SHARED)
+        counter.add((one << 32) + other for one, other in combinations([seq for seq in group if seq in lessons], 2))
+    enough = ((count, pair) for pair, count in counter.counted() if count >= LEAST_SHARED)
     return [(pair >> 32, pair & 0xFFFFFFFF) for _, pair in nlargest(MOST_PAIRS, enough)]
 
 
-class _Pairs:
-    """How often pairs were met. A pair is one number, and numbers stand in arrays: of a large store there are
-    millions."""
+class _PairCounter:
+    """Count row pairs. Each pair is packed into one integer of an array, since a large store has millions."""
 
     def __init__(self) -> None:
         import numpy as np
@@ -338,15 +350,15 @@ class _Pairs:
     def add(self, pairs: Iterable[int]) -> None:
         self._fresh.extend(pairs)
         if len(self._fresh) > MOST_HELD // 2:
-            self._join()
-            self._let_go()
+            self._merge_fresh()
+            self._drop_rarest()
 
     def counted(self) -> Iterator[tuple[int, int]]:
-        self._join()
+        self._merge_fresh()
         return zip(map(int, self._pairs), map(int, self._counts), strict=True)
 
-    def _join(self) -> None:
-        """Count the fresh ones with the others."""
+    def _merge_fresh(self) -> None:
+        """Add the pairs that were collected since the last merge to the sorted counts."""
         import numpy as np
 
         fresh = np.frombuffer(self._fresh, np.uint64)
@@ -360,8 +372,8 @@ class _Pairs:
             pairs, counts = pairs[first], np.add.reduceat(counts, first, dtype=np.uint32)
         self._pairs, self._counts = pairs, counts
 
-    def _let_go(self) -> None:
-        """Of too many, forget those that were met least."""
+    def _drop_rarest(self) -> None:
+        """Keep only the most frequent half if there are more pairs than MOST_HELD."""
         import numpy as np
 
         if len(self._pairs) > MOST_HELD:
@@ -369,13 +381,13 @@ class _Pairs:
             self._pairs, self._counts = self._pairs[most], self._counts[most]
 
 
-MOST_NAMED = 20_000  # memories of one report
-OLDEST_NAMED = 1_000  # of those, the unused ones that wait longest
+MOST_NAMED = 20_000  # memories listed in one report
+OLDEST_NAMED = 1_000  # further ones: the oldest unused lessons
 Ranked = tuple[bool, float, str, MemoryFigures]
 
 
 class Sums:
-    """Figures of all memories, by project, and of lessons by the period they were born in."""
+    """Sums over all live memories by project, over lessons by period of creation, and the memories worth listing."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
@@ -383,21 +395,21 @@ class Sums:
         self._shared: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._best: list[Ranked] = []
         self._oldest: list[Ranked] = []
-        self.words: list[tuple[str, ...]] = []  # of each lesson, what is wrong with it
-        self.born: Counter[int] = Counter()  # lessons whose cited code can be looked at
+        self.words: list[tuple[str, ...]] = []  # the problems of each lesson
+        self.born: Counter[int] = Counter()  # lessons whose cited code can be checked
         self.stale: Counter[int] = Counter()
         self.count = 0
 
     def add(self, item: MemoryFigures) -> None:
         self.count += 1
-        self._standing.setdefault(item.project, Counter()).update(_counted(item))
+        self._standing.setdefault(item.project, Counter()).update(_standing_of(item))
         if item.lesson:
             self.words.append(self._shared.setdefault(item.junk, item.junk))
             if item.code in ("unchanged", "moved", *STALE):
                 period = self._span.place(item.created_at)
                 self.born[period] += 1
                 self.stale[period] += item.code in STALE
-        _keep(self._best, (_tells(item), item.created_at, item.id, item), MOST_NAMED)
+        _keep(self._best, (_is_notable(item), item.created_at, item.id, item), MOST_NAMED)
         if "unused" in item.junk:
             _keep(self._oldest, (False, -item.created_at, item.id, item), OLDEST_NAMED)
 
@@ -405,45 +417,45 @@ class Sums:
         return set(self._standing)
 
     def standing(self, project: str | None = None) -> Standing:
-        """Of one project, or of all."""
+        """Return the lesson counts of one project, or of all projects."""
         mine = self._standing.values() if project is None else [self._standing.get(project, Counter())]
         return Standing(**sum(mine, Counter()))
 
     def chosen(self) -> tuple[MemoryFigures, ...]:
-        """The memories to tell, newest first: those about which there is something to tell, then the newest, and the
-        unused ones that wait longest."""
+        """Return the memories to list, newest first: notable ones, then the newest, and the oldest unused ones."""
         items = {item.id: item for *_, item in (*self._best, *self._oldest)}
         return tuple(sorted(items.values(), key=lambda item: (-item.created_at, item.id)))
 
 
-def _tells(item: MemoryFigures) -> bool:
-    """Whether there is more to tell than that it is there, or was never shown."""
+def _is_notable(item: MemoryFigures) -> bool:
+    """Return True if a memory was ever shown, cut or rated, or has another problem than being unused."""
     return bool(item.shown or item.cut or item.helped or item.hurt or item.tokens or set(item.junk) - {"unused"})
 
 
 def _keep(heap: list[Ranked], ranked: Ranked, most: int) -> None:
+    """Add an item to a heap that keeps the `most` highest ones."""
     heapq.heappush(heap, ranked) if len(heap) < most else heapq.heappushpop(heap, ranked)
 
 
-def _counted(item: MemoryFigures) -> dict[str, int]:
-    """What one memory adds to a standing."""
+def _standing_of(item: MemoryFigures) -> dict[str, int]:
+    """Return the fields of `Standing` that one memory increases by 1."""
     if not item.lesson:
         return {"strategies" if item.strategy else "raw": 1}
-    found = {
+    facts = {
         "lessons": True,
         "never_shown": not (item.shown + item.succeeded_after + item.failed_after),
         "cited_code": bool(item.code),
         "moved": item.code == "moved",
         "junk": bool(item.junk),
     }
-    return {name: 1 for name, holds in found.items() if holds} | {word: 1 for word in WORDS if word in item.junk}
+    return {name: 1 for name, holds in facts.items() if holds} | {word: 1 for word in WORDS if word in item.junk}
 
 
 HIVE = "(hive)"
 TEXT_CHARS = 160
 _WORST = ("gone", "changed", "moved", "unchecked", "unchanged")
-# Reasons that carry figures of their moment, told as one.
-_ALIKE = (
+# Patterns that remove the figures from a reason, so that equal reasons are counted together.
+_FIGURES_IN_REASONS = (
     (r"^\d+ characters of context left.*", "too few characters of context left"),
     (r"^(nothing relevant enough): the best reached .*", r"\1"),
     (r"^headroom .* needed$", "too little headroom"),
@@ -454,7 +466,7 @@ _ALIKE = (
 
 @frozen
 class Order:
-    """What a report is asked for: its moment, how far it looks back (0: to the beginning), limits, and a threshold."""
+    """Parameters of a report: its time, project, how many days it looks back (0: all), limits and dedup threshold."""
 
     at: float
     project: str
@@ -463,26 +475,26 @@ class Order:
     threshold: float = 0.6
 
 
-class _Lessons:
-    """Row numbers, a byte each: a large store has a million of them."""
+class _RowSet:
+    """Set of row numbers with one byte per number, since a large store has a million lessons."""
 
     def __init__(self) -> None:
-        self._there = bytearray()
+        self._flags = bytearray()
 
     def add(self, seq: int) -> None:
-        if seq >= len(self._there):
-            self._there.extend(bytes(seq + 1 - len(self._there) + len(self._there) // 2))
-        self._there[seq] = 1
+        if seq >= len(self._flags):
+            self._flags.extend(bytes(seq + 1 - len(self._flags) + len(self._flags) // 2))
+        self._flags[seq] = 1
 
     def __contains__(self, seq: object) -> bool:
-        return isinstance(seq, int) and seq < len(self._there) and self._there[seq] == 1
+        return isinstance(seq, int) and seq < len(self._flags) and self._flags[seq] == 1
 
 
-class Gathering:
-    """One report in the making."""
+class ReportBuilder:
+    """Build one report: read the rows, count them by project and period, and judge every live lesson."""
 
     def __init__(self, rows: Figures, order: Order, code: Mapping[str, Sequence[str]]) -> None:
-        """`code` has, by memory, the states of the code it cites."""
+        """Prepare the time axis; `code` maps a memory's id to the states of the code it cites."""
         self._rows = rows
         self._order = order
         self._code = code
@@ -496,20 +508,20 @@ class Gathering:
         self._silences: Counter[tuple[str, str]] = Counter()
         self._last_given: float | None = None
         self._strategies: set[str] = set()
-        self._steps: dict[str, list[int]] = {}  # by project and period, how many memories came and went
-        self._lessons = _Lessons()
+        self._steps: dict[str, list[int]] = {}  # by project: per period, memories created less memories ended
+        self._lessons = _RowSet()
         self._watched = False
 
     def report(self) -> Report:
-        """The rows are read twice, and none but those that are told are kept: a store may hold a million."""
+        """Build the report. Rows are read twice and only listed ones are kept, as a store may hold a million."""
         sessions = list(self._rows.sessions(self._since))
         shown = self._showings()
         self._survey(shown.keys())
         self._count_moments()
         self._count_uses(sessions)
-        facts = self._joined(shown)
-        told = self._tally.counts()
-        sums = self._judged(facts, self._watched or told.moments > 0)
+        facts = self._add_ratings_and_cuts(shown)
+        counts = self._tally.counts()
+        sums = self._judged(facts, self._watched or counts.moments > 0)
         chosen = sums.chosen()
         return Report(
             at=self._order.at,
@@ -518,7 +530,7 @@ class Gathering:
             period_s=self._span.length,
             all_projects=self._rows.wide,
             standing=sums.standing(),
-            counts=told,
+            counts=counts,
             sessions=len(sessions),
             sessions_without_moment=sum(not asked for *_, asked in sessions),
             last_given_at=self._last_given,
@@ -526,19 +538,19 @@ class Gathering:
             projects=tuple(self._projects(sums)),
             silences=tuple(Silence(*key, count) for key, count in self._silences.most_common()),
             cuts=tuple(Cut(reason, count) for reason, count in self._reasons.most_common() if count),
-            limits=check(sums.words, told.moments, told.given, self._order.limits),
+            limits=check(sums.words, counts.moments, counts.given, self._order.limits),
             memories=chosen,
             memories_left_out=sums.count - len(chosen),
         )
 
     def _survey(self, shown: Container[str]) -> None:
-        """Count births and ends of all memories that are or were, and note the live lessons."""
+        """Count when each memory, live or not, was created and ended, and collect the rows of live lessons."""
         for seq, id, _, _, project, tier, _, source, status, created_at, *times, _, _, _ in self._rows.memories():
             ended_at = self._end(status, *times)
             if ended_at is None and id in shown:
                 self._watched = True
             place = self._place(project, tier)
-            if source == STRATEGY_SOURCE:  # neither a lesson nor material: `live`, `added` and `ended` speak of those
+            if source == STRATEGY_SOURCE:  # `live`, `added` and `ended` count only lessons and raw material
                 self._strategies.add(id)
                 self._steps.setdefault(place, [0] * (self._span.count + 1))
                 continue
@@ -559,13 +571,13 @@ class Gathering:
         )
 
     def _place(self, project: str, tier: str) -> str:
-        """The project under its name of today; what every project sees stands apart."""
+        """Return the project's current name, or HIVE for a memory that every project sees."""
         return HIVE if tier == "hive" else self._order.project if project in self._rows.names else project
 
     def _end(
         self, status: str, updated_at: float, valid_until: float | None, forgotten_at: float | None, expires_at: Any
     ) -> float | None:
-        """When a memory left: hidden, replaced, expired or put away; None while it is live."""
+        """Return when a memory was forgotten, superseded, archived or expired; None while it is live."""
         ends = [at for at in (forgotten_at, expires_at) if at is not None and at <= self._order.at]
         if status not in LIVE_STATUSES:
             ends.append(valid_until if status == "superseded" and valid_until is not None else updated_at)
@@ -593,87 +605,86 @@ class Gathering:
                 self._silences[trigger, plain_reason(reason)] += count
 
     def _count(self, project: str, period: float, name: str, times: int) -> None:
-        """Count what happened in the time that is asked for; a memory's own figures are of its whole life."""
+        """Count an event inside the requested time; a memory's own figures cover its whole life instead."""
         if period >= 0 or not self._since:
             self._tally.add(self._place(project, ""), period, name, times)
 
-    def _joined(self, told: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        """By memory, how often it was shown, helped, did harm and was cut; nothing about most."""
+    def _add_ratings_and_cuts(self, usage: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Add ratings and cuts to the showings of each memory; a memory without any of them has no key."""
         for more in (self._ratings(), self._cuts()):
             for id, facts in more.items():
-                told[id] = {**told.get(id, {}), **facts}
-        return told
+                usage[id] = {**usage.get(id, {}), **facts}
+        return usage
 
     def _showings(self) -> dict[str, dict[str, Any]]:
-        found: dict[str, dict[str, Any]] = {}
+        usage: dict[str, dict[str, Any]] = {}
         for id, project, period, times, tokens, last in self._rows.showings(0.0, *self._cut):
             self._count(project, period, "shown", times)
-            told = found.setdefault(id, {"shown": 0, "tokens": 0.0, "last_shown_at": 0.0})
-            told["shown"] += times
-            told["tokens"] += float(tokens)  # a server sums up decimals
-            told["last_shown_at"] = max(told["last_shown_at"], float(last))
-        return {id: {**told, "tokens": round(told["tokens"])} for id, told in found.items()}
+            own = usage.setdefault(id, {"shown": 0, "tokens": 0.0, "last_shown_at": 0.0})
+            own["shown"] += times
+            own["tokens"] += float(tokens)  # PostgreSQL returns the sum as a Decimal
+            own["last_shown_at"] = max(own["last_shown_at"], float(last))
+        return {id: {**own, "tokens": round(own["tokens"])} for id, own in usage.items()}
 
     def _ratings(self) -> dict[str, dict[str, int]]:
-        found: dict[str, dict[str, int]] = {}
+        ratings: dict[str, dict[str, int]] = {}
         for id, action, project, period, times, own in self._rows.ratings(0.0, *self._cut):
             name = "helped" if action == RATED[True] else "hurt"
-            if own and id not in self._strategies:  # a task rates its strategy too, and would be counted twice
+            if own and id not in self._strategies:  # a task also rates its strategy and would be counted twice
                 self._count(project, period, name, own)
-            told = found.setdefault(id, {"helped": 0, "hurt": 0})
-            told[name] += times
-        return found
+            ratings.setdefault(id, {"helped": 0, "hurt": 0})[name] += times
+        return ratings
 
     def _count_uses(self, sessions: Sequence[tuple[Any, ...]]) -> None:
-        """Memories that were mentioned or followed, each once per session; and how tasks ended."""
+        """Count task verdicts, and memories that were cited or applied, each memory once per session."""
         named = {handle for *_, handles, _ in sessions for handle in handles}
-        followed = {id for *_, told in self._rows.outcomes(self._since) for id in _used(told)}
+        followed = {id for *_, outcome in self._rows.outcomes(self._since) for id in _used(outcome)}
         ids, visible = self._rows.known(named, followed)
         seen: set[tuple[str, str]] = set()
         for id, project, at, handles, _ in sessions:
             known = {ids[handle] for handle in handles if handle in ids}
             self._tally.add(self._place(project, ""), self._span.place(at), "used", len(known))
             seen |= {(id, memory) for memory in known}
-        for at, project, session, verdict, told in self._rows.outcomes(self._since):
+        for at, project, session, verdict, outcome in self._rows.outcomes(self._since):
             place, period = self._place(project, ""), self._span.place(at)
             self._tally.add(place, period, f"tasks_{verdict}")
-            fresh = {id for id in _used(told) if id in visible and (not session or (session, id) not in seen)}
+            fresh = {id for id in _used(outcome) if id in visible and (not session or (session, id) not in seen)}
             self._tally.add(place, period, "used", len(fresh))
             seen |= {(session, id) for id in fresh}
 
     def _judged(self, facts: Mapping[str, Mapping[str, Any]], watched: bool) -> Sums:
-        """Every live memory with the twin of a lesson and what is wrong with it, summed up."""
-        twins = find_twins(self._rows, self._lessons, self._order.threshold)
-        handles, olders = dict[int, str](), set(twins.values())
+        """Sum up all live memories, each lesson with the older one it repeats and with its problems."""
+        originals = find_duplicates(self._rows, self._lessons, self._order.threshold)
+        handles, repeated = dict[int, str](), set(originals.values())
         sums = Sums(self._span)
         for row in self._rows.memories():
             if self._end(row[8], *row[10:14]) is not None:
                 continue
             seq, item = row[0], self._figures(row)
             item = _with(item, facts.get(item.id, {}))
-            if seq in olders:
+            if seq in repeated:
                 handles[seq] = item.handle
-            twin = handles.get(twins[seq], "") if seq in twins else ""  # the older one came before
-            words = self._words(item, twin, watched) if item.lesson else ()
-            sums.add(_with(item, {"duplicate_of": twin, "junk": words} if words else {}))
+            original = handles.get(originals[seq], "") if seq in originals else ""  # rows come oldest first
+            problems = self._problems(item, original, watched) if item.lesson else ()
+            sums.add(_with(item, {"duplicate_of": original, "junk": problems} if problems else {}))
         return sums
 
-    def _words(self, item: MemoryFigures, twin: str, watched: bool) -> tuple[str, ...]:
-        shown = (
-            item.shown + item.succeeded_after + item.failed_after
-        )  # showings that were told but have no receipt here
+    def _problems(self, item: MemoryFigures, original: str, watched: bool) -> tuple[str, ...]:
+        # Outcomes also count showings that were reported but have no receipt here.
+        shown = item.shown + item.succeeded_after + item.failed_after
         age_s = self._order.at - item.created_at
-        evidence = JunkEvidence(item.code, twin, item.helped, item.hurt, shown, age_s)
+        evidence = JunkEvidence(item.code, original, item.helped, item.hurt, shown, age_s)
         return junk(evidence, unused_after_days=self._order.limits.unused_after_days, watched=watched)
 
     def _periods(self, sums: Sums) -> Iterable[Period]:
-        live = _summed([sum(steps) for steps in zip(*self._steps.values(), strict=True)] or [0] * self._span.count)
+        steps = [sum(steps) for steps in zip(*self._steps.values(), strict=True)] or [0] * self._span.count
+        live = list(accumulate(steps))
         for number, start in enumerate(self._span.starts()):
             counts = self._tally.counts(period=number)
             yield Period(start, counts, live[number], sums.born[number], sums.stale[number])
 
     def _projects(self, sums: Sums) -> Iterable[ProjectFigures]:
-        """Each project and the hive, the largest first."""
+        """Return the figures of each project and of the hive, the one with the most lessons first."""
         names = self._tally.projects() | self._steps.keys() | sums.projects()
         return sorted(map(partial(self._project, sums), names), key=lambda it: (-it.standing.lessons, it.project))
 
@@ -682,26 +693,26 @@ class Gathering:
             name,
             sums.standing(name),
             self._tally.counts(name),
-            tuple(_summed(self._steps.get(name) or [0] * self._span.count)[: self._span.count]),
+            tuple(accumulate(self._steps.get(name) or [0] * self._span.count))[: self._span.count],
             tuple(self._tally.counts(name, number).tokens for number in range(self._span.count)),
         )
 
     def _cuts(self) -> dict[str, dict[str, Any]]:
-        """By memory, how often it was found and left out, and mostly why."""
-        found: dict[str, Counter[str]] = {}
+        """Map each memory's id to how often it was found but left out, and the most frequent reason."""
+        cuts: dict[str, Counter[str]] = {}
         for id, why, times, lately in self._rows.cuts(self._since):
             reason = plain_reason(why)
-            found.setdefault(id, Counter())[reason] += times
+            cuts.setdefault(id, Counter())[reason] += times
             self._reasons[reason] += int(lately)
-        return {id: {"cut": told.total(), "cut_reason": told.most_common(1)[0][0]} for id, told in found.items()}
+        return {id: {"cut": own.total(), "cut_reason": own.most_common(1)[0][0]} for id, own in cuts.items()}
 
 
 _COUNTERS = ("cited", "applied", "succeeded_after", "failed_after")
 
 
 def plain_reason(reason: str) -> str:
-    """A reason without the figures of its moment, so that equal ones are counted together."""
-    for pattern, instead in _ALIKE:
+    """Remove the figures from a reason, so that equal reasons are counted together."""
+    for pattern, instead in _FIGURES_IN_REASONS:
         reason = re.sub(pattern, instead, reason)
     return reason or "no reason was recorded"
 
@@ -715,31 +726,26 @@ def _line(text: str) -> str:
     return line if len(line) <= TEXT_CHARS else line[: TEXT_CHARS - 1] + "…"
 
 
-def _used(told: Mapping[str, Any]) -> set[str]:
-    return {id for name in ("cited", "applied") for id in told.get(name, ()) if isinstance(id, str)}
+def _used(outcome: Mapping[str, Any]) -> set[str]:
+    return {id for name in ("cited", "applied") for id in outcome.get(name, ()) if isinstance(id, str)}
 
 
-def _summed(steps: Iterable[int]) -> list[int]:
-    """How many were live at the end of each period."""
-    return list(accumulate(steps))
+class Reports:
+    """Make reports over one store for one caller; `look` checks cited code in the project's working tree."""
 
-
-class Reporting:
-    """Reports over one store, for one caller; `look` looks at the working tree of its project."""
-
-    def __init__(self, store: Store, caller: Caller, settings: Settings, look: Callable[[Budget], Look]) -> None:
+    def __init__(
+        self, store: Store, caller: Caller, settings: Settings, look: Callable[[Budget], CitationCheck]
+    ) -> None:
         self._store = store
         self._caller = caller
         self._settings = settings
         self._look = look
 
     def report(self, days: float, at: float, *, all_projects: bool = False) -> Report:
-        """Everything the caller may know about what the memory did, up to `at`."""
-        look = self._look(WHOLE)
+        """Report how the memories that the caller may see were used, over the `days` before `at`."""
+        look = self._look(UNLIMITED)
         code = {memory.id: [cited.state for cited in look.cited(memory)] for memory in self._store.citing(self._caller)}
         rows = Figures(self._store, self._caller, all_projects=all_projects)
-        order = Order(at, self._caller.project, days, self._limits(), self._settings.knowledge.dedup_threshold)
-        return Gathering(rows, order, code).report()
-
-    def _limits(self) -> Limits:
-        return Limits(**{spec.name: getattr(self._settings.report, spec.name) for spec in fields(Limits)})
+        limits = Limits(**{spec.name: getattr(self._settings.report, spec.name) for spec in fields(Limits)})
+        order = Order(at, self._caller.project, days, limits, self._settings.knowledge.dedup_threshold)
+        return ReportBuilder(rows, order, code).report()

@@ -1,30 +1,29 @@
-"""Memories whose cited code has changed, is gone or has moved: listed, explained, followed."""
+"""Find memories whose cited code changed, disappeared or moved; show the difference; update citations of moved code."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from swarmlore.domain.language.citations import Lines, find_span, is_mark
+from swarmlore.domain.language.citations import STALE, Lines, find_span, is_fingerprint, place
 from swarmlore.domain.policy.gate import scrub_text
-from swarmlore.domain.policy.ranking import STALE, place
 from swarmlore.domain.records import Citation, Cited, Memory, Stale
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import frozen, replace
 from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
-from swarmlore.workspace.cited_code import MAX_FILE_BYTES, Look, Tree, Unreadable
+from swarmlore.workspace.cited_code import MAX_FILE_BYTES, CitationCheck, Tree, Unreadable
 from swarmlore.workspace.git import commits_of, file_at
-from swarmlore.workspace.project import may_change
+from swarmlore.workspace.identity import may_change
 
 UNKNOWN = "what it was is not known: git has no version of the file with these lines"
 SHOWN_LINES = 120
 SHOWN_CHARS = 300
-THOROUGH_LINES = 3_000  # longer files are compared by the quicker method that ignores popular lines
+THOROUGH_LINES = 3_000  # longer files are compared with difflib's autojunk, which skips frequent lines
 
 
 @frozen
 class Former:
-    """A version of a file that has the cited lines."""
+    """A version of a file that contains the cited lines."""
 
     commit: str
     lines: list[bytes]
@@ -37,8 +36,8 @@ class Former:
 
 
 def with_difference(tree: Tree, cited: Cited) -> Cited:
-    """The same, where the code is changed or gone with a diff of its lines, or with a note that it cannot be told."""
-    if cited.state not in STALE or not is_mark(cited.citation.span_hash):
+    """Add a diff to a citation whose code changed or is gone, or a note if git has no version with those lines."""
+    if cited.state not in STALE or not is_fingerprint(cited.citation.span_hash):
         return cited
     former = _former(tree.root, cited.citation)
     if former is None:
@@ -56,7 +55,7 @@ def with_difference(tree: Tree, cited: Cited) -> Cited:
 
 
 def _former(root: str, citation: Citation) -> Former | None:
-    """The oldest known version of the file in which the cited lines are."""
+    """Return the first version of the file with the cited lines: the cited commit's, else the oldest in git."""
     for commit in _versions(root, citation):
         data = file_at(root, commit, citation.path, MAX_FILE_BYTES)
         if data is None:
@@ -75,7 +74,7 @@ def _versions(root: str, citation: Citation) -> Iterator[str]:
 
 
 def _range_now(former: Former, now: Sequence[bytes]) -> tuple[int, int]:
-    """Which lines stand now where the cited ones stood; (n, 0) where there are none."""
+    """Return the current first and last line at the place of the cited ones; (n, 0) if they were removed."""
     from difflib import SequenceMatcher
 
     if not now:
@@ -93,7 +92,7 @@ def _range_now(former: Former, now: Sequence[bytes]) -> tuple[int, int]:
 
 
 def _diff(old: Sequence[bytes], new: Sequence[bytes], old_name: str, new_name: str) -> str:
-    """A unified diff, shortened; secrets in the code are no more to be shown than secrets in a memory."""
+    """Return a shortened unified diff in which secrets are redacted, as in a memory."""
     from difflib import unified_diff
 
     before, after = ([line.decode("utf-8", "replace") for line in side] for side in (old, new))
@@ -107,29 +106,29 @@ Progress = Callable[[int, int], None]
 
 
 def find_stale(
-    memories: Iterable[Memory], look: Look, states: tuple[str, ...] = STALE, progress: Progress | None = None
+    memories: Iterable[Memory], look: CitationCheck, states: tuple[str, ...] = STALE, progress: Progress | None = None
 ) -> list[Stale]:
-    """The memories that have citations in one of these states, with those citations and how they differ."""
-    found = []
+    """Return the memories with citations in one of these states, with those citations and their diffs."""
+    stale = []
     for number, memory in enumerate(memories, start=1):
         if cited := tuple(item for item in look.cited(memory) if item.state in states):
-            found.append(Stale(memory, tuple(with_difference(look.tree, item) for item in cited)))
+            stale.append(Stale(memory, tuple(with_difference(look.tree, item) for item in cited)))
         if progress:
             progress(number, 0)
-    return found
+    return stale
 
 
 def follow(store: Store, operation: Operation, moved: Iterable[Stale], tree: Tree) -> list[Memory]:
-    """Record where moved code is now; only in memories that the caller may change."""
+    """Update the citations of moved code, in memories that the caller may change; return the changed ones."""
     return [
         store.revise(operation, item.memory, after, "followed", "its cited code has moved")
         for item in moved
         if may_change(operation.caller, item.memory)
-        and (after := _followed(item, tree, operation.at)).citations != item.memory.citations
+        and (after := _with_new_places(item, tree, operation.at)).citations != item.memory.citations
     ]
 
 
-def _followed(item: Stale, tree: Tree, at: float) -> Memory:
+def _with_new_places(item: Stale, tree: Tree, at: float) -> Memory:
     places = {cited.citation: _place_now(cited, tree) for cited in item.cited if cited.state == "moved"}
     citations = tuple(places.get(citation, citation) for citation in item.memory.citations)
     return replace(item.memory, citations=citations, updated_at=at)
@@ -139,4 +138,4 @@ def _place_now(cited: Cited, tree: Tree) -> Citation:
     try:
         return tree.cite(place(cited.citation.path, cited.first_line, cited.last_line))
     except InvalidInput:
-        return cited.citation  # it was changed or removed just now
+        return cited.citation  # the file changed since it was checked

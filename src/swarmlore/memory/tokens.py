@@ -1,4 +1,4 @@
-"""Tokens: who somebody is that asks a server. A token is shown once, when it is made; only its mark is kept."""
+"""Access tokens of a server: create, list, revoke and verify them. Only a hash of each token is stored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import secrets
 from swarmlore.domain.records import Caller, Token
 from swarmlore.errors import Ambiguous, InvalidInput, NotAllowed, NotFound
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.workspace.project import PERSON
+from swarmlore.workspace.identity import PERSON
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,14 +23,14 @@ ROLES = ("worker", "lead")
 SECRET_BYTES = 32
 DAY_S = 86_400.0
 MOST_DAYS = 3_650
-USED_EVERY_S = 60.0  # how exactly it is known when a token was last shown
+USED_EVERY_S = 60.0  # resolution of the time a token was last used
 MOST_NAME = 200
 _FORM = re.compile(r"swl_([0-9a-z]{10})_[A-Za-z0-9_-]{43}")
 _NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?")
 
 
-class Access:
-    """Makes, lists, revokes and recognises tokens."""
+class Tokens:
+    """Create, list and revoke the access tokens of one project, for a lead or a person."""
 
     def __init__(self, store: Store, caller: Caller, now: Callable[[], float]) -> None:
         self._store = store
@@ -38,7 +38,7 @@ class Access:
         self._now = now
 
     def create(self, agent: str, role: str, folder: str, days: float) -> tuple[Token, str]:
-        """A new token for one agent of the caller's project, and what its holder has to show."""
+        """Create a token for one agent of the caller's project; return it with its secret, which is not stored."""
         self._check_lead("make tokens")
         token = Token(
             id=secrets.token_hex(5),
@@ -51,11 +51,11 @@ class Access:
             expires_at=_end(days, self._now()),
         )
         secret = f"swl_{token.id}_{secrets.token_urlsafe(SECRET_BYTES)}"
-        self._store.add_token(token, _mark(secret))
+        self._store.add_token(token, _hash(secret))
         return token, secret
 
     def tokens(self, *, all_projects: bool = False) -> list[Token]:
-        """Those of the project, newest first; all projects are for a person."""
+        """Return the project's tokens, newest first; those of all projects only for a person."""
         self._check_lead("see tokens")
         if all_projects and self._caller.role != "person":
             raise NotAllowed("only a person can see all projects", "leave out all_projects")
@@ -63,7 +63,7 @@ class Access:
         return self._store.tokens(self._caller, names, every=all_projects)
 
     def revoke(self, ref: str) -> Token:
-        """Let nobody in with this token any more: by its id, the beginning of that, or the token itself."""
+        """Revoke a token, named by its id, the beginning of its id, or its secret."""
         known = self.tokens(all_projects=self._caller.role == "person")
         wanted = ref.strip().removeprefix("swl_").partition("_")[0]
         found = [token for token in known if wanted and token.id.startswith(wanted)]
@@ -81,27 +81,26 @@ class Access:
             raise NotAllowed(f"only a lead or a person may {what}", "ask the lead, or type it at a terminal")
 
 
-def recognise(store: Store, shown: str, now: float) -> Token | None:
-    """Whose token this is; None where it is nobody's, or not any more. Takes as long whichever of these it is."""
+def verify(store: Store, shown: str, now: float) -> Token | None:
+    """Return the token with this secret; None if it is unknown, expired or revoked. The comparison is constant-time."""
     form = _FORM.fullmatch(shown)
-    found = store.find_token(form[1] if form else "")
-    mark, token = found or ("", None)
-    same = hmac.compare_digest(mark, _mark(shown))
+    stored_hash, token = store.find_token(form[1] if form else "") or ("", None)
+    same = hmac.compare_digest(stored_hash, _hash(shown))
     return token if token is not None and same and token.holds(now) else None
 
 
 def is_due(token: Token, now: float) -> bool:
-    """Whether it should be noted once more that a token is in use."""
+    """Return True if the recorded time of last use is more than a minute old."""
     return token.used_at is None or now - token.used_at > USED_EVERY_S
 
 
 def caller_of(token: Token) -> Caller:
-    """Who acts when this token is shown. No token makes a person: nobody sits at a terminal there."""
+    """Return the caller that a token authenticates; never a person, since no one sits at a terminal."""
     return Caller(token.project, token.agent, token.role, trust=2)
 
 
-def _mark(secret: str) -> str:
-    """A token has 256 random bits: a plain hash gives nothing away, and nothing slower would."""
+def _hash(secret: str) -> str:
+    """Hash a token; with 256 random bits it needs no slow password hash."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,1 +1,1 @@
-"""Embedders and writers, imported when used. The only room that may reach the network."""
+"""Embedders and LLMs, imported when used. Apart from the remote client, only this package makes network requests."""

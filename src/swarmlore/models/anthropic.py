@@ -1,4 +1,4 @@
-"""Anthropic's messages protocol, as a writer."""
+"""An LLM behind Anthropic's messages API."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VERSION = "2023-06-01"
 
 
 class AnthropicWriter:
-    """Answers from a /v1/messages endpoint."""
+    """The LLM of a /v1/messages endpoint."""
 
     def __init__(self, options: Mapping[str, Any], sleep: Callable[[float], None] = time.sleep) -> None:
         server = read_server(options, HOME, KEY_ENV, 60, 4 * MEGABYTE)
@@ -29,7 +29,7 @@ class AnthropicWriter:
         self.name = f"anthropic:{self._model}@{self._server.host}"
 
     def complete(self, system: str, user: str, *, max_tokens: int = 512) -> str:
-        """The model's answer as plain text, never empty."""
+        """Return the LLM's answer as plain text, never empty."""
         messages = [{"role": "user", "content": clean(user, len(user))}]
         payload: dict[str, Any] = {"model": self._model, "max_tokens": max_tokens, "messages": messages}
         if system:
@@ -38,7 +38,7 @@ class AnthropicWriter:
 
 
 def _text(answer: Any) -> str | None:
-    """The text blocks of an answer, joined; thinking and tool blocks are left out."""
+    """Return the joined text blocks of an answer, without thinking and tool blocks; None if it has another shape."""
     try:
         return "".join(block["text"] for block in answer["content"] if block["type"] == "text")
     except (KeyError, TypeError):

@@ -1,7 +1,7 @@
-"""Turning texts into vectors, when first needed, and catching up with those that wait.
+"""Embed texts and queries: loads the embedder and vector index on first use, and embeds texts that wait.
 
-A text is never lost because a vector failed: it stays findable by its words, the failure is counted and shown, and
-the next catch-up tries again.
+A failed embedding loses no text: it stays findable by its words, the failure is counted and shown, and the next
+catch-up retries.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 
-from swarmlore.background import Meanwhile
+from swarmlore.background import BackgroundResult
 from swarmlore.config import EmbedderSettings, RecallSettings
 from swarmlore.errors import StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     Vectors: TypeAlias = VectorIndex | RemoteVectors
     Rows: TypeAlias = list[dict[str, Any]]
-
 
 GENERIC_REQUESTS = (
     "thanks, looks good",
@@ -79,21 +78,20 @@ GENERIC_REQUESTS = (
     "sort this list of items",
 )
 
-
-COMING_S = 0.05  # that a question waits for a new file of vectors; the next one finds it
+COMING_S = 0.05  # how long a query waits for a new vector file; a later query uses it
 BATCH = 64
-AT_ONCE = 4  # vectors that are stored before others may write
-FEW = 48  # texts that are embedded before an answer: about half a second
-WRITER_S = 1.0  # for other writers, before an answer goes on without what is stored on the way
+AT_ONCE = 4  # vectors stored per transaction, so that others can write in between
+FEW = 48  # most texts embedded before an answer: about half a second
+WRITER_S = 1.0  # how long an answer waits for other writers before it skips storing
 MAX_ATTEMPTS = 5
 Progress = Callable[[int, int], None]
-Acting = Callable[[], contextlib.AbstractContextManager[object]]  # while it lasts, no other thread uses the store
+Acting = Callable[[], contextlib.AbstractContextManager[object]]  # inside it, no other thread uses the store
 Waiting = tuple[int, int, str]  # memory, situation, text
 
 
 @frozen
 class QueryVector:
-    """A question in vector space; pieces where the embedder gives them."""
+    """The vector of a query, with word pieces if the embedder supports them."""
 
     vector: NDArray[np.float32]
     embedded: Embedded | None
@@ -112,30 +110,31 @@ class Embedding:
         self._opening = threading.Lock()
         self._lender: Embedding | None = None
         self._leaves_rest = False
-        self.in_turn = False  # whether a question takes one thread: somebody else wants the processors
+        self.in_turn = False  # whether a query uses one thread only, to leave the CPU to others
         self._index: Vectors | None = None
-        self._file = ""  # the file of vectors that was looked for last
+        self._file = ""  # token of the vector file last searched for
         self.file_problem = ""
-        self._coming: tuple[str, Meanwhile] | None = None  # a new file that is being looked through
-        self._everyday: NDArray[np.float32] | None = None
+        self._verifying: tuple[str, BackgroundResult] | None = None  # token and thread of a new vector file
+        self._generic: NDArray[np.float32] | None = None
         self._nice = 0
         self.problem = ""
 
     @property
     def loaded(self) -> bool:
+        """Return whether the embedder is loaded, here or in the lender."""
         return self._embedder is not None or (self._lender is not None and self._lender.loaded)
 
     @property
     def makes_the_rest(self) -> bool:
-        """Whether texts that wait get their vector from this process, before it ends at the latest."""
+        """Return whether this process embeds waiting texts, at the latest before it ends."""
         return self.loaded and not self._leaves_rest
 
     def embedder(self) -> Embedder | None:
-        """The configured embedder, or None where there is none or it cannot be had (`problem` says why)."""
+        """Return the configured embedder, or None if there is none or it failed to load (see `problem`)."""
         return self._embedder if self._opened else self.awaited()
 
     def awaited(self) -> Embedder | None:
-        """The same, after whoever is loading it: for questions that words cannot answer."""
+        """Return the embedder, loading it first or waiting for the thread that loads it."""
         with self._opening:
             if not self._opened:
                 self._opened = True
@@ -143,17 +142,17 @@ class Embedding:
         return self._embedder
 
     def close(self) -> None:
-        """Free embedder and vectors now: the parts of a Lore form cycles, which wait for the garbage collector."""
+        """Free embedder and vectors now: the parts of a Lore form cycles that would wait for the garbage collector."""
         with self._opening:
             self._opened, self.problem = True, "this memory is closed"
-            self._embedder = self._lender = self._index = self._coming = self._everyday = None
+            self._embedder = self._lender = self._index = self._verifying = self._generic = None
 
     def borrow(self, lender: Embedding) -> None:
-        """Use the embedder that another one has loaded or will load: a model takes room."""
+        """Share the embedder of another instance, as a model takes much memory."""
         self._lender = lender
 
     def leave_to_worker(self) -> None:
-        """Make no vectors on the way of a question: a worker does."""
+        """Never embed waiting texts before an answer; a worker does it."""
         self._leaves_rest = True
 
     def _open(self) -> None:
@@ -162,7 +161,6 @@ class Embedding:
         if self._lender is not None:
             self._embedder, self.problem = self._lender.embedder(), self._lender.problem
             return
-
         names = ("model", "base_url", "api_key_env", "dimension", "timeout_s", "batch", "threads")
         options = {name: value for name in names if (value := getattr(self._settings, name))}
         try:
@@ -176,7 +174,7 @@ class Embedding:
             self.problem = "no embedder is configured: words only"
 
     def query(self, text: str) -> QueryVector | None:
-        """The question's vector, or None with `problem` set: then words alone have to do."""
+        """Return the vector of a query, or None with `problem` set: then search uses words alone."""
         embedder = self.embedder()
         if embedder is None:
             return None
@@ -188,15 +186,15 @@ class Embedding:
         return QueryVector(found.vector, found) if hasattr(found, "pieces") else QueryVector(found, None)
 
     def everyday_closeness(self, query: QueryVector | None) -> float:
-        """How much a cue resembles requests that need no memory at all; 0 without vectors."""
+        """Return the cosine of a cue to the nearest generic request, which needs no memory; 0 without vectors."""
         if query is None:
             return 0.0
-        if self._everyday is None:
-            self._everyday = self._everyday_vectors()
-        return float((self._everyday @ query.vector).max()) if len(self._everyday) else 0.0
+        if self._generic is None:
+            self._generic = self._generic_vectors()
+        return float((self._generic @ query.vector).max()) if len(self._generic) else 0.0
 
-    def _everyday_vectors(self) -> NDArray[np.float32]:
-        """The vectors of the everyday requests: made once per store and embedder, then read from it."""
+    def _generic_vectors(self) -> NDArray[np.float32]:
+        """Return the vectors of the generic requests, computed once per store and embedder and then stored."""
         import numpy as np
 
         embedder = self.embedder()
@@ -206,13 +204,13 @@ class Embedding:
         if stored := self._store.meta(name):
             return np.frombuffer(base64.b64decode(stored), "<f4").reshape(len(GENERIC_REQUESTS), -1)
         vectors = embedder.embed(GENERIC_REQUESTS)
-        # Read-only, busy or full: it is only a cache.
+        # The store may be read-only, busy or full: this is only a cache.
         with contextlib.suppress(StoreError), self._store.engine.hurried(WRITER_S):
             self._store.set_meta(name, base64.b64encode(vectors.astype("<f4").tobytes()).decode())
         return vectors
 
     def rows(self, texts: Sequence[str]) -> Rows | None:
-        """What `Store.put_vector` wants for each text, or None with `problem` set."""
+        """Return the parameters of `Store.put_vector` for each text, or None with `problem` set."""
         embedder = self.embedder()
         if embedder is None:
             return None
@@ -224,11 +222,11 @@ class Embedding:
         return [_row(embedder, text, item) for text, item in zip(texts, found, strict=True)]
 
     def step_back(self, nice: int) -> None:
-        """Let the model that is loaded from now on leave the processors to others, if it can."""
+        """Let an embedder loaded from now on compute with low priority, if it supports that."""
         self._nice = nice
 
     def index(self) -> Vectors | None:
-        """All vectors of the current embedder, caught up with every process's writes."""
+        """Return the index with all vectors of the current embedder, including the writes of other processes."""
         embedder = self.embedder()
         if embedder is None or not embedder.dimension:
             return None
@@ -245,7 +243,7 @@ class Embedding:
         return RemoteVectors(self._store, embedder.name, embedder.dimension, self._exact_remotely)
 
     def _local(self, embedder: Embedder) -> Vectors:
-        """The index at hand, or a new one where the store has another file now, or the file was cut."""
+        """Return the current index, or a new one if the store has another vector file now or the file was truncated."""
         from swarmlore.store.vectors.file_builder import find
         from swarmlore.store.vectors.file_state import known
         from swarmlore.store.vectors.local import VectorIndex
@@ -254,29 +252,29 @@ class Embedding:
         has = known(self._store)
         if self._index is not None and sound and self._file == has.token:
             return self._index
-        if self._index is not None and sound and has.provider == embedder.name and self._is_coming(has.token):
+        if self._index is not None and sound and has.provider == embedder.name and self._is_verifying(has.token):
             return self._index
-        kept, self._coming = self._come(has.token), None
+        kept, self._verifying = self._verified(has.token), None
         if kept is None and self._recall.approximate and has.token:
             has, kept, self.file_problem = find(self._store, self._home, embedder.name)
         self._file = has.token
         if self._index is not None and sound and kept is None:
-            return self._index  # what was erased is gone from it, and the next file is being made
+            return self._index  # it has no erased vectors, and the next file is being built
         return VectorIndex(embedder.name, embedder.dimension, self._exact_rows, kept)
 
-    def _is_coming(self, token: str) -> bool:
-        """Whether a new file is still being looked through: that takes up to a second, and what is at hand will do."""
+    def _is_verifying(self, token: str) -> bool:
+        """Return whether a new file is still being verified (up to a second); the current index serves until then."""
         if not token or not self._recall.approximate:
             return False
-        if self._coming is None or self._coming[0] != token:
+        if self._verifying is None or self._verifying[0] != token:
             from swarmlore.store.vectors.file_builder import look_at
 
-            self._coming = token, Meanwhile(partial(look_at, self._home, token))
-        return not self._coming[1].is_done(COMING_S)
+            self._verifying = token, BackgroundResult(partial(look_at, self._home, token))
+        return not self._verifying[1].is_done(COMING_S)
 
-    def _come(self, token: str) -> Any:
-        """The file that was looked through meanwhile, if it is this one and whole."""
-        return self._coming[1].result() if self._coming is not None and self._coming[0] == token else None
+    def _verified(self, token: str) -> Any:
+        """Return the file with this token if it was verified in the background, else None."""
+        return self._verifying[1].result() if self._verifying is not None and self._verifying[0] == token else None
 
     @property
     def _exact_rows(self) -> int:
@@ -284,19 +282,19 @@ class Embedding:
 
     @property
     def _exact_remotely(self) -> int | None:
-        """A server compares more slowly, so that its own bound holds where nobody asked for exactness."""
+        """Return the exact-search bound of a server, lower as it compares slowly, unless exactness is configured."""
         from swarmlore.store.vectors.in_database import EXACT_ROWS
 
         return min(self._exact_rows, EXACT_ROWS) if self._recall.approximate else self._exact_rows
 
     def is_index_due(self) -> bool:
-        """Whether a file of vectors would help, and is missing or far behind."""
+        """Return whether a vector file would help and is missing or far behind."""
         from swarmlore.store.vectors.file_state import is_due
 
         return is_due(self._store, self._home, self._recall)
 
     def advice(self) -> tuple[str, str, str] | None:
-        """Whether it matters, what would make searching quicker, and what to type; None where nothing would."""
+        """Return (level, what is missing, command) to speed up search, or None if nothing would."""
         if self._store.engine.remote:
             size = self._index.dimension if self._index is not None else 0
             known = self._store.ask("has_vector_index", name=f"embedding_near_{size}")
@@ -305,12 +303,12 @@ class Embedding:
 
         if library() is None:
             return "ok", f"none; so many vectors are searched faster after: {INSTALL}", ""
-        behind = "there is none yet, or it is far behind: a worker makes a new one"
-        return ("warn", behind, "swarmlore reindex") if self.is_index_due() else None
+        missing = "there is none yet, or it is far behind: a worker makes a new one"
+        return ("warn", missing, "swarmlore reindex") if self.is_index_due() else None
 
     def build_index(self, *, anew: bool = False, acting: Acting = nullcontext) -> int:
-        """Make what large stores are searched by, where it is due; returns how many vectors it holds. A server keeps
-        its index in step itself: here it is made sure that it has one for vectors of this size."""
+        """Build the vector file if it is due (with `anew` in any case); return how many vectors it holds. A server
+        maintains its index itself; here only its existence for this dimension is ensured."""
         if self._store.engine.remote:
             if (embedder := self.embedder()) is not None and embedder.dimension:
                 self._store.ask("index_vectors", size=embedder.dimension)
@@ -326,7 +324,7 @@ class Embedding:
         return build(self._store, self._home, acting=acting)
 
     def note_provider(self) -> int:
-        """Remember whose vectors are stored; after a change queue all others. Returns how many texts wait."""
+        """Record whose vectors are stored; after a change queue all texts. Return how many texts wait."""
         embedder = self.embedder()
         if embedder is None or self._store.meta(EMBEDDER_META) == embedder.name:
             return 0
@@ -334,12 +332,11 @@ class Embedding:
             self._store.ask("put_meta", name=EMBEDDER_META, value=embedder.name)
             waiting = self._store.embed_again(embedder.name)
         if self._store.engine.remote:
-            self.build_index()  # while there are no vectors of this size, that takes a moment and stops nobody
+            self.build_index()  # fast and without blocking, as there are no vectors of this dimension yet
         return waiting
 
     def catch_up(self, limit: int, progress: Progress | None = None, acting: Acting = nullcontext) -> int:
-        """Embed up to `limit` waiting texts; returns how many got their vector. The store is used inside of `acting`
-        alone, the model outside of it."""
+        """Embed up to `limit` waiting texts; return how many succeeded. Only store access runs inside `acting`."""
         if self.embedder() is None:
             return 0
         with acting():
@@ -354,26 +351,27 @@ class Embedding:
         return done
 
     def catch_up_few(self) -> bool:
-        """Before an answer: embed what waits, where that takes a moment; tells whether more is left waiting."""
-        waiting = [row for row in self._store.pending("embed", FEW + 1) if not row[2]]  # what failed once can wait
+        """Before an answer, embed waiting texts if that is quick; return whether more are left waiting."""
+        # A text that failed once is left to a worker.
+        waiting = [row for row in self._store.pending("embed", FEW + 1) if not row[2]]
         if not waiting or self.problem or self.embedder() is None:
             return False
         if len(waiting) > FEW or self._store.engine.readonly:
             return True
         if self._leaves_rest:
-            return False  # a matter of seconds
+            return False  # a worker embeds them within seconds
         try:
             with self._store.engine.hurried(WRITER_S):
                 self.catch_up(FEW)
         except StoreError:
-            return True  # busy or full: the answer does not depend on it
+            return True  # the store is busy or full: answer without them
         return False
 
     def _waiting(self, limit: int) -> Iterator[list[Waiting]]:
-        """Batches of (memory, situation, text); texts that failed in this run are not tried twice."""
+        """Yield batches of (memory, situation, text); texts that failed in this run are not retried."""
         left, tried = limit, set[tuple[int, int]]()
         while left > 0:
-            # Room for those that failed and stay at the head of the queue.
+            # Read more rows, as failed ones stay at the head of the queue.
             rows = self._store.pending("embed", BATCH + len(tried))
             fresh = [row for row in rows if row[:2] not in tried and row[2] < MAX_ATTEMPTS][: min(BATCH, left)]
             if not fresh:
@@ -387,26 +385,29 @@ class Embedding:
         return found[0] if found else ""
 
     def made(self, most: int, acting: Acting) -> Iterator[tuple[list[Waiting], Rows | None]]:
-        """Texts that wait, with their vectors, some at a time: the next are computed while whoever asked stores these.
-        The store is used inside of `acting` alone."""
+        """Yield batches of waiting texts with their vectors; the next batch is computed while the caller stores one.
+        The store is used only inside `acting`."""
         with acting():
             if self.embedder() is None:
                 return
             self.note_provider()
             batches = self._waiting(most)
-        batch, coming = self._begun(batches, acting)
-        while coming is not None:
-            vectors, following = coming.result(), self._begun(batches, acting)
+        batch, computing = self._start_batch(batches, acting)
+        while computing is not None:
+            vectors, next_batch = computing.result(), self._start_batch(batches, acting)
             yield batch, vectors
-            batch, coming = following
+            batch, computing = next_batch
 
-    def _begun(self, batches: Iterator[list[Waiting]], acting: Acting) -> tuple[list[Waiting], Meanwhile | None]:
+    def _start_batch(
+        self, batches: Iterator[list[Waiting]], acting: Acting
+    ) -> tuple[list[Waiting], BackgroundResult | None]:
+        """Read the next batch and start to embed it in the background."""
         with acting():
             batch = next(batches, [])
-        return batch, Meanwhile(partial(self.rows, [text for _, _, text in batch])) if batch else None
+        return batch, BackgroundResult(partial(self.rows, [text for _, _, text in batch])) if batch else None
 
     def keep(self, batch: Sequence[Waiting], vectors: Rows | None) -> int:
-        """Store the vectors of texts that waited, or that they could not be had; returns how many got one."""
+        """Store the vectors of a batch, or its failure if there are none; return how many were stored."""
         if vectors is None:
             with self._store.engine.writing():
                 for memory, cue, _ in batch:
@@ -416,8 +417,8 @@ class Embedding:
         return sum(self._keep(found[start : start + AT_ONCE]) for start in range(0, len(found), AT_ONCE))
 
     def _keep(self, found: Sequence[tuple[Waiting, dict[str, Any]]]) -> int:
-        """A few, so that others may write in between. Nobody waits for the disk: what a machine that loses its power
-        forgets is made again, as its text waits then as before."""
+        """Store a few vectors per transaction, so that others can write in between, and without fsync: after a power
+        cut the texts still wait and are embedded again."""
         stored = 0
         with self._store.engine.writing(durable=False):
             for (memory, cue, _), vector in found:

@@ -1,4 +1,4 @@
-"""Any text model of the fastembed package. It fetches the model from a hub at first use, unless it is cached."""
+"""Embedder for any text model of the fastembed package, which downloads the model at first use unless it is cached."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from swarmlore.models.providers import text_option, whole_option
 if TYPE_CHECKING:
     from swarmlore.models.providers import Vectors
 
-
 PACKAGES = {"numpy": "numpy", "fastembed": "fastembed"}
 INSTALL = 'pip install "swarmlore[fastembed]"'
 LONGEST_TEXT = 20_000
 
 
 class FastEmbed:
-    """The model named by the option `model`; its dimension is known after the first text."""
+    """The embedder named by the option `model`; its dimension is known after the first text."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self._model_name = text_option(options, "model", "BAAI/bge-small-en-v1.5")
@@ -34,7 +33,7 @@ class FastEmbed:
         need_packages(PACKAGES, INSTALL)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One float32 row of length 1 per text, in the order of the texts."""
+        """Return one float32 row of length 1 per text, in the order of the texts."""
         import numpy as np
 
         if not texts:

@@ -1,4 +1,5 @@
-"""One JSON request to one server, over the standard library: bounded in time, size and attempts.
+"""HTTP client for model servers: one JSON request to one server, bounded in time, size and attempts. Standard library
+only.
 
 No redirects, no proxies, no compression. An error names the server, never the key, the text or the answer's body.
 """
@@ -38,7 +39,7 @@ STATUS_HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where to ask and how long to wait. `timeout_s` bounds a request with all its attempts and waits."""
+    """Address, key and limits of a model server. `timeout_s` bounds a request with all its attempts and waits."""
 
     address: SplitResult
     key_env: str
@@ -50,15 +51,15 @@ class Server:
 
     @property
     def host(self) -> str:
-        """Host, and the port where it is not the usual one: enough to tell servers apart."""
+        """Return the host, with the port if it is not the default: enough to tell servers apart."""
         port = self.address.port
         name = self.address.hostname or ""
         return name if port in (None, PORTS[self.address.scheme]) else f"{name}:{port}"
 
 
-@dataclass(eq=False)  # not frozen: Python writes the traceback into it
+@dataclass(eq=False)  # not frozen: Python assigns the traceback
 class Failed(Exception):
-    """One attempt that did not succeed; `again` says whether another may."""
+    """One failed attempt; `again` says whether to retry."""
 
     what: str
     hint: str = "check that the server runs and that base_url is right"
@@ -67,7 +68,7 @@ class Failed(Exception):
 
 
 def read_address(base_url: str) -> SplitResult:
-    """An http or https address without credentials, query or fragment."""
+    """Parse an http or https address without credentials, query or fragment; raise ConfigError for any other."""
     wrong = ConfigError("base_url is not a plain http or https address", 'write base_url = "http://localhost:11434/v1"')
     if not base_url.isascii() or not base_url.isprintable() or " " in base_url:
         raise wrong
@@ -77,12 +78,12 @@ def read_address(base_url: str) -> SplitResult:
     except ValueError:
         raise wrong from None
     if not usable or "@" in address.netloc or address.query or address.fragment:
-        raise wrong  # not quoted: a key may stand in it
+        raise wrong  # the address is not quoted: it may contain a key
     return address
 
 
 def read_server(options: Mapping[str, Any], home: str, home_key_env: str, timeout_s: float, max_bytes: int) -> Server:
-    """The server in the options. The home's own key is only ever taken along to the home's own address."""
+    """Return the server of the options. The provider's own key is only sent to the provider's own address."""
     address = read_address(text_option(options, "base_url", home))
     at_home = address.scheme == "https" and address.netloc == urlsplit(home).netloc
     key_env = text_option(options, "api_key_env", home_key_env if at_home else "")
@@ -93,7 +94,7 @@ def read_server(options: Mapping[str, Any], home: str, home_key_env: str, timeou
 
 
 def post_json(server: Server, path: str, payload: object, sleep: Callable[[float], None] = time.sleep) -> Any:
-    """The server's JSON answer to a POST; tries again where that may help, within the server's time."""
+    """POST a JSON payload and return the JSON answer; retry where that may help, within the server's timeout."""
     body, headers = json.dumps(payload).encode(), _headers(server)
     deadline = time.monotonic() + server.timeout_s
     for attempt in range(1, TRIES + 1):
@@ -130,7 +131,7 @@ def _attempt(server: Server, path: str, body: bytes, headers: Mapping[str, str],
 
 @contextmanager
 def _cut_off_at(deadline: float, sock: socket.socket) -> Iterator[None]:
-    """Break the connection at the deadline: a socket's own timeout starts anew with every byte a server drips."""
+    """Context manager: close the connection at the deadline; a socket's timeout restarts with every byte."""
 
     def cut_off() -> None:
         with suppress(OSError):  # closed in the same moment
@@ -161,7 +162,7 @@ def _headers(server: Server) -> dict[str, str]:
 
 
 def _key(name: str) -> str:
-    """The key in an environment variable; an odd one is refused here, because http.client would quote it."""
+    """Return the key of an environment variable. Reject a malformed one here, as http.client would quote it."""
     key = os.environ.get(name, "").strip()
     if not key:
         raise Unavailable(f"the environment variable {name} is not set", _key_hint(name))
@@ -185,18 +186,18 @@ def _check_status(response: HTTPResponse) -> None:
     raise Failed(f"answered with status {status}", hint, again, _retry_after(response.getheader("Retry-After", "")))
 
 
-def _retry_after(said: str | None) -> float | None:
-    """The seconds a server asks to wait; a date or nonsense counts as not said."""
-    return float(said) if said and said.isascii() and said.isdigit() else None
+def _retry_after(value: str | None) -> float | None:
+    """Return the seconds a server asks to wait; a date or an invalid value is ignored."""
+    return float(value) if value and value.isascii() and value.isdigit() else None
 
 
 def _read(response: HTTPResponse, max_bytes: int, deadline: float) -> bytes:
-    """The whole body; too large is Failed, too slow or cut off an OSError."""
+    """Return the whole body; raise Failed if it is too large, OSError if it is too slow or truncated."""
     body = response.read(max_bytes + 1)
     if len(body) > max_bytes:
         raise Failed(f"answered with more than {max_bytes} bytes", "lower the option batch")
     if time.monotonic() >= deadline:
-        raise TimeoutError  # a body without a stated length just ends when it is cut off
+        raise TimeoutError  # a body without a Content-Length just ends when the connection is cut
     if response.length:
         raise ConnectionResetError
     return body

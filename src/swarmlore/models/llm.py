@@ -1,4 +1,8 @@
-"""A language model's opinion on whether a new lesson is new. The rule decides where it fails or oversteps."""
+"""Uses of the LLM: decide whether a lesson is new, find lessons in a session, sum it up, advise on clean-up, all within
+a daily budget.
+
+Heuristics decide where the LLM fails, and nothing it says is kept that the session does not support.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
 
 from swarmlore.config import WriterSettings
-from swarmlore.domain.extraction.lesson_text import Found
-from swarmlore.domain.extraction.session_lessons import MOST_LESSONS, changed_files, distinct, entities_of, read_files
-from swarmlore.domain.extraction.summaries import says_nothing, transcript_text, usable_summary, words_of
-from swarmlore.domain.extraction.task_reports import AT_THE_END, Account, kind_told
+from swarmlore.domain.extraction.lesson_text import CandidateLesson
+from swarmlore.domain.extraction.session_lessons import (
+    MOST_LESSONS,
+    changed_files,
+    deduplicate,
+    entities_of,
+    read_files,
+)
+from swarmlore.domain.extraction.summaries import authored_text, says_nothing, transcript_text, usable_summary
+from swarmlore.domain.extraction.task_reports import AT_THE_END, TaskReport, kind_told
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.language.similarity import content_words
 from swarmlore.domain.policy.context_block import estimate_tokens
@@ -29,22 +39,21 @@ if TYPE_CHECKING:
     from swarmlore.clients.transcripts import Turn
     from swarmlore.domain.policy.curation import Finding
 
-
 META = "writer_spent"
 HINT = "swarmlore config writer.calls_per_day N and writer.tokens_per_day N; it begins anew at midnight (UTC)"
 
 
 @frozen
 class Spent:
-    """Calls and estimated tokens of one day."""
+    """LLM calls and estimated tokens of one day."""
 
     day: str
     calls: int = 0
     tokens: int = 0
 
 
-class Spending:
-    """The account of one store's language model."""
+class LLMBudget:
+    """The daily LLM budget of one store."""
 
     def __init__(self, store: Store, settings: WriterSettings, clock: Callable[[], float]) -> None:
         self._store = store
@@ -52,22 +61,23 @@ class Spending:
         self._clock = clock
 
     def today(self) -> Spent:
-        """What was spent today; what cannot be read counts as nothing."""
+        """Return the calls and tokens of today; a damaged record counts as zero."""
         day = (iso(self._clock()) or "")[:10]
         try:
-            told = json.loads(self._store.meta(META) or "{}")
-            spent = Spent(str(told["day"]), int(told["calls"]), int(told["tokens"]))
+            fields = json.loads(self._store.meta(META) or "{}")
+            spent = Spent(str(fields["day"]), int(fields["calls"]), int(fields["tokens"]))
         except (ValueError, KeyError, TypeError):
             return Spent(day)
         return spent if spent.day == day else Spent(day)
 
     def is_used_up(self, share: float = 1.0) -> bool:
-        """Whether nothing more may be asked today; with a share, of that much of it."""
+        """Return whether this share of today's budget is used up."""
         spent, own = self.today(), self._settings
         return spent.calls >= share * own.calls_per_day or spent.tokens >= share * own.tokens_per_day
 
     def take(self, tokens: int) -> None:
-        """Count one call of so many tokens before it is made, so that one that fails counts too; or refuse it."""
+        """Charge one call with this many tokens before it is made, so that a failed call counts too; raise Unavailable
+        if the budget does not cover it."""
         own = self._settings
         with self._store.engine.writing():
             spent = self.today()
@@ -78,41 +88,42 @@ class Spending:
             self._keep(Spent(spent.day, spent.calls + 1, spent.tokens + tokens))
 
     def give_back(self, tokens: int) -> None:
-        """Tokens that were counted for an answer and not used."""
+        """Refund tokens that were charged for an answer and not used."""
         with self._store.engine.writing():
             spent = self.today()
             self._keep(Spent(spent.day, spent.calls, max(0, spent.tokens - tokens)))
 
     def leave(self, what: str, *, left: bool) -> None:
-        """Note that something was not come to today, or that nothing is left of it."""
+        """Record that some work was left over today, or with `left=False` that it is finished."""
         day = self.today().day if left else ""
         if self._store.meta(_left(what)) != day:
             self._store.set_meta(_left(what), day)
 
     def was_left(self, what: str) -> bool:
-        """Whether something was not come to on another day."""
+        """Return whether some work was left over on another day."""
         return self._store.meta(_left(what)) not in ("", self.today().day)
 
     def _keep(self, spent: Spent) -> None:
-        told = {"day": spent.day, "calls": spent.calls, "tokens": spent.tokens}
-        self._store.set_meta(META, json.dumps(told))
+        fields = {"day": spent.day, "calls": spent.calls, "tokens": spent.tokens}
+        self._store.set_meta(META, json.dumps(fields))
 
 
 def _left(what: str) -> str:
     return f"writer_left:{sha256(what.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
 
 
-class Capped:
-    """A writer that stays within what it may cost."""
+class BudgetedLLM:
+    """An LLM that stays within its daily budget."""
 
-    def __init__(self, writer: Writer, spending: Spending) -> None:
-        self.name = writer.name
-        self._writer = writer
+    def __init__(self, llm: Writer, spending: LLMBudget) -> None:
+        self.name = llm.name
+        self._llm = llm
         self._spending = spending
 
     def complete(self, system: str, user: str, *, max_tokens: int = 512) -> str:
+        """Charge the budget, ask the LLM, and refund unused tokens."""
         self._spending.take(estimate_tokens(len(system) + len(user)) + max_tokens)
-        answer = self._writer.complete(system, user, max_tokens=max_tokens)
+        answer = self._llm.complete(system, user, max_tokens=max_tokens)
         self._give_back(max_tokens - estimate_tokens(len(answer)))
         return answer
 
@@ -121,7 +132,7 @@ class Capped:
             if tokens > 0:
                 self._spending.give_back(tokens)
         except SwarmloreError:
-            return  # the answer is there; counting too much does less harm than asking again
+            return  # the answer exists; overcounting does less harm than asking again
 
 
 LESSONS = (
@@ -139,59 +150,60 @@ SUMMARY = (
     'know, it is "No significant learnings".'
 )
 LESSON_TOKENS, SUMMARY_TOKENS = 1_500, 700
-LONGEST_LIST = 50  # a longer one is no answer to what was asked
-SPOKEN_SHARE = 0.6  # of a lesson's words that people and agents used themselves
-SUMMARY_SHARE = 0.4  # a summary puts more into words of its own
+LONGEST_LIST = 50  # a longer list of lessons is not a valid answer
+SPOKEN_SHARE = 0.6  # least share of a lesson's words that the user or the agent used
+SUMMARY_SHARE = 0.4  # the same for a summary, which paraphrases more
 ASKED_KINDS = ("correction", "decision", "commitment", "insight", "learning", "gap")
-LEAST_CLAUSE = 3  # words of a part that is judged for itself
+LEAST_CLAUSE = 3  # fewest words of a clause that is checked by itself
 _CLAUSES = r"[.;:!?]\s+|,\s+|\s+(?:and|then|but|or)\s+"
-# What can be fetched, opened, run or counted: addresses, hosts, paths, flags, numbers, code, names in capitals.
+# Literal names: addresses, hosts, paths, flags, numbers, code, constants.
 _NAMES = (
     r"`[^`]+`|\w+://\S+|\S+@\S+\.\w+|(?<![\w-])--?[A-Za-z][\w-]*|[\w.~-]*/[\w./~-]+|\b[\w-]+(?:\.[\w-]+)+\b"
     r"|\b\d[\d.,:]*\b|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\$\w+"
 )
 
 
-def find_lessons(writer: Writer | None, turns: Sequence[Turn], account: Account) -> tuple[Found, ...]:
-    """What a model finds worth keeping, ten lessons at most; raises where it fails or answers something else."""
-    if writer is None:
+def find_lessons(llm: Writer | None, turns: Sequence[Turn], account: TaskReport) -> tuple[CandidateLesson, ...]:
+    """Return at most ten lessons the LLM found that the session supports; raise Unavailable if it fails."""
+    if llm is None:
         return ()
-    told = {"summary": account.summary, "evaluation": account.evaluation, "success": account.success}
-    user = json.dumps({"session": transcript_text(turns), "outcome": told}, ensure_ascii=False)
-    answer = scrub_value(ask_json(writer, LESSONS, user, {"lessons": list}, max_tokens=LESSON_TOKENS))["lessons"]
+    outcome = {"summary": account.summary, "evaluation": account.evaluation, "success": account.success}
+    user = json.dumps({"session": transcript_text(turns), "outcome": outcome}, ensure_ascii=False)
+    answer = scrub_value(ask_json(llm, LESSONS, user, {"lessons": list}, max_tokens=LESSON_TOKENS))["lessons"]
     items = [item for item in answer if isinstance(item, Mapping)]
     if len(answer) > LONGEST_LIST or (answer and not items):
-        raise Unavailable(f"the answer of {writer.name} is no list of lessons", "rules alone decide")
-    heard = Heard(_said(turns, account), _printed(turns))
+        raise Unavailable(f"the answer of {llm.name} is no list of lessons", "rules alone decide")
+    heard = SpokenWords(_said(turns, account), _printed(turns))
     files = changed_files(turns) or read_files(turns) or list(account.files)
-    found = (_lesson(item, heard, files, account) for item in items)
-    return tuple(distinct([item for item in found if item is not None])[:MOST_LESSONS])
+    lessons = (_lesson(item, heard, files, account) for item in items)
+    return tuple(deduplicate([item for item in lessons if item is not None])[:MOST_LESSONS])
 
 
-def sum_up(writer: Writer | None, turns: Sequence[Turn]) -> str | None:
-    """A session in a model's words, as far as they were said in it; empty where it finds nothing worth it, None where
-    it made everything up."""
-    if writer is None:
+def summarise(llm: Writer | None, turns: Sequence[Turn]) -> str | None:
+    """Return the LLM's summary of a session, limited to sentences the session supports. Return '' if the LLM found
+    nothing worth it, None if it made everything up."""
+    if llm is None:
         return None
     user = json.dumps({"session": transcript_text(turns)}, ensure_ascii=False)
-    answer = scrub_value(ask_json(writer, SUMMARY, user, {"summary": str}, max_tokens=SUMMARY_TOKENS))["summary"]
+    answer = scrub_value(ask_json(llm, SUMMARY, user, {"summary": str}, max_tokens=SUMMARY_TOKENS))["summary"]
     if says_nothing(answer):
         return ""
-    heard = Heard(words_of(turns), _printed(turns))
-    lines = ([part for part in _sentences(line) if heard.has(part, SUMMARY_SHARE)] for line in answer.split("\n"))
-    return usable_summary("\n".join(" ".join(parts) for parts in lines if parts)) or None
+    heard = SpokenWords(authored_text(turns), _printed(turns))
+    lines = (re.split(r"(?<=[.!?])\s+", line.strip()) for line in answer.split("\n"))
+    kept = (" ".join(part for part in parts if heard.has(part, SUMMARY_SHARE)) for parts in lines)
+    return usable_summary("\n".join(filter(None, kept))) or None
 
 
-def _said(turns: Sequence[Turn], account: Account) -> str:
-    return words_of(turns, {"summary": account.summary, "evaluation": account.evaluation, "task": account.task})
+def _said(turns: Sequence[Turn], account: TaskReport) -> str:
+    return authored_text(turns, {"summary": account.summary, "evaluation": account.evaluation, "task": account.task})
 
 
 def _printed(turns: Sequence[Turn]) -> str:
     return " ".join(f"{turn.error} {turn.output}" for turn in turns if turn.role == "tool")
 
 
-class Heard:
-    """What was said in a session by whom: the test that the words of a model have to pass."""
+class SpokenWords:
+    """The words spoken and printed in a session, to check that an LLM's text is supported by them."""
 
     def __init__(self, said: str, printed: str) -> None:
         self._said = said.lower()
@@ -199,28 +211,24 @@ class Heard:
         self._printed = frozenset(content_words(printed)) - self._spoken
 
     def has(self, text: str, share: float) -> bool:
-        """Whether a text was said, in each of its parts, and names nothing that was not."""
+        """Return whether each clause of a text is mostly in spoken words, and each literal name in it was used."""
         words = content_words(text)
         if not words or not self._printed.isdisjoint(words) or self._share(words) < share:
             return False
         clauses = (content_words(part) for part in re.split(_CLAUSES, text))
         if any(self._share(part) < share for part in clauses if len(part) >= LEAST_CLAUSE):
             return False
-        return all(self._names(name.strip("`.,:").lower()) for name in re.findall(_NAMES, text))
-
-    def _names(self, name: str) -> bool:
-        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self._said) is not None
+        names = (re.escape(name.strip("`.,:").lower()) for name in re.findall(_NAMES, text))
+        return all(re.search(rf"(?<!\w){name}(?!\w)", self._said) for name in names)
 
     def _share(self, words: Collection[str]) -> float:
         return sum(word in self._spoken for word in words) / len(words)
 
 
-def _sentences(line: str) -> list[str]:
-    return [part for part in re.split(r"(?<=[.!?])\s+", line.strip()) if part]
-
-
-def _lesson(item: Mapping[str, Any], heard: Heard, files: Sequence[str], account: Account) -> Found | None:
-    """One lesson of a model, if it may be kept: said in the session, and nothing that the gate would hold back."""
+def _lesson(
+    item: Mapping[str, Any], heard: SpokenWords, files: Sequence[str], account: TaskReport
+) -> CandidateLesson | None:
+    """Return one lesson of the LLM if the session supports it and the validation gate accepts it, else None."""
     text, kind = item.get("text"), item.get("kind")
     if not isinstance(text, str) or not heard.has(text, SPOKEN_SHARE):
         return None
@@ -233,7 +241,7 @@ def _lesson(item: Mapping[str, Any], heard: Heard, files: Sequence[str], account
     plain = passed.draft.text
     chosen = kind if isinstance(kind, str) and kind in ASKED_KINDS else kind_told(plain, account)
     entities = entities_of(files, plain)
-    return Found(plain, chosen, "medium", plain, trust=1, entities=entities, place=AT_THE_END + 1)
+    return CandidateLesson(plain, chosen, "medium", plain, trust=1, entities=entities, place=AT_THE_END + 1)
 
 
 SYSTEM = (
@@ -251,42 +259,41 @@ REVIEW = (
     "id). Answer with one JSON object whose recommendations are a list of objects with action, ids, text, reason (a "
     "few words); an empty list is a good answer."
 )
-SHOWN_LESSONS = 80  # newest, to one question
+SHOWN_LESSONS = 80  # newest lessons in one prompt
 MOST_ADVICE = 5
 REASON_CHARS = 160
 
 
-def advise(writing: Callable[[], Writer | None], text: str, trust: int, known: Sequence[Neighbour]) -> Decision | None:
-    """The model's decision, or None: then the rule decides. `writing` opens the model, or says why it cannot."""
+def advise(open_llm: Callable[[], Writer | None], text: str, trust: int, known: Sequence[Neighbour]) -> Decision | None:
+    """Return the LLM's decision on a new lesson, or None: then the heuristic decides. `open_llm` may raise."""
     try:
-        writer = writing()
-        return None if writer is None else ask(writer, text, trust, known)
+        llm = open_llm()
+        return None if llm is None else ask(llm, text, trust, known)
     except SwarmloreError:
         return None
 
 
-def writer_of(settings: WriterSettings) -> Writer | None:
-    """The configured language model, or None for "none"; raises what is wrong with its settings."""
+def configured_llm(settings: WriterSettings) -> Writer | None:
+    """Return the configured LLM, or None for "none"; raise ConfigError for wrong settings."""
     from swarmlore.models.providers import open_writer
 
     names = ("model", "base_url", "api_key_env", "timeout_s")
     return open_writer(settings.kind, {name: value for name in names if (value := getattr(settings, name))})
 
 
-def capped_writer(store: Store, settings: WriterSettings, now: float) -> Writer | None:
-    """The same, within what it may cost a day."""
+def budgeted_llm(store: Store, settings: WriterSettings, now: float) -> Writer | None:
+    """Return the configured LLM within its daily budget, or None for "none"."""
+    llm = configured_llm(settings)
+    return None if llm is None else BudgetedLLM(llm, LLMBudget(store, settings, lambda: now))
 
-    writer = writer_of(settings)
-    return None if writer is None else Capped(writer, Spending(store, settings, lambda: now))
 
-
-def ask(writer: Writer, text: str, trust: int, known: Sequence[Neighbour]) -> Decision | None:
-    """What the writer says, as far as it may be followed; a text it wrote passes the gate like any other."""
+def ask(llm: Writer, text: str, trust: int, known: Sequence[Neighbour]) -> Decision | None:
+    """Ask the LLM for a decision on a new lesson and validate it; a text it wrote passes the gate like any other."""
     from swarmlore.models.providers import ask_json
 
     lessons = [{"id": item.id, "text": item.text} for item in known]
     user = json.dumps({"new": text, "known": lessons}, ensure_ascii=False)
-    answer = scrub_value(ask_json(writer, SYSTEM, user, KEYS))
+    answer = scrub_value(ask_json(llm, SYSTEM, user, KEYS))
     decision = parse_decision(answer, known, text=text, trust=trust)
     if decision is not None and decision.operation == "UPDATE":
         passed = pass_gate(Draft(decision.text))
@@ -294,18 +301,18 @@ def ask(writer: Writer, text: str, trust: int, known: Sequence[Neighbour]) -> De
     return decision
 
 
-def recommend(writer: Writer | None, lessons: Sequence[Memory]) -> list[Finding]:
-    """What a language model would tidy up: a few findings, each marked with its name. Raises where it fails."""
+def recommend(llm: Writer | None, lessons: Sequence[Memory]) -> list[Finding]:
+    """Return at most five clean-up proposals of the LLM, each marked with its name; raise Unavailable if it fails."""
     from swarmlore.models.providers import ask_json
 
     shown = {memory.handle: memory for memory in lessons[-SHOWN_LESSONS:]}
-    if writer is None or not shown:
+    if llm is None or not shown:
         return []
     user = json.dumps([{"id": handle, "text": memory.text} for handle, memory in shown.items()], ensure_ascii=False)
-    answer = scrub_value(ask_json(writer, REVIEW, user, {"recommendations": list}, max_tokens=2_000))
+    answer = scrub_value(ask_json(llm, REVIEW, user, {"recommendations": list}, max_tokens=2_000))
     found: list[Finding] = []
     for item in answer["recommendations"]:
-        finding = _advised(item, shown, writer.name) if isinstance(item, Mapping) else None
+        finding = _advised(item, shown, llm.name) if isinstance(item, Mapping) else None
         named = {memory.id for other in found for memory in other.memories}
         if finding is not None and named.isdisjoint(memory.id for memory in finding.memories):
             found.append(finding)
@@ -313,7 +320,7 @@ def recommend(writer: Writer | None, lessons: Sequence[Memory]) -> list[Finding]
 
 
 def _advised(item: Mapping[str, Any], shown: Mapping[str, Memory], by: str) -> Finding | None:
-    """One piece of advice as far as it may be followed: about lessons that were shown, and losing nothing."""
+    """Return one proposal if it is valid: it names only lessons that were shown, and loses no content."""
     from swarmlore.domain.policy.curation import ADVICE, ARCHIVE, Finding
 
     ids = item.get("ids")
@@ -327,6 +334,7 @@ def _advised(item: Mapping[str, Any], shown: Mapping[str, Memory], by: str) -> F
 
 
 def _merging(named: Sequence[Memory], text: Any, reason: str, by: str) -> Finding | None:
+    """Return the proposal to merge two lessons, if the merged text keeps both and passes the gate."""
     from swarmlore.domain.policy.curation import ADVICE, MERGE, Finding, place_of
     from swarmlore.domain.policy.ranking import preferred
 
@@ -335,8 +343,8 @@ def _merging(named: Sequence[Memory], text: Any, reason: str, by: str) -> Findin
     if place_of(stays) != place_of(goes) or stays.scope != goes.scope:
         return None
     known = [Neighbour(stays.id, stays.text, 1.0, stays.trust)]
-    told = {"operation": "UPDATE", "target": stays.id, "text": text, "reason": reason}
-    decision = parse_decision(told, known, text=goes.text, trust=goes.trust)
+    answer = {"operation": "UPDATE", "target": stays.id, "text": text, "reason": reason}
+    decision = parse_decision(answer, known, text=goes.text, trust=goes.trust)
     try:
         passed = pass_gate(Draft(decision.text)) if decision is not None else None
     except Rejected:

@@ -1,4 +1,4 @@
-"""Small steps that every embedder shares: readable text in, unit rows out."""
+"""Shared steps of the local embedders: check packages and data files, clean texts, normalise vectors."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 def keep_silent() -> None:
-    """Before onnxruntime is loaded: it would note device and process under the user's cache and send them later; its
-    own switch comes too late for the first note."""
+    """Disable onnxruntime's telemetry; call before it is loaded. It would store device and process in the user's cache
+    and send them later, and its own switch comes too late for the first record."""
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
 def need_packages(packages: Mapping[str, str], install: str) -> None:
-    """Pass if every module (name -> distribution) is installed; nothing is imported to find out."""
+    """Raise Unavailable unless every module (name -> distribution) is installed; nothing is imported."""
     missing = [distribution for module, distribution in packages.items() if not _folders(module)]
     if missing:
         raise Unavailable(f"not installed: {', '.join(missing)}", install)
 
 
 def find_data(module: str, *names: str, install: str) -> str:
-    """The path of a data file in an installed top-level package."""
+    """Return the path of a data file in an installed top-level package."""
     for folder in _folders(module):
         path = os.path.join(folder, *names)
         if os.path.isfile(path):
@@ -42,7 +42,7 @@ def find_data(module: str, *names: str, install: str) -> str:
 
 
 def read_checked(path: str, digest: str, install: str) -> bytes:
-    """The bytes of a file whose SHA-256 is `digest`; the bytes that were hashed are the bytes returned."""
+    """Read a file and verify its SHA-256; the bytes that were hashed are the bytes returned."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -54,18 +54,18 @@ def read_checked(path: str, digest: str, install: str) -> bytes:
 
 
 def _folders(module: str) -> list[str]:
-    # For a top-level name find_spec only looks; for a dotted one it would import the parents.
+    # For a top-level name find_spec only searches; for a dotted one it would import the parents.
     if "." in module:
         raise ValueError(module)
     try:
         spec = find_spec(module)
-    except ValueError:  # already loaded by hand, without a spec
+    except ValueError:  # a module loaded without a spec
         return []
     return list(spec.submodule_search_locations or ()) if spec else []
 
 
 def clean(text: str, longest: int) -> str:
-    """The first `longest` characters as valid Unicode: surrogate pairs are joined, lone surrogates replaced."""
+    """Return the first `longest` characters as valid Unicode: surrogate pairs are joined, lone surrogates replaced."""
     text = text[:longest]
     try:
         text.encode()
@@ -75,7 +75,7 @@ def clean(text: str, longest: int) -> str:
 
 
 def unit_rows(rows: NDArray[np.floating[Any]], who: str) -> Vectors:
-    """The rows scaled to length 1 as float32; a row that has no direction is an error, never a made-up vector."""
+    """Return the rows scaled to length 1 as float32; raise Unavailable for a row without a direction."""
     import numpy as np
 
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)

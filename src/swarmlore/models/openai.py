@@ -1,4 +1,4 @@
-"""Servers that speak OpenAI's protocol: OpenAI, Ollama, LM Studio, vLLM, llama.cpp and others."""
+"""Embedder and LLM of servers with OpenAI's API: OpenAI, Ollama, LM Studio, vLLM, llama.cpp and others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from swarmlore.models.providers import number_option, text_option, whole_option
 if TYPE_CHECKING:
     from swarmlore.models.providers import Vectors
 
-
 HOME = "https://api.openai.com/v1"
 KEY_ENV = "OPENAI_API_KEY"
 MEGABYTE = 1024 * 1024
@@ -25,7 +24,7 @@ TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")
 
 
 class OpenAIEmbedder:
-    """Vectors from an /embeddings endpoint. The dimension is learnt from the first answer unless an option says it."""
+    """Vectors from an /embeddings endpoint. The dimension is taken from the first answer unless an option sets it."""
 
     def __init__(self, options: Mapping[str, Any], sleep: Callable[[float], None] = time.sleep) -> None:
         need_packages({"numpy": "numpy"}, "pip install numpy")
@@ -39,23 +38,23 @@ class OpenAIEmbedder:
         self._wanted = self.dimension = whole_option(options, "dimension", 0, low=0, high=65_536)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One float32 row of length 1 per text, in the order of the texts."""
+        """Return one float32 row of length 1 per text, in the order of the texts."""
         import numpy as np
 
         parts = [self._ask(texts[at : at + self._batch]) for at in range(0, len(texts), self._batch)]
         return np.concatenate(parts) if parts else np.empty((0, self.dimension), np.float32)
 
     def _ask(self, texts: Sequence[str]) -> Vectors:
-        # Many servers refuse an empty text, none a space.
+        # Many servers reject an empty text, none a space.
         inputs = [clean(text, self._longest) or " " for text in texts]
         payload: dict[str, Any] = {"model": self._model, "input": inputs, "encoding_format": "float"}
-        if self._wanted:  # only where it was said: servers refuse it for models that have one size
+        if self._wanted:  # only if configured: servers reject it for models of fixed size
             payload["dimensions"] = self._wanted
         answer = post_json(self._server, "/embeddings", payload, self._sleep)
         return self._checked(_rows(answer, len(inputs), self._server))
 
     def _checked(self, rows: Vectors) -> Vectors:
-        """The rows as unit vectors, if they have the dimension all others had."""
+        """Return the rows as unit vectors; raise Unavailable if their dimension differs from that of earlier rows."""
         with self._lock:
             if self.dimension not in (0, rows.shape[1]):
                 what = f"{self.name} returned {rows.shape[1]} dimensions instead of {self.dimension}"
@@ -66,7 +65,7 @@ class OpenAIEmbedder:
 
 
 class OpenAIWriter:
-    """Answers from a /chat/completions endpoint."""
+    """The LLM of a /chat/completions endpoint."""
 
     def __init__(self, options: Mapping[str, Any], sleep: Callable[[float], None] = time.sleep) -> None:
         self._server = read_server(options, HOME, KEY_ENV, 60, 4 * MEGABYTE)
@@ -79,7 +78,7 @@ class OpenAIWriter:
             raise ConfigError("max_tokens_field is not one a server knows", f"choose one of: {', '.join(TOKEN_FIELDS)}")
 
     def complete(self, system: str, user: str, *, max_tokens: int = 512) -> str:
-        """The model's answer as plain text, never empty."""
+        """Return the LLM's answer as plain text, never empty."""
         turns = (("system", system), ("user", user))
         messages = [{"role": role, "content": clean(text, len(text))} for role, text in turns if text]
         payload: dict[str, Any] = {"model": self._model, "messages": messages, self._field: max_tokens}
@@ -89,7 +88,7 @@ class OpenAIWriter:
 
 
 def need_model(options: Mapping[str, Any]) -> str:
-    """The option `model`, which a server cannot be asked without."""
+    """Return the option `model`, or raise ConfigError if it is missing."""
     model = text_option(options, "model")
     if not model:
         raise ConfigError("this provider needs the option model", 'write model = "<a model the server offers>"')
@@ -97,7 +96,7 @@ def need_model(options: Mapping[str, Any]) -> str:
 
 
 def spoken(name: str, answer: object) -> str:
-    """An answer that is a text with something in it."""
+    """Return an answer if it is text and not blank; otherwise raise Unavailable."""
     if not isinstance(answer, str) or not answer.strip():
         raise Unavailable(f"{name} did not answer with text", "check model; a thinking model may need more max_tokens")
     return answer
@@ -111,7 +110,7 @@ def _content(answer: Any) -> object:
 
 
 def _rows(answer: Any, count: int, server: Server) -> Vectors:
-    """The vectors of an answer in the order of the texts, whatever order the server chose."""
+    """Return the vectors of an answer in the order of the texts, whatever order the server chose."""
     import numpy as np
 
     items = answer.get("data") if isinstance(answer, dict) else None
@@ -131,12 +130,12 @@ def _rows(answer: Any, count: int, server: Server) -> Vectors:
     return rows
 
 
-def _row(said: object) -> Any:
-    """One vector: a list of numbers, or base64 of little-endian float32."""
+def _row(value: object) -> Any:
+    """Decode one vector: a list of numbers, or base64 of little-endian float32."""
     import numpy as np
 
-    if isinstance(said, str):
-        return np.frombuffer(b64decode(said, validate=True), np.dtype("<f4"))
-    if not isinstance(said, list) or not all(isinstance(x, int | float) for x in said):
+    if isinstance(value, str):
+        return np.frombuffer(b64decode(value, validate=True), np.dtype("<f4"))
+    if not isinstance(value, list) or not all(isinstance(x, int | float) for x in value):
         raise TypeError
-    return said
+    return value

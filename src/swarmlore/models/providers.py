@@ -1,4 +1,4 @@
-"""From the kind in the settings to an embedder or writer; a module is imported when its kind is opened."""
+"""Interfaces of embedders and LLMs, and the table from a configured kind to its class, imported when it is opened."""
 
 from __future__ import annotations
 
@@ -19,71 +19,66 @@ if TYPE_CHECKING:
     Ids = NDArray[np.int32]
 
 
-# A typed answer is a few hundred characters; more than this is not worth searching for one object.
+# A typed answer has a few hundred characters; a longer one than this is not searched for the object.
 LONGEST_ANSWER = 65_536
 THINKING, THINKING_ENDS = "<think>", "</think>"
 
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Turns texts into unit vectors of one space. `name` identifies the space: vectors of two names never mix."""
+    """Turns texts into unit vectors of one space, which `name` identifies: other names' vectors do not compare."""
 
     name: str
-    dimension: int  # 0 until the first answer, where only the server knows it
+    dimension: int  # 0 until the first answer if only the server knows it
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One float32 row of length 1 per text, in the order of the texts."""
-        ...
+        """Return one float32 row of length 1 per text, in the order of the texts."""
 
 
 @frozen
 class Embedded:
-    """What one forward pass says about one text."""
+    """The vectors of one text from one forward pass of the model."""
 
     vector: Vectors  # (dimension,) of length 1, equal to what embed() returns
     pieces: Vectors  # (n, dimension), each row of length 1, without markers, padding and punctuation
     piece_ids: Ids  # (n,) vocabulary ids of the pieces
-    emphasis: Vectors  # (n,) how much each piece may say, by what it is (text.words.piece_emphasis)
+    emphasis: Vectors  # (n,) the weight of each piece by its kind (domain.language.tokenizer.piece_emphasis)
 
 
 @runtime_checkable
 class TokenEmbedder(Embedder, Protocol):
-    """An embedder that can also show its word pieces; ask with isinstance."""
+    """An embedder that also returns the vectors of word pieces; test for it with isinstance."""
 
     def embed_tokens(self, texts: Sequence[str]) -> list[Embedded]:
-        """Vector and word pieces of each text, from one forward pass."""
-        ...
+        """Return vector and word pieces of each text, from one forward pass."""
 
 
 @runtime_checkable
 class Writer(Protocol):
-    """A language model that answers one question."""
+    """An LLM that answers one prompt."""
 
     name: str
 
     def complete(self, system: str, user: str, *, max_tokens: int = 512) -> str:
-        """The model's answer as plain text, never empty."""
-        ...
+        """Return the LLM's answer as plain text, never empty."""
 
 
-def ask_json(
-    writer: Writer, system: str, user: str, keys: Mapping[str, type], *, max_tokens: int = 512
-) -> dict[str, Any]:
-    """The one JSON object a writer answers with, reduced to `keys` and checked against their types."""
+def ask_json(llm: Writer, system: str, user: str, keys: Mapping[str, type], *, max_tokens: int = 512) -> dict[str, Any]:
+    """Ask an LLM for one JSON object; return its `keys`, checked against their types, or raise Unavailable."""
     wanted = ", ".join(f'"{key}" ({kind.__name__})' for key, kind in keys.items())
     order = f"{system}\nAnswer with one JSON object and nothing else. Its keys: {wanted}."
-    answer = writer.complete(order, user, max_tokens=max_tokens)
+    answer = llm.complete(order, user, max_tokens=max_tokens)
     found = _objects_in(answer)
     if len(found) != 1:
-        raise _unusable(writer, f"holds {len(found)} JSON objects instead of one")
-    return {key: _checked(writer, found[0], key, kind) for key, kind in keys.items()}
+        raise _unusable(llm, f"holds {len(found)} JSON objects instead of one")
+    return {key: _checked(llm, found[0], key, kind) for key, kind in keys.items()}
 
 
 def _objects_in(answer: str) -> list[dict[str, Any]]:
-    """The outermost JSON objects of an answer, whatever prose, fence or thinking stands around them."""
+    """Return the outermost JSON objects of an answer, ignoring prose, code fences and thinking around them."""
     text = answer.rpartition(THINKING_ENDS)[2]
     if len(text) > LONGEST_ANSWER or text.lstrip().startswith(THINKING):
-        return []  # cut off while still thinking: an object in there is a draft
+        return []  # cut off while thinking: an object in it is only a draft
     decoder = json.JSONDecoder(parse_constant=_refuse_constant)
     found: list[dict[str, Any]] = []
     start = text.find("{")
@@ -92,35 +87,36 @@ def _objects_in(answer: str) -> list[dict[str, Any]]:
             value, end = decoder.raw_decode(text, start)
             found.append(value)
         except (ValueError, RecursionError):
-            end = start + 1  # a brace of the prose: the object may begin at a later one
+            end = start + 1  # a brace in the prose: the object may begin at a later one
         start = text.find("{", end)
     return found
 
 
 def _refuse_constant(word: str) -> float:
-    raise ValueError(word)  # NaN and the infinities are no JSON
+    raise ValueError(word)  # NaN and infinities are not JSON
 
 
-def _checked(writer: Writer, found: Mapping[str, Any], key: str, kind: type) -> Any:
+def _checked(llm: Writer, found: Mapping[str, Any], key: str, kind: type) -> Any:
+    """Return one value of an answer; raise Unavailable if it is missing or of the wrong type."""
     if key not in found:
-        raise _unusable(writer, f"lacks {key!r}")
+        raise _unusable(llm, f"lacks {key!r}")
     value = found[key]
     if kind is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53:
         value = float(value)
     # bool is an int in Python, but "true" is no count
     fits = isinstance(value, kind) and (kind is bool or kind is object or not isinstance(value, bool))
     if not fits or (isinstance(value, float) and not math.isfinite(value)):
-        raise _unusable(writer, f"has no usable {key!r} ({kind.__name__} expected)")
+        raise _unusable(llm, f"has no usable {key!r} ({kind.__name__} expected)")
     return value
 
 
-def _unusable(writer: Writer, what: str) -> Unavailable:
+def _unusable(llm: Writer, what: str) -> Unavailable:
     # The answer itself may repeat private text, so it is not quoted.
-    return Unavailable(f"the answer of {writer.name} {what}", "nothing was changed; try again or use a larger model")
+    return Unavailable(f"the answer of {llm.name} {what}", "nothing was changed; try again or use a larger model")
 
 
 def text_option(options: Mapping[str, Any], key: str, default: str = "") -> str:
-    """The option as text, trimmed."""
+    """Return the option as trimmed text."""
     value = options.get(key)
     if value is None:
         return default
@@ -130,7 +126,7 @@ def text_option(options: Mapping[str, Any], key: str, default: str = "") -> str:
 
 
 def whole_option(options: Mapping[str, Any], key: str, default: int, *, low: int, high: int) -> int:
-    """The option as a whole number from `low` to `high`; 0 where 0 is not allowed means "not said"."""
+    """Return the option as an integer from `low` to `high`; 0 counts as unset where it is not allowed."""
     value = options.get(key)
     if value is None or value == "" or (value == 0 and low > 0):
         return default
@@ -140,7 +136,7 @@ def whole_option(options: Mapping[str, Any], key: str, default: int, *, low: int
 
 
 def number_option(options: Mapping[str, Any], key: str, default: float, *, low: float, high: float) -> float:
-    """The option as a number from `low` to `high`; 0 where 0 is not allowed means "not said"."""
+    """Return the option as a number from `low` to `high`; 0 counts as unset where it is not allowed."""
     value = options.get(key)
     if value is None or value == "" or (value == 0 and low > 0):
         return default
@@ -166,12 +162,12 @@ WRITERS: dict[str, str] = {
 
 
 def open_embedder(kind: str, options: Mapping[str, Any]) -> Embedder | None:
-    """The embedder of a kind; None for "none": text search only."""
+    """Open the embedder of a kind; None for "none", which means search by words only."""
     return cast("Embedder | None", _open(kind, options, EMBEDDERS, "embedders"))
 
 
 def open_writer(kind: str, options: Mapping[str, Any]) -> Writer | None:
-    """The writer of a kind; None for "none": rules only."""
+    """Open the LLM of a kind; None for "none", which means heuristics only."""
     return cast("Writer | None", _open(kind, options, WRITERS, "writers"))
 
 
@@ -189,7 +185,7 @@ def _builtin(where: str) -> Callable[[Mapping[str, Any]], object]:
 
 
 def _third_party(kind: str, table: Mapping[str, str], group: str) -> Callable[[Mapping[str, Any]], object]:
-    """What an installed package offers under an entry point; it is called with the options, like ours."""
+    """Return the factory an installed package registers as entry point; it is called with the options."""
     from importlib.metadata import entry_points
 
     offered = entry_points(group=group)

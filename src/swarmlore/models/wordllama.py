@@ -1,4 +1,5 @@
-"""Static word vectors of the wordllama package: very quick, weak on code. Reads its files, runs none of its code."""
+"""Static word vectors of the wordllama package: very fast, weak on code. Reads the package's files and runs none of its
+code."""
 
 from __future__ import annotations
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from swarmlore.models.providers import Vectors
 
-
 WEIGHTS = "64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5"
 TOKENIZER = "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68"
 HEADER = 8 + 88  # safetensors: a length, then that many bytes of JSON; fixed here because the hash is
@@ -25,7 +25,7 @@ LONGEST_TEXT = 65_536
 
 
 class WordLlama:
-    """256 dimensions, the mean of the pieces' vectors. Loads at first use; safe to share between threads."""
+    """An embedder of 256 dimensions: the mean of the pieces' vectors. Loads at first use; thread-safe."""
 
     name = "wordllama:256"
     dimension = 256
@@ -36,7 +36,7 @@ class WordLlama:
         need_packages(PACKAGES, INSTALL)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One float32 row of length 1 per text, in the order of the texts."""
+        """Return one float32 row of length 1 per text, in the order of the texts."""
         import numpy as np
 
         sums = np.empty((len(texts), self.dimension), np.float32)

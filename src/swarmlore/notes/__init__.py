@@ -1,1 +1,1 @@
-"""Notes: pages that people read, review and commit, as memories; found, added, kept in step with their files."""
+"""Notes: Markdown pages that people write and commit, indexed as memories and kept in sync with their files."""

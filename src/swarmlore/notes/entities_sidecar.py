@@ -1,7 +1,6 @@
-"""`<note>.entities.yaml`: what a note speaks of and how that is connected, told by whoever wrote the note.
+"""Parse and write entity sidecars (`<note>.entities.yaml`): the entities of a note and the relations between them.
 
-Read leniently: any word is a type or a relation, a plain name is an entity. Also the text form of GraphRAG, in which
-others hand the same on.
+Parsing is lenient: any word is a valid type, and a plain string is an entity. GraphRAG's text format is supported too.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from swarmlore.domain.language.concepts import GUESSED_STRENGTH
 from swarmlore.domain.records import Entity, Relation
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.notes.yaml_edit import (
-    Found,
-    Listing,
+    ListNode,
+    MappingNode,
+    ParsedYaml,
     Scalar,
-    Table,
     Unreadable,
     is_nothing,
     plain,
@@ -43,8 +42,8 @@ _PART, _RECORD, _COMPLETE = "<|>", "##", "<|COMPLETE|>"
 
 @frozen
 class Sidecar:
-    """What stands beside a note; `problems` tells by line what could not be read as an entity or a relation.
-    `extracted_by` says who found it: rules, or the name of a model; nothing where somebody wrote it."""
+    """A sidecar; `problems` lists invalid items by line. `extracted_by` is `rules`, an LLM's name, or '' for a
+    person."""
 
     document_id: str = ""
     extracted_at: str = ""
@@ -55,35 +54,34 @@ class Sidecar:
 
     @property
     def is_guess(self) -> bool:
-        """Whether rules wrote it and nobody changed it: nothing in it that they never say. Without a mark, as former
-        versions wrote it, only the strength of its relations tells."""
+        """Whether heuristics wrote it and no person changed it; without `extracted_by`, relation strengths decide."""
         strengths = {relation.strength for relation in self.relations}
         if self.extracted_by != BY_RULES:
             return not self.extracted_by and strengths == {GUESSED_STRENGTH}
-        said = any(e.description for e in self.entities) or any(r.description for r in self.relations)
-        return not said and strengths <= {GUESSED_STRENGTH}
+        has_descriptions = any(e.description for e in self.entities) or any(r.description for r in self.relations)
+        return not has_descriptions and strengths <= {GUESSED_STRENGTH}
 
 
 def sidecar_paths(note_path: str) -> tuple[str, str]:
-    """Where the sidecar of a note may stand, the usual place first."""
+    """Return the possible sidecar paths of a note, the usual one first."""
     stem = note_path[:-3] if note_path.lower().endswith(".md") else note_path
     return stem + ENDING, f"{stem}.md{ENDING}"
 
 
 def sidecar_path(note_path: str) -> str:
-    """Where the sidecar of a note is written."""
+    """Return the path to write a note's sidecar to."""
     return sidecar_paths(note_path)[0]
 
 
 def note_path(sidecar_path: str) -> str:
-    """The note that a sidecar belongs to; nothing where the path is none of a sidecar."""
+    """Return the note path of a sidecar; '' if the path is not a sidecar's."""
     if not sidecar_path.endswith(ENDING):
         return ""
     return sidecar_path[: -len(ENDING)].removesuffix(".md") + ".md"
 
 
 def parse_sidecar(text: str) -> Sidecar:
-    """The entities and relations in a text; what is neither is told and left alone."""
+    """Parse a sidecar; invalid items are listed in `problems`."""
     found = read(text)
     problems: list[tuple[int, str]] = []
     entities, relations = [], []
@@ -97,31 +95,31 @@ def parse_sidecar(text: str) -> Sidecar:
             relations.append(relation)
         else:
             problems.append((found.line(node.start) + 1, "no relation: it needs a source and a target"))
-    said = _table(found)
+    nodes = _table(found)
     return Sidecar(
-        _text(said.get("document_id")),
-        _text(said.get("extracted_at")),
+        _text(nodes.get("document_id")),
+        _text(nodes.get("extracted_at")),
         tuple(entities),
         tuple(relations),
         tuple(problems),
-        _text(said.get("extracted_by")),
+        _text(nodes.get("extracted_by")),
     )
 
 
-def _table(found: Found) -> dict[str, Any]:
+def _table(found: ParsedYaml) -> dict[str, Any]:
     if is_nothing(found.root):
         return {}
-    if not isinstance(found.root, Table):
+    if not isinstance(found.root, MappingNode):
         raise Unreadable("it has no names at its top", f"begin with {ENTITIES}:")
     return {key.value: value for key, value in found.root.entries}
 
 
-def _places(found: Found, names: tuple[str, ...]) -> Iterator[tuple[tuple[str, int], Any]]:
-    """The items of lists with their paths."""
-    said = _table(found)
+def _places(found: ParsedYaml, names: tuple[str, ...]) -> Iterator[tuple[tuple[str, int], Any]]:
+    """Yield path and node of each item of these lists."""
+    nodes = _table(found)
     for name in names:
-        listed = said.get(name)
-        if isinstance(listed, Listing):
+        listed = nodes.get(name)
+        if isinstance(listed, ListNode):
             yield from (((name, number), item) for number, item in enumerate(listed.items))
         elif listed is not None and not is_nothing(listed):
             raise Unreadable(f"{name} is no list (line {found.line(listed.start) + 1})", "write one below the other")
@@ -130,22 +128,22 @@ def _places(found: Found, names: tuple[str, ...]) -> Iterator[tuple[tuple[str, i
 def _entity(node: Any) -> Entity | None:
     if isinstance(node, Scalar):
         return Entity(_text(node)) if _text(node) else None
-    said = _said(node)
-    name = _text(said.get("name"))
-    return Entity(name, _text(said.get("type")) or "concept", _text(said.get("description"))) if name else None
+    nodes = _nodes_of(node)
+    name = _text(nodes.get("name"))
+    return Entity(name, _text(nodes.get("type")) or "concept", _text(nodes.get("description"))) if name else None
 
 
 def _relation(node: Any) -> Relation | None:
-    said = _said(node)
-    source, target = _text(said.get("source")), _text(said.get("target"))
+    nodes = _nodes_of(node)
+    source, target = _text(nodes.get("source")), _text(nodes.get("target"))
     if not source or not target:
         return None
-    kind = _text(said.get("type")) or _text(said.get("kind")) or "relates_to"
-    return Relation(source, target, kind, _text(said.get("description")), _strength(_text(said.get("strength"))))
+    kind = _text(nodes.get("type")) or _text(nodes.get("kind")) or "relates_to"
+    return Relation(source, target, kind, _text(nodes.get("description")), _strength(_text(nodes.get("strength"))))
 
 
-def _said(node: Any) -> dict[str, Any]:
-    return {key.value: value for key, value in node.entries} if isinstance(node, Table) else {}
+def _nodes_of(node: Any) -> dict[str, Any]:
+    return {key.value: value for key, value in node.entries} if isinstance(node, MappingNode) else {}
 
 
 def _text(node: Any) -> str:
@@ -160,20 +158,17 @@ def _strength(text: str) -> float:
     return STRENGTH if math.isnan(number) else min(10.0, max(1.0, number))
 
 
-# Writing
-
-
 def write_sidecar(sidecar: Sidecar) -> str:
-    """A new sidecar."""
+    """Return the YAML text of a new sidecar."""
     head = {name: getattr(sidecar, name) for name in ("document_id", "extracted_at", "extracted_by")}
-    said: dict[str, Any] = {name: value for name, value in head.items() if value}
-    said[ENTITIES] = [_entity_fields(entity) for entity in sidecar.entities]
-    said[RELATIONS[0]] = [_relation_fields(relation) for relation in sidecar.relations]
-    return written(said)
+    values: dict[str, Any] = {name: value for name, value in head.items() if value}
+    values[ENTITIES] = [_entity_fields(entity) for entity in sidecar.entities]
+    values[RELATIONS[0]] = [_relation_fields(relation) for relation in sidecar.relations]
+    return written(values)
 
 
 def with_entity(text: str, entity: Entity) -> str:
-    """The text in which an entity stands and says this; one of the same name is changed, else it is added."""
+    """Return the text with an entity updated, by name, or added."""
     found = read(text)
     for path, node in _places(found, (ENTITIES,)):
         known = _entity(node)
@@ -183,18 +178,18 @@ def with_entity(text: str, entity: Entity) -> str:
 
 
 def with_relation(text: str, relation: Relation) -> str:
-    """The text in which a relation stands and says this; one between the same two is changed, else it is added."""
+    """Return the text with a relation updated, by source, target and kind, or added."""
     found = read(text)
     for path, node in _places(found, RELATIONS):
         known = _relation(node)
-        if known is not None and _between(known) == _between(relation):
+        if known is not None and _key_of(known) == _key_of(relation):
             changes = _changes(_relation_fields(known), _relation_fields(relation), "source", "target", "type")
             return _with_changes(found, path, node, changes)
     name = RELATIONS[1] if RELATIONS[1] in _table(found) and RELATIONS[0] not in _table(found) else RELATIONS[0]
     return with_item(found, (name,), _relation_fields(relation))
 
 
-def _with_changes(found: Found, path: tuple[str, int], node: Any, changes: Mapping[str, Any]) -> str:
+def _with_changes(found: ParsedYaml, path: tuple[str, int], node: Any, changes: Mapping[str, Any]) -> str:
     if not changes:
         return found.text
     if isinstance(node, Scalar):
@@ -203,13 +198,13 @@ def _with_changes(found: Found, path: tuple[str, int], node: Any, changes: Mappi
 
 
 def _changes(known: Mapping[str, Any], wanted: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    """What differs, beside what the two are known by; nothing is taken away."""
+    """Return the fields that differ, apart from the key fields; empty values remove nothing."""
     return {
         name: value for name, value in wanted.items() if name not in keys and value != "" and value != known.get(name)
     }
 
 
-def _between(relation: Relation) -> tuple[str, str, str]:
+def _key_of(relation: Relation) -> tuple[str, str, str]:
     return relation.source.casefold(), relation.target.casefold(), relation.kind
 
 
@@ -229,18 +224,15 @@ def _relation_fields(relation: Relation) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
 
 
-# GraphRAG's own text
-
-
 def to_graphrag(sidecar: Sidecar | None) -> str:
-    """Entities and relations as GraphRAG reads them; without a sidecar one entity stands for the note."""
+    """Return entities and relations in GraphRAG's text format; without a sidecar, a placeholder entity."""
     if sidecar is None:
         sidecar = Sidecar(entities=(PLACEHOLDER,))
-    records = [("entity", one.name, one.type, one.description) for one in sidecar.entities]
+    records = [("entity", item.name, item.type, item.description) for item in sidecar.entities]
     lines = [_record(record) for record in records]
-    for one in sidecar.relations:
-        parts = _record(("relationship", one.source, one.target, one.description))
-        lines.append(f"{parts[:-1]}{_PART}{one.strength:g})")
+    for item in sidecar.relations:
+        parts = _record(("relationship", item.source, item.target, item.description))
+        lines.append(f"{parts[:-1]}{_PART}{item.strength:g})")
     return f"\n{_RECORD}\n".join(lines) + _COMPLETE
 
 
@@ -249,25 +241,25 @@ def _record(parts: tuple[str, ...]) -> str:
 
 
 def _in_line(text: str) -> str:
-    """A text that cannot be taken for a mark of the format."""
+    """Escape the delimiters of the format in a text."""
     return " ".join(text.split()).replace("<|", "< |").replace(_RECORD, "# #")
 
 
 def is_graphrag(text: str) -> bool:
-    """Whether a text is of this form and not YAML."""
+    """Return whether a text is in GraphRAG's format, not YAML."""
     return text.lstrip().startswith(('("entity"', '("relationship"', _COMPLETE))
 
 
 def from_graphrag(text: str) -> Sidecar:
-    """The entities and relations in a text of GraphRAG; the placeholder is none, other lines are left out."""
+    """Parse GraphRAG's text format; the placeholder and other lines are skipped."""
     entities, relations = [], []
     for record in text.split(_COMPLETE)[0].split(_RECORD):
         kind, *parts = [_unquoted(part) for part in record.strip().removeprefix("(").removesuffix(")").split(_PART)]
         if kind == "entity" and parts and parts[0] and parts[0] != PLACEHOLDER.name:
             entities.append(Entity(parts[0], *_filled(parts[1:3], ("concept", ""))))
         elif kind == "relationship" and len(parts) > 1 and parts[0] and parts[1]:
-            said, strength = _filled(parts[2:4], ("", ""))
-            relations.append(Relation(parts[0], parts[1], "relates_to", said, _strength(strength)))
+            description, strength = _filled(parts[2:4], ("", ""))
+            relations.append(Relation(parts[0], parts[1], "relates_to", description, _strength(strength)))
     return Sidecar(entities=tuple(entities), relations=tuple(relations))
 
 

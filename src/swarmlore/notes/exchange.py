@@ -1,8 +1,7 @@
-"""Notes as files of a folder: taken over from anywhere, and written out for others.
+"""Import notes from a folder of Markdown files, and export notes and lessons to one.
 
-A note that comes in is copied as it is, under its id, with its sidecar; only secrets are taken out. What is there
-stays: the same id is the same note. What goes out are the notes of a project and of its user as they are, and lessons
-as short notes, with their confidence in words.
+An imported note is copied under its id with its sidecar; only secrets are redacted, and a note whose id exists is kept.
+The export writes notes as they are, and lessons as short notes with the confidence in words.
 """
 
 from __future__ import annotations
@@ -12,40 +11,36 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.language.display import slug, whole_words
-from swarmlore.domain.policy.gate import refuse_unsafe, scrub_text
+from swarmlore.domain.policy.gate import check_note, scrub_text
 from swarmlore.domain.records import Memory
 from swarmlore.domain.security.redaction import redact
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected
 from swarmlore.exchange.import_files import Brought
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.notes.locations import read_text
+from swarmlore.notes.locations import EPISODES, LEARNINGS, read_text
 from swarmlore.workspace.files import Folder
 
 if TYPE_CHECKING:
     from swarmlore.models.embedding import Progress
 
 
-LEARNINGS_FILE, EPISODES = "documents/learnings", "documents/episodes"
-ENDING, SIDECAR = ".md", ".entities.yaml"
+ENDING = ".md"
 MOST_FILES = 50_000
 MOST_DEPTH = 12
 TITLE_CHARS = 100
 
 
 @frozen
-class Paper:
-    """A note on its way: its path below the folder it goes to, its text, and that of its sidecar ('' without one)."""
+class NoteFile:
+    """A note to import or export: target path, text, and sidecar text ('' without one)."""
 
     path: str
     text: str
     beside: str = ""
 
 
-# In
-
-
 def import_notes(source: str, root: str, progress: Progress | None = None) -> Brought:
-    """Take the notes of a folder, or one note, over into the folder of notes for every project."""
+    """Import the notes of a folder, or one note, into the user's notes folder."""
     found = list(_notes_below(source))
     if not found:
         raise InvalidInput(f"there is no note in {source}", "a note is a Markdown file with a title between --- lines")
@@ -68,8 +63,8 @@ def import_notes(source: str, root: str, progress: Progress | None = None) -> Br
     )
 
 
-def _incoming(path: str) -> tuple[Paper, bool]:
-    """A note as it will lie in the folder; raises where it is none, or none that may be kept."""
+def _incoming(path: str) -> tuple[NoteFile, bool]:
+    """Read a note for import; raise if it is not a note or unsafe."""
     from swarmlore.notes.entities_sidecar import parse_sidecar, sidecar_paths
     from swarmlore.notes.note_format import parse_note
 
@@ -78,14 +73,15 @@ def _incoming(path: str) -> tuple[Paper, bool]:
     note = parse_note(text)
     if not note.title:
         raise InvalidInput("it has no title", "write title: … between --- lines at its top")
-    refuse_unsafe(note.title, note.body)
-    beside = next((read_text(one) for one in sidecar_paths(path) if os.path.lexists(one)), "")
-    clean = redact(beside)[0]
-    parse_sidecar(clean)
+    check_note(note.title, note.body)
+    beside = next((read_text(file) for file in sidecar_paths(path) if os.path.lexists(file)), "")
+    sidecar = redact(beside)[0]
+    parse_sidecar(sidecar)
     episode = str(note.fields.get("type", "")) == "episode"
     day = note.created[:10] if episode and _is_day(note.created[:10]) else ""
-    folder = f"{EPISODES}/{day}" if day else LEARNINGS_FILE
-    return Paper(f"{folder}/{note.own_id or note.id}{ENDING}", text, clean), text != raw or clean != beside
+    folder = f"{EPISODES}/{day}" if day else LEARNINGS
+    paper = NoteFile(f"{folder}/{note.own_id or note.id}{ENDING}", text, sidecar)
+    return paper, text != raw or sidecar != beside
 
 
 def _is_day(text: str) -> bool:
@@ -93,7 +89,7 @@ def _is_day(text: str) -> bool:
 
 
 def _notes_below(source: str) -> Iterator[str]:
-    """The notes in a folder and below it, in order; no link is followed."""
+    """Yield the notes of a folder and its subfolders in order; links are not followed."""
     if os.path.isfile(source) and not os.path.islink(source):
         yield source
         return
@@ -109,12 +105,8 @@ def _notes_below(source: str) -> Iterator[str]:
                 yield os.path.join(folder, name)
 
 
-# Out
-
-
-def export_notes(papers: Iterable[Paper], target: str, *, overwrite: bool = False) -> int:
-    """Write notes into a folder, which is made; returns how many there are. What is there stays, unless it may be
-    overwritten."""
+def export_notes(papers: Iterable[NoteFile], target: str, *, overwrite: bool = False) -> int:
+    """Write notes into a new folder and return their number; `overwrite` allows a folder with files."""
     target = os.path.abspath(target)
     if os.path.lexists(target) and not os.path.isdir(target):
         raise InvalidInput(f"{target} is not a folder", "name a folder for the notes")
@@ -128,17 +120,17 @@ def export_notes(papers: Iterable[Paper], target: str, *, overwrite: bool = Fals
     return len(taken)
 
 
-def _free(paper: Paper, taken: set[str]) -> Paper:
-    """The same under a name that no other note of this export has."""
+def _free(paper: NoteFile, taken: set[str]) -> NoteFile:
+    """Return the note under a path that no other note of this export has."""
     stem, number, path = paper.path.removesuffix(ENDING), 2, paper.path
     while path in taken:
         path, number = f"{stem}-{number}{ENDING}", number + 1
     taken.add(path)
-    return Paper(path, paper.text, paper.beside)
+    return NoteFile(path, paper.text, paper.beside)
 
 
-def outgoing(path: str, category: str) -> Paper | None:
-    """A note's file for others: without secrets, by category; None where it cannot be read."""
+def outgoing(path: str, category: str) -> NoteFile | None:
+    """Return a note's file for export, redacted, in a folder per category; None if it is unreadable."""
     from swarmlore.notes.entities_sidecar import sidecar_paths
 
     try:
@@ -146,14 +138,14 @@ def outgoing(path: str, category: str) -> Paper | None:
         beside = next((redact(read_text(one))[0] for one in sidecar_paths(path) if os.path.lexists(one)), "")
     except NotAllowed:
         return None
-    return Paper(f"{slug(category)[:40] or 'other'}/{os.path.basename(path)}", text, beside)
+    return NoteFile(f"{slug(category)[:40] or 'other'}/{os.path.basename(path)}", text, beside)
 
 
-def lesson_paper(memory: Memory) -> Paper:
-    """A lesson as a short note."""
+def lesson_paper(memory: Memory) -> NoteFile:
+    """Return a lesson as a short note."""
     from swarmlore.notes.note_format import write_note
 
-    title = _title(memory)
+    title = whole_words(" ".join((memory.title or memory.text).split()), TITLE_CHARS)
     fields = {
         "title": title,
         "category": memory.category or "other",
@@ -170,17 +162,13 @@ def lesson_paper(memory: Memory) -> Paper:
     }
     name = f"{slug(title)[:50].strip('-') or 'lesson'}-{memory.handle}{ENDING}"
     text = write_note({key: _scrubbed(value) for key, value in fields.items()}, f"\n{scrub_text(memory.text)}\n")
-    return Paper(f"{slug(memory.category)[:40] or 'other'}/{name}", text, _entities(memory))
+    return NoteFile(f"{slug(memory.category)[:40] or 'other'}/{name}", text, _entities(memory))
 
 
 def _scrubbed(value: object) -> object:
     if isinstance(value, str):
         return scrub_text(value)
     return [scrub_text(str(item)) for item in value] if isinstance(value, list) else value
-
-
-def _title(memory: Memory) -> str:
-    return whole_words(" ".join((memory.title or memory.text).split()), TITLE_CHARS)
 
 
 def _entities(memory: Memory) -> str:
@@ -194,11 +182,8 @@ def _entities(memory: Memory) -> str:
     return write_sidecar(Sidecar(memory.id, str(iso(memory.updated_at))[:10], found))
 
 
-# Writing
-
-
-def _put(root: Folder, paper: Paper, *, overwrite: bool) -> str:
-    """Write a note and then what stands beside it; one that is there stays, and so does its sidecar."""
+def _put(root: Folder, paper: NoteFile, *, overwrite: bool) -> str:
+    """Write a note with its sidecar; return `added`, or `known` if it exists and is kept."""
     from swarmlore.notes.entities_sidecar import sidecar_path
 
     *folders, name = paper.path.split("/")
@@ -207,7 +192,7 @@ def _put(root: Folder, paper: Paper, *, overwrite: bool) -> str:
         with folder.lock():
             if folder.stamp(name) != "-" and not overwrite:
                 return "known"
-            if paper.beside:  # first: a note without its sidecar would be taken for a whole one
+            if paper.beside:  # sidecar first: a crash in between must not leave a note without it
                 folder.replace(sidecar_path(name), [paper.beside.encode()])
             folder.replace(name, [paper.text.encode()])
             return "added"
@@ -216,10 +201,10 @@ def _put(root: Folder, paper: Paper, *, overwrite: bool) -> str:
 
 
 def _within(root: Folder, folders: Sequence[str], do: Callable[[Folder], str]) -> str:
-    """Do something in a folder below, made and reached step by step."""
+    """Call a function with a subfolder, which is created step by step."""
     if not folders:
         return do(root)
     inside = root.inside(folders[0], make=True)
-    assert inside is not None  # it was made
+    assert inside is not None  # make=True creates it
     with inside:
         return _within(inside, folders[1:], do)

@@ -1,7 +1,7 @@
-"""Notes found by reading their files: quick, without a store, a model or settings.
+"""Search note files directly, without store, model or settings; used for fast keyword search.
 
-A file is understood in full only where one of the words is somewhere in it, and heads that are written plainly are read
-without a YAML parser, which would take longer than all the rest.
+A file is parsed only if it contains a query word, and plain front matter is read without a YAML parser, which would
+take longer than everything else.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HEAD_LINES = 400
 
 @frozen
 class ScannedNote:
-    """A note that fits, and how well."""
+    """A matching note and its score."""
 
     title: str
     category: str
@@ -37,7 +37,7 @@ class ScannedNote:
 
 @frozen
 class Head:
-    """What is needed of a note to find it."""
+    """The fields of a note that the search scores."""
 
     title: str
     category: str
@@ -48,8 +48,8 @@ class Head:
 
 
 def scan(folder: str, query: str, category: str = "", tags: Sequence[str] = (), limit: int = 10) -> list[ScannedNote]:
-    """The notes below a folder that have a word of the query, best first: title 100, symptoms 80, key insight 60, tags
-    40, text 20. A category is a folder or what the note says; of tags all have to be there."""
+    """Return the notes below a folder that contain a query word, best first. Weights: title 100, symptoms 80, key
+    insight 60, tags 40, body 20. A category matches folder or field; all tags must match."""
     tokens = query_tokens(query)
     wanted = [_pattern(tag.strip()) for tag in tags if tag.strip()]
     found: list[tuple[float, ScannedNote]] = []
@@ -57,7 +57,7 @@ def scan(folder: str, query: str, category: str = "", tags: Sequence[str] = (), 
         try:
             text = read_text(path)
         except NotAllowed:
-            continue  # a link, a device, another user's or no text: not one of the notes here
+            continue  # skip links, devices, binary files and files of other users
         lowered = text.lower()
         if not any(token in lowered for token in tokens):
             continue
@@ -75,7 +75,7 @@ def scan(folder: str, query: str, category: str = "", tags: Sequence[str] = (), 
 
 
 def _paths(folder: str) -> Iterator[str]:
-    """The notes below a folder, in order; links are not followed."""
+    """Yield the notes below a folder in order; links are not followed."""
     count = 0
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -93,7 +93,7 @@ def _first_folder(folder: str, path: str) -> str:
 
 
 def _pattern(tag: str) -> re.Pattern[str]:
-    """A tag that is asked for may be a regular expression; what is none, such as `c++`, is meant as it stands."""
+    """Compile a tag as a regular expression, or literally if it is invalid (`c++`)."""
     try:
         return re.compile(f"(?:{tag})|{re.escape(tag)}", re.IGNORECASE)
     except re.error:
@@ -107,20 +107,20 @@ def _fits(head: Head, below: str, category: str, tags: Sequence[re.Pattern[str]]
 
 
 def _head(text: str) -> Head | None:
-    """The head of a note; None where it has no title, or cannot be read."""
-    quick = _quick(text)
-    if quick is None:
-        return _thorough(text)
-    fields, body = quick
+    """Return the searchable fields of a note; None without a title or if it is unreadable."""
+    simple = _simple_fields(text)
+    if simple is None:
+        return _parsed_head(text)
+    fields, body = simple
     title = _text(fields, "title")
     if not title:
         return None
     lists = {name: _list(fields.get(name), commas=name == "tags") for name in ("symptoms", "tags")}
-    said = {name: _text(fields, name) for name in ("category", "key_insight")}
-    return Head(title, said["category"], lists["symptoms"], said["key_insight"], lists["tags"], body)
+    texts = {name: _text(fields, name) for name in ("category", "key_insight")}
+    return Head(title, texts["category"], lists["symptoms"], texts["key_insight"], lists["tags"], body)
 
 
-def _thorough(text: str) -> Head | None:
+def _parsed_head(text: str) -> Head | None:
     from swarmlore.notes.note_format import parse_note
 
     try:
@@ -132,8 +132,8 @@ def _thorough(text: str) -> Head | None:
     return Head(note.title, note.category, note.symptoms, note.key_insight, note.tags, note.body)
 
 
-def _quick(text: str) -> tuple[dict[str, Any], str] | None:
-    """The fields of a head of plain lines, and the body; None where only a parser can tell."""
+def _simple_fields(text: str) -> tuple[dict[str, Any], str] | None:
+    """Parse simple front matter line by line; None if it needs a YAML parser."""
     lines = text.removeprefix("\ufeff").split("\n", _HEAD_LINES)
     if lines[0].rstrip() != "---":
         return {}, text
@@ -148,14 +148,15 @@ def _quick(text: str) -> tuple[dict[str, Any], str] | None:
 
 
 class _Lines:
-    """Takes the lines of a head one by one, as long as they are plain."""
+    """Parser for simple front matter; each method returns False (or None) if a line needs a YAML parser."""
 
     def __init__(self) -> None:
         self.fields: dict[str, Any] = {}
-        self._list: list[str] | None = None  # to which items below a name belong
+        self._list: list[str] | None = None  # list that `- item` lines are added to
         self._indent = -1
 
     def take(self, line: str) -> bool:
+        """Parse the next line; return False if it is not simple."""
         item = line.lstrip(" ")
         return (
             self._take_item(item[2:].strip(" "), len(line) - len(item)) if item.startswith("- ") else self._name(line)
@@ -181,7 +182,7 @@ class _Lines:
 
 
 def _flow(text: str) -> Any:
-    """What stands behind a name: nothing (a list may follow), a list in one line, or a value; None for more."""
+    """Parse the text after a colon: nothing (a list may follow), a flow list or a value; None if it is more complex."""
     if not text:
         return []
     if not text.startswith("["):
@@ -194,15 +195,15 @@ def _flow(text: str) -> Any:
 
 
 def _value(text: str) -> str | None:
-    """One plain or quoted value; None where it is more than that."""
-    if not text or not text.isprintable():  # YAML knows more ends of lines than one
+    """Return a plain or quoted scalar; None if it is more complex."""
+    if not text or not text.isprintable():  # YAML treats some control characters as line ends
         return None
-    mark = text[0]
-    if mark in "\"'":
+    quote = text[0]
+    if quote in "\"'":
         inner = text[1:-1]
-        return inner if len(text) > 1 and text[-1] == mark and mark not in inner and "\\" not in inner else None
-    odd = not mark.isalnum() or ": " in text or " #" in text or text.endswith(":")
-    return None if odd else text
+        return inner if len(text) > 1 and text[-1] == quote and quote not in inner and "\\" not in inner else None
+    is_complex = not quote.isalnum() or ": " in text or " #" in text or text.endswith(":")
+    return None if is_complex else text
 
 
 def _text(fields: dict[str, Any], name: str) -> str:

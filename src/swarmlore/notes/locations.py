@@ -1,7 +1,7 @@
-"""Which version of a project's note holds: checkouts of one project may have different ones.
+"""Find note files and their versions: folders of project and user, stamps, safe reading, digests, other checkouts.
 
-A version is known by the bytes of a note and of its sidecar, whatever checkout they lie in. Somebody in a checkout
-finds its own file. A note that this checkout does not have is found as it was taken in last, wherever that was.
+A version of a note is identified by the bytes of note and sidecar, in whichever checkout it is. A caller in a checkout
+sees its own file's version. A note that this checkout lacks is shown as indexed last.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_WORKTREES = 200
 
 @frozen
 class NotePlace:
-    """A root and the folders below it that hold notes; `tier` says who sees what they say."""
+    """A root with the folders below it that hold notes; `tier` is that of their memories."""
 
     name: str
     root: str
@@ -39,26 +39,28 @@ class NotePlace:
     tier: str
 
     def path(self, relative: str) -> str:
+        """Return the absolute path of a relative one."""
         return os.path.join(self.root, *relative.split("/"))
 
 
 def learnings_root(env: Mapping[str, str], home: str) -> str:
-    """The folder of a user's notes: what the environment says, else `~/.learnings`."""
+    """Return the user's notes folder: from the environment, else `~/.learnings`."""
     named = next((env[name] for name in VARIABLES if env.get(name)), "")
     return os.path.abspath(os.path.expanduser(named)) if named else os.path.join(home, ".learnings")
 
 
 def project_place(root: str) -> NotePlace:
+    """Return the notes folder of a project."""
     return NotePlace(PROJECT, root, (SOLUTIONS,), "swarm")
 
 
 def global_place(root: str, *, private: bool) -> NotePlace:
-    """The notes of a user; in a team's store they stay private."""
+    """Return the notes folders of a user; in a team store they are private."""
     return NotePlace(GLOBAL, os.path.realpath(root), (LEARNINGS, EPISODES), "agent" if private else "hive")
 
 
 def checkouts(root: str) -> tuple[str, ...]:
-    """The other work trees of a repository, as git knows them."""
+    """Return the other worktrees of a repository that git lists."""
     _, common = git.find_repository(root)
     if not common:
         return ()
@@ -70,16 +72,13 @@ def checkouts(root: str) -> tuple[str, ...]:
     return tuple(tree for tree in dict.fromkeys(found) if tree != root)
 
 
-# Which files
-
-
-def there_is(place: NotePlace) -> bool:
+def has_notes_folder(place: NotePlace) -> bool:
+    """Return whether a place has any notes folder."""
     return any(os.path.isdir(place.path(folder)) for folder in place.folders)
 
 
 def files_of(place: NotePlace) -> dict[str, str]:
-    """The notes of a place, by path below its root, each with a stamp that is another one after it or its sidecar has
-    changed; so many at most."""
+    """Return a place's notes by path, at most 50,000, each with a stamp that changes with note or sidecar."""
     found: dict[str, str] = {}
     for folder in place.folders:
         if _is_real(place.root, folder):
@@ -91,7 +90,7 @@ def files_of(place: NotePlace) -> dict[str, str]:
 
 
 def _is_real(root: str, folder: str) -> bool:
-    """Whether a folder is there and no part of the way to it is a link."""
+    """Return whether a folder exists and no part of its path below the root is a link."""
     path = root
     for part in folder.split("/"):
         path = os.path.join(path, part)
@@ -129,33 +128,32 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 
 
 def is_note(name: str) -> bool:
+    """Return whether a file name is that of a note: `.md`, but not a README."""
     return name.endswith(NOTES) and name.lower() != "readme.md"
 
 
 def _stamp(entry: os.DirEntry[str]) -> str:
     try:
-        found = entry.stat(follow_symlinks=False)
+        facts = entry.stat(follow_symlinks=False)
     except OSError:
         return ""
-    return f"{found.st_mtime_ns}.{found.st_size}.{found.st_ino}" if stat.S_ISREG(found.st_mode) else "-"
+    return f"{facts.st_mtime_ns}.{facts.st_size}.{facts.st_ino}" if stat.S_ISREG(facts.st_mode) else "-"
 
 
 def _joined(stamps: Mapping[str, str], name: str) -> str:
-    """The stamp of a note and of what says what it is about."""
+    """Return the combined stamp of a note and its sidecar."""
     stem = name.removesuffix(NOTES)
-    beside = stamps.get(stem + SIDECARS) or stamps.get(name + SIDECARS) or ""
-    return f"{stamps[name]} {beside}".rstrip()
-
-
-# Reading
+    sidecar = stamps.get(stem + SIDECARS) or stamps.get(name + SIDECARS) or ""
+    return f"{stamps[name]} {sidecar}".rstrip()
 
 
 def read_text(path: str) -> str:
-    """The text of a note or a sidecar; raises NotAllowed where it is none that may be read."""
+    """Return the text of a note or sidecar; raise NotAllowed if it is unsafe, too large or not UTF-8."""
     return decoded(path, read_bytes(path))
 
 
 def read_bytes(path: str) -> bytes:
+    """Return the bytes of a file; raise NotAllowed if it is unsafe or larger than 1 MB."""
     file, why = open_own(path)
     if file is None:
         raise _refused(path, f"cannot be read: {why}")
@@ -167,16 +165,17 @@ def read_bytes(path: str) -> bytes:
 
 
 def read_both(root: str, path: str) -> tuple[bytes, bytes]:
-    """A note below a root and what stands beside it about its entities; raises NotAllowed."""
-    whole = os.path.join(root, *path.split("/"))
-    data = read_bytes(whole)
-    for beside in (whole.removesuffix(NOTES) + SIDECARS, whole + SIDECARS):
-        if os.path.lexists(beside):
-            return data, read_bytes(beside)
+    """Return the bytes of a note below a root and of its sidecar (b'' without one); raise NotAllowed."""
+    full = os.path.join(root, *path.split("/"))
+    data = read_bytes(full)
+    for sidecar in (full.removesuffix(NOTES) + SIDECARS, full + SIDECARS):
+        if os.path.lexists(sidecar):
+            return data, read_bytes(sidecar)
     return data, b""
 
 
 def decoded(path: str, data: bytes) -> str:
+    """Decode a file; raise NotAllowed if it is not UTF-8 text."""
     if b"\0" in data:
         raise _refused(path, "is not a text")
     try:
@@ -189,27 +188,27 @@ def _refused(path: str, why: str) -> NotAllowed:
     return NotAllowed(f"{os.path.basename(path)!a} {why}", "keep notes in text files of your own, up to 1 MB")
 
 
-VERSION = "version"  # of the note, in what every memory of it says about its source
+VERSION = "version"  # key of the note's version in `source_ref` of its memories
 _PART = 8
 
 
 def digest_of(*parts: bytes) -> str:
-    """A mark of contents."""
+    """Return a digest of 16 hexadecimal digits."""
     return sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
 def digest_of_both(data: bytes, beside: bytes) -> str:
-    """A mark of a note and of its sidecar; its first half is of the note alone."""
+    """Return the digest of a note followed by that of its sidecar."""
     return digest_of(data) + digest_of(beside)
 
 
 def version_of(digest: str) -> str:
-    """The short mark that memories carry."""
+    """Return the short version id that memories carry."""
     return digest[:_PART] + digest[16 : 16 + _PART]
 
 
 def version_in(root: str, path: str) -> str:
-    """The version of a note in a checkout; '' where it has none that can be read."""
+    """Return the version of a note in a checkout; '' if it is missing or unreadable."""
     parts = path.split("/")
     if not path or ".." in parts or not os.path.lexists(os.path.join(root, *parts)):
         return ""
@@ -220,13 +219,13 @@ def version_in(root: str, path: str) -> str:
 
 
 def other_checkouts(root: str, seen: Iterable[str]) -> list[str]:
-    """The other checkouts of a project on this machine: those that git knows, and those where notes were seen."""
+    """Return the other checkouts of a project on this machine: worktrees that git lists, and roots that were synced."""
     found = dict.fromkeys((*checkouts(root), *seen))
     return [other for other in found if other != root and os.path.isdir(other)]
 
 
 class Versions:
-    """Says of memories whether they are of the version that holds in one checkout."""
+    """Decides which version of a note's memories is visible in one checkout."""
 
     def __init__(self, root: str, store: Store, caller: Caller) -> None:
         self._root = os.path.realpath(root)
@@ -234,25 +233,25 @@ class Versions:
         self._caller = caller
 
     def holds(self, memory: Memory) -> bool:
-        """Whether a memory is of the version that is to be shown here; true for all that is no project's note."""
+        """Return whether a memory belongs to the version visible here; True for memories of other sources."""
         ref = memory.source_ref
         if memory.source != "note" or ref.get("place") != PROJECT or not ref.get(VERSION):
             return True
         own = version_in(self._root, str(ref.get("path", "")))
         if own == ref[VERSION]:
             return True
-        every = self._store.of_key(self._caller, memory.key, (memory.tier,))
-        return bool(ref[VERSION] == self._chosen(own, [one for one in every if one.live]))
+        rows = self._store.of_key(self._caller, memory.key, (memory.tier,))
+        return bool(ref[VERSION] == self._chosen(own, [one for one in rows if one.live]))
 
     def only(self, memories: Iterable[Memory]) -> list[Memory]:
-        """Those of many that are to be shown here; files are read only where there are several versions of a note."""
-        every = list(memories)
+        """Keep the memories visible here; files are only read for notes with several versions."""
+        listed = list(memories)
         versions: dict[str, set[str]] = {}
-        for one in every:
+        for one in listed:
             versions.setdefault(one.key, set()).add(str(one.source_ref.get(VERSION, "")))
-        return [one for one in every if len(versions[one.key]) == 1 or self.holds(one)]
+        return [one for one in listed if len(versions[one.key]) == 1 or self.holds(one)]
 
     def _chosen(self, own: str, rows: Sequence[Memory]) -> str:
-        """The version of this checkout or, where nothing is known of that, the one that was taken in last."""
+        """Return the version of this checkout; if it is not indexed, the one indexed last."""
         versions = [str(row.source_ref.get(VERSION, "")) for row in sorted(rows, key=lambda row: row.updated_at)]
         return own if own in versions else versions[-1] if versions else ""

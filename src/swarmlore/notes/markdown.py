@@ -1,7 +1,7 @@
-"""A page: a Markdown text, with or without a block of YAML at its head.
+"""Markdown pages with optional YAML front matter: parse them, find headings, and add text or fields in place.
 
-The head begins with a line `---`, which is the first one, and ends at the next line `---` or `...`. It is read with the
-line above it, so that a place in it is a place in the page. Nothing but what is asked for changes.
+The front matter starts with a first line `---` and ends at the next line `---` or `...`. It is parsed together with its
+first line, so that its offsets are offsets in the page. All other bytes stay unchanged.
 """
 
 from __future__ import annotations
@@ -10,7 +10,17 @@ from collections.abc import Iterator, Mapping
 
 from swarmlore.errors import Conflict
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.notes.yaml_edit import Found, Listing, Scalar, Table, Unreadable, is_nothing, plain, read, written
+from swarmlore.notes.yaml_edit import (
+    ListNode,
+    MappingNode,
+    ParsedYaml,
+    Scalar,
+    Unreadable,
+    is_nothing,
+    plain,
+    read,
+    written,
+)
 from swarmlore.notes.yaml_edit import with_item as yaml_with_item
 from swarmlore.notes.yaml_edit import with_value as yaml_with_value
 
@@ -18,38 +28,38 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-_INDENT = 3  # spaces; from one more on a line is code
+_INDENT = 3  # most spaces before a heading; four make a code line
 _DEEPEST = 6
 
 
 @frozen
 class Heading:
-    """A heading, the place where its line begins, and where the line below it begins."""
+    """A heading with the offsets of its line and of the next line."""
 
     level: int
     title: str
     start: int
     end: int
     line: int
-    """The number of its line, from 1."""
+    """Line number, from 1."""
 
 
 @frozen
 class Outline:
-    """The headings of a text; those in code and in comments are none."""
+    """The headings of a text, without those in code blocks and comments."""
 
     text: str
     headings: tuple[Heading, ...]
     open_line: int = 0
-    """The line, from 1, of a fence or a comment that has no end; 0 where all have one."""
+    """Line number, from 1, of an unclosed fence or comment; 0 if all are closed."""
 
     def end_of(self, number: int) -> int:
-        """Where what stands below a heading ends: at the next heading, whatever its level."""
+        """Return the offset where a heading's content ends: at the next heading of any level."""
         return self.headings[number + 1].start if number + 1 < len(self.headings) else len(self.text)
 
 
 def lines_of(text: str, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, int]]:
-    """Where each line begins and where the next one does; a form feed or a Unicode separator ends none."""
+    """Yield start and end offset of each line; only `\n` ends one, not a form feed or Unicode separator."""
     stop = len(text) if stop is None else stop
     while start < stop:
         end = text.find("\n", start, stop) + 1 or stop
@@ -58,7 +68,7 @@ def lines_of(text: str, start: int = 0, stop: int | None = None) -> Iterator[tup
 
 
 def outline(text: str, start: int = 0) -> Outline:
-    """The headings from a place on."""
+    """Return the headings from an offset on."""
     start = start or int(text.startswith("\ufeff"))
     headings, hidden, open_line = [], Hidden(), 0
     for number, (begin, end) in enumerate(lines_of(text, start), start=text.count("\n", 0, start) + 1):
@@ -72,7 +82,7 @@ def outline(text: str, start: int = 0) -> Outline:
 
 
 class Hidden:
-    """Knows while it goes through lines whether they stand in a fence or a comment."""
+    """Tracks, line by line, whether a line is in a code block or comment."""
 
     def __init__(self) -> None:
         self._fence = ""
@@ -80,10 +90,11 @@ class Hidden:
 
     @property
     def is_open(self) -> bool:
+        """Whether a code block or comment is open."""
         return self.is_comment or bool(self._fence)
 
     def holds(self, line: str) -> bool:
-        """Whether a line is inside, or is the edge; to be asked of every line in turn."""
+        """Return whether the line is in or delimits a code block or comment; call it for each line in order."""
         bare = line.strip()
         if self.is_comment:
             self.is_comment = "-->" not in bare
@@ -100,7 +111,7 @@ class Hidden:
 
 
 def _fence(bare: str) -> str:
-    """The marks that begin a block of code, else nothing."""
+    """Return the fence that a line opens; '' if it opens none."""
     mark = bare[:1]
     if mark not in ("`", "~") or not bare.startswith(mark * 3):
         return ""
@@ -115,35 +126,30 @@ def _heading(line: str) -> tuple[int, str] | None:
     if not 1 <= level <= _DEEPEST or len(line) - len(bare) > _INDENT or title[:1] not in ("", " ", "\t"):
         return None
     title = title.strip()
-    without = title.rstrip("#")
-    return level, without.rstrip() if without[-1:] in ("", " ", "\t") else title
-
-
-# Adding
+    stripped = title.rstrip("#")
+    return level, stripped.rstrip() if stripped[-1:] in ("", " ", "\t") else title
 
 
 def newline_of(text: str) -> str:
+    """Return the line end that a text uses."""
     return "\r\n" if "\r\n" in text else "\n"
 
 
 def put_below(text: str, start: int, end: int, lines: list[str], *, tight: bool = False) -> str:
-    """The text with lines after the last one that says something between two places; an empty line parts them.
-
-    `tight` leaves the empty line out, as between two items of a list.
-    """
+    """Insert lines after the last non-empty line between two offsets; an empty line goes before them unless `tight`."""
     newline = newline_of(text)
     start = start or int(text.startswith("\ufeff"))
-    said = start + len(text[start:end].rstrip())
-    place = said if said == start else text.find("\n", said) + 1 or len(text)
+    content_end = start + len(text[start:end].rstrip())
+    place = content_end if content_end == start else text.find("\n", content_end) + 1 or len(text)
     before = newline if text[max(0, place - 1) : place] not in ("", "\n", "\ufeff") else ""
-    parted = tight or not text[:place].strip("\ufeff \t\r\n")
-    fresh = before + ("" if parted else newline) + "".join(line + newline for line in lines)
+    no_gap = tight or not text[:place].strip("\ufeff \t\r\n")
+    block = before + ("" if no_gap else newline) + "".join(line + newline for line in lines)
     next_line = text[place : text.find("\n", place) + 1 or len(text)]
-    return text[:place] + fresh + (newline if next_line.strip() else "") + text[place:]
+    return text[:place] + block + (newline if next_line.strip() else "") + text[place:]
 
 
 def refuse_open(outline: Outline) -> None:
-    """Raises Conflict where a fence or a comment has no end: what is added below would be part of it."""
+    """Raise Conflict if a code block or comment is not closed: text added below would be part of it."""
     if outline.open_line:
         raise Conflict(
             f"a block of code or a comment has no end (line {outline.open_line})", "close it by hand, then try again"
@@ -155,26 +161,26 @@ MAX_CHARS = 1_000_000
 
 @frozen
 class Page:
-    """A text, its head as a tree (none without one), and the place where its body begins."""
+    """A text, its parsed front matter (None without one), and the offset of its body."""
 
     text: str
-    head: Found | None
+    head: ParsedYaml | None
     body_at: int
 
     @property
     def body(self) -> str:
-        """Everything after the head, as it stands there."""
+        """The text after the front matter, unchanged."""
         return self.text[self.body_at :]
 
     @property
     def fields(self) -> dict[str, Any]:
-        """What the head says, as texts, lists and dicts."""
-        said = plain(self.head.root) if self.head is not None else None
-        return said if isinstance(said, dict) else {}
+        """The front matter as strings, lists and dicts."""
+        fields = plain(self.head.root) if self.head is not None else None
+        return fields if isinstance(fields, dict) else {}
 
 
 def read_page(text: str) -> Page:
-    """A text as a page; raises Unreadable with the line where its head is broken."""
+    """Parse a page; raise Unreadable with the line if its front matter is invalid."""
     if len(text) > MAX_CHARS:
         raise Unreadable(f"it is larger than {MAX_CHARS // 1_000_000} MB", "split it")
     mark = 1 if text.startswith("\ufeff") else 0
@@ -192,9 +198,9 @@ def read_page(text: str) -> Page:
 
 def _page(text: str, head_end: int, body_at: int) -> Page:
     head = read(text[:head_end])
-    if isinstance(head.root, Table) or is_nothing(head.root):
+    if isinstance(head.root, MappingNode) or is_nothing(head.root):
         return Page(text, head, body_at)
-    return Page(text, None, 1 if text.startswith("\ufeff") else 0)  # a line between two rules is no head
+    return Page(text, None, 1 if text.startswith("\ufeff") else 0)  # text between two horizontal rules
 
 
 def _is_named(line: str) -> bool:
@@ -203,12 +209,12 @@ def _is_named(line: str) -> bool:
 
 
 def write_page(fields: Mapping[str, Any], body: str) -> str:
-    """A new page."""
+    """Return a new page with these fields and body."""
     return f"---\n{written(fields)}---\n{body}"
 
 
 def with_field(page: Page, name: str, value: Any) -> str:
-    """The page's text with one field set, which is added below the others where it is missing."""
+    """Return the page's text with one field set; a missing field is added after the others."""
     if page.head is None:
         return _with_head(page, {name: value})
     head = yaml_with_value(page.head, (name,), value)
@@ -216,12 +222,12 @@ def with_field(page: Page, name: str, value: Any) -> str:
 
 
 def with_item(page: Page, name: str, item: Any) -> str:
-    """The page's text with one more item in a list; a single text becomes the first item of one."""
-    known = page.head.root.get(name) if page.head is not None and isinstance(page.head.root, Table) else None
+    """Return the page's text with an item appended to a list field; a single string becomes a list first."""
+    known = page.head.root.get(name) if page.head is not None and isinstance(page.head.root, MappingNode) else None
     if isinstance(known, Scalar) and not is_nothing(known):
         items = texts_of(known.value, commas=name == "tags")
         return page.text if item in items else with_field(page, name, [*items, item])
-    if isinstance(known, Listing) and item in plain(known):
+    if isinstance(known, ListNode) and item in plain(known):
         return page.text
     if page.head is None:
         return _with_head(page, {name: [item]})
@@ -229,9 +235,10 @@ def with_item(page: Page, name: str, item: Any) -> str:
 
 
 def with_added(page: Page, heading: str, text: str) -> str:
-    """The page's text with more at the end of a section, or with the section at the page's end.
+    """Return the page's text with an addition at the end of a section, which is created at the end of the page if
+    missing.
 
-    A heading is named by its words, or with its marks (`### Context`) where a new one shall have that level.
+    A heading is given by its words, or with marks (`### Context`) to set the level of a new one.
     """
     found = outline(page.text, page.body_at)
     title = heading.lstrip("#").strip()
@@ -249,7 +256,7 @@ def with_added(page: Page, heading: str, text: str) -> str:
 
 
 def texts_of(value: Any, *, commas: bool = False) -> tuple[str, ...]:
-    """A list of texts, or one text, as texts; what is neither has none."""
+    """Return a string or a list of strings as a tuple of strings; () for other values."""
     if isinstance(value, str):
         value = value.strip().removeprefix("[").removesuffix("]").split(",") if commas else [value]
     found = (item.strip() for item in value if isinstance(item, str)) if isinstance(value, list) else ()
@@ -266,7 +273,7 @@ def _is_item(line: str) -> bool:
 
 
 def _ends_with_item(text: str) -> bool:
-    """Whether the last lines of a text are an item of a list."""
+    """Return whether a text ends with a list item."""
     for line in reversed(text.rstrip().split("\n")):
         if _is_item(line) or not line[:1].isspace():
             return _is_item(line)

@@ -1,8 +1,8 @@
-"""Files of notes as memories: one for each piece of a file, kept in step with it.
+"""Index note files as memories, one per piece: clients' memory folders, `personal/memory` and `shared/memory`.
 
-The file is the truth. A piece that stays keeps its memory, one that was edited in its place is edited, one that is gone
-is forgotten, and comes back with its history when it comes back. What somebody forgot by hand stays forgotten as long
-as its text stays the same. All of it is one operation that can be undone.
+The file is the source of truth. An unchanged piece keeps its memory, an edited one updates it, a removed one is
+forgotten and revived with its history if it returns. A memory that a user forgot stays forgotten while its text is the
+same. Each sync of a file is one operation that can be undone.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from swarmlore.clients.claude import transcript as claude
 from swarmlore.clients.codex import transcript as codex
 from swarmlore.config import Settings
 from swarmlore.domain.language.chunks import chunks
-from swarmlore.domain.policy.gate import DAY_S
+from swarmlore.domain.policy.gate import scrub_text
+from swarmlore.domain.policy.new_memory import DAY_S
 from swarmlore.domain.records import Caller, Draft, Memory
 from swarmlore.errors import InvalidInput, NotAllowed, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.memory.write import Writing
+from swarmlore.memory.write import MemoryWriter
 from swarmlore.store.database import Operation
 from swarmlore.store.store import Store
 from swarmlore.workspace import git
-from swarmlore.workspace.files import open_own
+from swarmlore.workspace.files import Folder, open_own
 
 if TYPE_CHECKING:
     from typing import Any
@@ -39,7 +40,7 @@ CLIENTS = ("claude", "codex")
 _NAMED = {"personal": PRIVATE, "shared": SHARED}
 FOLDER = "memory"
 _NOTES = ".md"
-MERGED = "raw_memories.md"  # the same once more, before Codex has sorted it
+MERGED = "raw_memories.md"  # Codex's unsorted duplicate of its memories
 SUMMARIES = "rollout_summaries"
 _HEAD_BYTES = 4_096
 _MOST_SLUG = 200
@@ -47,7 +48,7 @@ _MOST_SLUG = 200
 
 @frozen
 class Watched:
-    """A file in a watched folder: its real path, who may see what it says, and whose own notes it is part of."""
+    """A file in a watched folder: its real path, the tier of its memories, and the client that owns it."""
 
     path: str
     tier: str
@@ -55,10 +56,8 @@ class Watched:
 
 
 def watched(path: str, client: str, home: str, env: Mapping[str, str], roots: Sequence[str] = ()) -> Watched | None:
-    """What a file is to the memory, or None where its folder is not watched.
-
-    `client` is who asks, `home` and `env` are its user's, `roots` are the folders of the project.
-    """
+    """Return tier and owner of a note file, None if its folder is not watched. `client` is the calling agent client,
+    `home` and `env` are its user's, `roots` are the project's folders."""
     if not os.path.isabs(path) or "\0" in path or os.path.basename(path).startswith("."):
         return None
     real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
@@ -92,20 +91,20 @@ def _of_named_folder(real: str) -> Watched | None:
 
 
 def _below(path: str, folder: str) -> str:
-    """The rest of a path inside of a folder, or ''."""
+    """Return the path relative to a folder; '' if it is outside."""
     base = os.path.join(os.path.realpath(folder), "")
     return path[len(base) :] if path.startswith(base) else ""
 
 
 def _is_slug_of(slug: str, root: str) -> bool:
-    whole = slug_of(root)
-    if len(whole) <= _MOST_SLUG:
-        return slug == whole
-    return slug.startswith(whole[:_MOST_SLUG] + "-")  # what follows is a hash of the client's own
+    full = slug_of(root)
+    if len(full) <= _MOST_SLUG:
+        return slug == full
+    return slug.startswith(full[:_MOST_SLUG] + "-")  # followed by a hash that the client adds
 
 
 def slug_of(root: str) -> str:
-    """A path as Claude Code makes a name of it."""
+    """Return the folder name that Claude Code derives from a project path."""
     return "".join(char if char.isascii() and char.isalnum() else "-" for char in root)
 
 
@@ -114,7 +113,7 @@ def _is_within(folder: str, roots: Sequence[str]) -> bool:
 
 
 def folder_in(path: str) -> str:
-    """The folder that a summary of a session says it is about."""
+    """Return the working directory named in the head of a Codex session summary."""
     try:
         head = read_note(path, _HEAD_BYTES, cut=True)
     except NotAllowed:
@@ -124,14 +123,14 @@ def folder_in(path: str) -> str:
 
 
 def roots_of(root: str) -> tuple[str, ...]:
-    """The folders that stand for a project: its own and, of a worktree, that of the repository."""
+    """Return the folders of a project: its own and, for a worktree, the main one of the repository."""
     _, common = git.find_repository(root)
     main = os.path.dirname(common) if os.path.basename(common) == ".git" else ""
     return tuple(dict.fromkeys(folder for folder in (root, main) if folder))
 
 
 def own_folders(client: str, home: str, env: Mapping[str, str], roots: Sequence[str]) -> Iterator[str]:
-    """The folders in which clients keep notes that concern a project; Codex's are all looked at, for Codex."""
+    """Yield the memory folders of clients that concern a project; Codex's own notes only when Codex calls."""
     projects = os.path.join(claude.folder(home, env), "projects")
     for root in roots:
         slug = slug_of(root)
@@ -144,32 +143,27 @@ def own_folders(client: str, home: str, env: Mapping[str, str], roots: Sequence[
 
 
 def notes_in(folder: str) -> list[str]:
-    """The files of a folder, newest first, so many at most."""
+    """Return the note files of a folder, newest first, at most 500."""
     try:
         with os.scandir(folder) as entries:
-            found = [
-                (entry.stat(follow_symlinks=False).st_mtime_ns, entry.path) for entry in entries if _is_note(entry)
-            ]
+            notes = [entry for entry in entries if entry.name.endswith(_NOTES) and entry.is_file(follow_symlinks=False)]
+            found = [(entry.stat(follow_symlinks=False).st_mtime_ns, entry.path) for entry in notes]
     except OSError:
         return []
     return [path for _, path in sorted(found, reverse=True)[:MOST_FILES]]
 
 
-def _is_note(entry: os.DirEntry[str]) -> bool:
-    return entry.name.endswith(_NOTES) and entry.is_file(follow_symlinks=False)
-
-
 def stamp_of(path: str) -> str:
-    """A text that is another one after the file has changed; '' where there is none."""
+    """Return a string that changes with the file; '' without a file."""
     try:
-        found = os.lstat(path)
+        stat = os.lstat(path)
     except (OSError, ValueError):
         return ""
-    return f"{found.st_mtime_ns}.{found.st_size}.{found.st_ino}"
+    return f"{stat.st_mtime_ns}.{stat.st_size}.{stat.st_ino}"
 
 
 def read_note(path: str, most_bytes: int = MOST_BYTES, *, cut: bool = False) -> str:
-    """The text of a file; raises NotAllowed where it is none that may be read. With `cut`, only its beginning."""
+    """Return the text of a file, with `cut` only its beginning; raise NotAllowed if it is unsafe or not UTF-8."""
     file, why = open_own(path)
     if file is None:
         raise _refused(path, f"cannot be read: {why}")
@@ -192,16 +186,16 @@ def _refused(path: str, why: str) -> NotAllowed:
 KNOWN = "memory-files.json"
 VERB = "index"
 UNWATCHED = "it lies in no folder that is watched"
-MOST_AT_ONCE = 50  # files that one look takes in; the others wait for the next
+MOST_AT_ONCE = 50  # files per sync; the next one continues
 MOST_KNOWN = 2_000  # of one project
 _TIERS = (PRIVATE, SHARED)
-_TRUST = 2  # what agents write down
+_TRUST = 2  # text written by agents
 
 
 @frozen
 class IndexedFile:
-    """What became of a file's pieces: how many there are, and how many were added, edited, kept, forgotten, left
-    forgotten or refused. Without an operation nothing was changed; `skipped` says why it was not read."""
+    """Result of indexing a file: number of pieces, of memories added, edited, kept, forgotten or left forgotten, and of
+    pieces refused. `operation` is '' if nothing changed; `skipped` is the reason why it was not read."""
 
     path: str
     tier: str = ""
@@ -216,8 +210,8 @@ class IndexedFile:
     skipped: str = ""
 
 
-class Indexing:
-    """Takes in files of notes for one caller."""
+class FileIndexer:
+    """Indexes note files for one caller."""
 
     def __init__(
         self,
@@ -225,7 +219,7 @@ class Indexing:
         store: Store,
         caller: Caller,
         settings: Settings,
-        writing: Writing,
+        writing: MemoryWriter,
         operation: Callable[[str], Operation],
         root: str,
         env: Mapping[str, str],
@@ -241,15 +235,15 @@ class Indexing:
         self._client = next((part for part in caller.agent.split("/") if part in CLIENTS), "")
 
     def index(self, path: str) -> IndexedFile:
-        """Bring the memories of one file in step with it; any file may be asked for, most are none of ours."""
+        """Sync the memories of one file; any path may be given, most files are not watched."""
         unwatched = IndexedFile(path, skipped=UNWATCHED)
         if self._watched(path) is None and os.path.lexists(path):
             return unwatched
-        with _known(self._home, self._caller.project) as known:
+        with _known_files(self._home, self._caller.project) as known:
             return next(iter(self._try(path, known)), unwatched)
 
     def take(self, path: str, text: str, *, tier: str, title: str, tags: Sequence[str] = ()) -> list[Memory]:
-        """Bring the memories of a file that lies elsewhere in step with its text; they are of whoever sends it."""
+        """Sync the memories of a remote file with the text that was sent; they belong to the sender."""
         spot = Watched(path, tier)
         operation = self._operation(VERB)
         wanted, _ = self._prepared(spot, pieces_of(text), operation, title, tags)
@@ -264,11 +258,11 @@ class Indexing:
         return self._store.perform(operation, step)
 
     def changed(self) -> tuple[IndexedFile, ...]:
-        """The same for every file that is not as it was: those seen before, and those in the clients' own folders."""
+        """Sync every changed file: those indexed before and those in the memory folders of clients."""
         if not self._settings.knowledge.enabled or self._store.engine.readonly:
             return ()
         found: list[IndexedFile] = []
-        with _known(self._home, self._caller.project) as known:
+        with _known_files(self._home, self._caller.project) as known:
             for path in self._places(known):
                 if len(found) >= MOST_AT_ONCE:
                     break
@@ -283,7 +277,7 @@ class Indexing:
         return list(dict.fromkeys((*seen, *listed)))
 
     def _try(self, path: str, known: dict[str, _Seen]) -> list[IndexedFile]:
-        """What became of a file; nothing where it does not concern this project, which is noted too."""
+        """Return the result for one file; [] if it does not concern this project, which is remembered too."""
         from swarmlore.domain.security.redaction import redact
 
         if redact(path)[1]:
@@ -291,12 +285,12 @@ class Indexing:
         stamp = stamp_of(path)
         spot = self._watched(path) or self._gone(path, known)
         if spot is None:
-            _note(known, path, _Seen(stamp))
+            _remember(known, path, _Seen(stamp))
             return []
         try:
             return [self._index(spot, known)]
         except (NotAllowed, InvalidInput) as refusal:
-            _note(known, spot.path, self._seen(spot, stamp))
+            _remember(known, spot.path, self._seen(spot, stamp))
             return [IndexedFile(spot.path, spot.tier, skipped=refusal.message)]
 
     @property
@@ -304,39 +298,34 @@ class Indexing:
         return self._env.get("HOME") or os.path.expanduser("~")
 
     def _watched(self, path: str) -> Watched | None:
-        """What a file is to this caller."""
+        """Return tier and owner of a file for this caller."""
         spot = watched(path, self._client, self._user, self._env, self._roots)
         if spot is not None and spot.client and self._store.engine.remote:
-            return replace(spot, tier=PRIVATE)  # notes about its user: colleagues need not read them
+            return replace(spot, tier=PRIVATE)  # clients' notes are about one user, not for the team
         return spot
 
     def _gone(self, path: str, known: Mapping[str, _Seen]) -> Watched | None:
-        """What a file was that is not there any more."""
+        """Return tier and path of an indexed file that was deleted."""
         entry = known.get(path, _NOTHING)
-        own = entry.tier and entry.agent in ("", self._caller.agent)
-        return Watched(path, entry.tier) if own and not os.path.lexists(path) else None
+        is_own = entry.tier and entry.agent in ("", self._caller.agent)
+        return Watched(path, entry.tier) if is_own and not os.path.lexists(path) else None
 
     def _index(self, spot: Watched, known: dict[str, _Seen]) -> IndexedFile:
         stamp = stamp_of(spot.path)
         texts = pieces_of(read_note(spot.path)) if stamp else ()
         operation = self._operation(VERB)
         wanted, rejected = self._prepared(spot, texts, operation)
-        told = self._store.perform(operation, lambda act: self._step(spot, wanted, act))
-        _note(known, spot.path, self._seen(spot, stamp))
-        return replace(told, pieces=len(texts), rejected=rejected)
+        result = self._store.perform(operation, lambda act: self._step(spot, wanted, act))
+        _remember(known, spot.path, self._seen(spot, stamp))
+        return replace(result, pieces=len(texts), rejected=rejected)
 
     def _seen(self, spot: Watched, stamp: str) -> _Seen:
         return _Seen(stamp, spot.tier, self._caller.agent if spot.tier == PRIVATE else "")
 
     def _prepared(
-        self,
-        spot: Watched,
-        texts: Sequence[str],
-        operation: Operation,
-        title: str = "",
-        tags: Sequence[str] = (),
+        self, spot: Watched, texts: Sequence[str], operation: Operation, title: str = "", tags: Sequence[str] = ()
     ) -> tuple[list[Memory], int]:
-        """The memories that the pieces would be, past the gate; and how many it refused."""
+        """Return the memories for the pieces that pass the validation gate, and how many it refused."""
         title = title or os.path.splitext(os.path.basename(spot.path))[0]
         wanted: list[Memory] = []
         for number, text in enumerate(texts):
@@ -353,11 +342,11 @@ class Indexing:
             try:
                 wanted.append(replace(self._writing.prepare(draft, operation), key=key_of(spot.path)))
             except (Rejected, InvalidInput):
-                continue  # the gate has listed it
+                continue  # the gate records refused texts
         return wanted, len(texts) - len(wanted)
 
     def _step(self, spot: Watched, wanted: Sequence[Memory], operation: Operation) -> IndexedFile:
-        """In one transaction: compare what there is with what there should be, and carry out the difference."""
+        """Compare stored and wanted memories and apply the difference; runs in one transaction."""
         step = Step(self._store, operation, self._rows(spot.path), spot.tier)
         step.keep(wanted)
         step.add()
@@ -366,15 +355,15 @@ class Indexing:
 
     def _rows(self, path: str) -> list[Memory]:
         rows = self._store.of_key(self._caller, key_of(path), _TIERS)
-        if self._store.engine.remote:  # the same path on another machine is another file
+        if self._store.engine.remote:  # another machine's file may have the same path
             rows = [row for row in rows if row.owner == self._caller.agent]
         return [row for row in rows if row.source == "file_index"]
 
 
 class Step:
-    """One comparison of a file's memories with its pieces."""
+    """Comparison of the stored memories of one file with its pieces."""
 
-    verb = VERB  # of the operations that hide what is in a file no more
+    verb = VERB  # name of the operations that forget removed pieces
 
     def __init__(self, store: Store, operation: Operation, rows: Sequence[Memory], tier: str) -> None:
         self._store = store
@@ -387,36 +376,36 @@ class Step:
         self.counts = dict.fromkeys(("added", "updated", "kept", "forgotten", "left_out"), 0)
 
     def keep(self, wanted: Sequence[Memory]) -> None:
-        """What is there as it should be stays; its number and its time to live follow the file."""
-        there: dict[str, list[Memory]] = {}
+        """Keep memories with unchanged text; update their piece number and expiry."""
+        by_text: dict[str, list[Memory]] = {}
         for row in self._left:
             if row.tier == self._tier:
-                there.setdefault(row.text, []).append(row)
+                by_text.setdefault(row.text, []).append(row)
         for memory in wanted:
-            same = there.get(memory.text)
-            if not same:
+            matching = by_text.get(memory.text)
+            if not matching:
                 self._fresh.append(memory)
                 continue
-            row = same.pop(0)
+            row = matching.pop(0)
             self._left.remove(row)
             self._renew(row, memory)
             self.counts["kept"] += 1
 
     def _renew(self, row: Memory, memory: Memory) -> None:
-        after = self.kept(row, memory)
-        if after != row:
-            self._store.revise(self._operation, row, after, "renewed")
+        renewed = self.kept(row, memory)
+        if renewed != row:
+            self._store.revise(self._operation, row, renewed, "renewed")
             self.changed = True
 
     def kept(self, row: Memory, memory: Memory) -> Memory:
-        """A memory whose text stays, as its file has it now."""
+        """Return an unchanged memory with the file's current reference and expiry."""
         due = row.expires_at is not None and (memory.expires_at is None or memory.expires_at - row.expires_at > DAY_S)
         if not due and row.source_ref == memory.source_ref:
             return row
         return replace(row, source_ref=memory.source_ref, expires_at=memory.expires_at)
 
     def add(self) -> None:
-        """What is new comes back, takes the place of what stood there, or is added."""
+        """Revive, update or add a memory for each new piece."""
         past = self._store.pasts(
             [self._hidden[memory.text].id for memory in self._fresh if memory.text in self._hidden]
         )
@@ -433,7 +422,7 @@ class Step:
                 self._count("added")
 
     def _at(self, number: int) -> Memory | None:
-        """The live memory that stood in a place of the file and is not wanted as it is."""
+        """Return the live memory at a piece number of the file that no unchanged piece claimed."""
         for row in self._left:
             if row.tier == self._tier and row.live and row.source_ref.get("chunk") == number:
                 self._left.remove(row)
@@ -448,13 +437,13 @@ class Step:
         self._count(counted)
 
     def edited(self, row: Memory, memory: Memory) -> Memory:
-        """A memory with the text that its file has now."""
+        """Return a memory with the current text of its file."""
         taken = ("text", "title", "entities", "source_ref", "expires_at", "trust", "citations")
         changes: dict[str, Any] = {name: getattr(memory, name) for name in taken}
         return replace(row, **changes)
 
     def drop(self) -> None:
-        """What is in the file no more is forgotten; what somebody archived is left as it is."""
+        """Forget memories whose text was removed from the file; archived ones stay."""
         for row in self._left:
             if row.live or row.status == "quarantined":
                 self._store.forget(self._operation, row, "no longer in its file")
@@ -466,26 +455,22 @@ class Step:
 
 
 def pieces_of(text: str) -> tuple[str, ...]:
-    """The pieces of a file. Secrets go first: the cut between two pieces could hide one from the gate."""
+    """Split a text into pieces. Secrets are redacted before: a cut inside one could hide it from the gate."""
     from swarmlore.domain.policy.fence import strip_blocks
-    from swarmlore.domain.policy.gate import scrub_text
 
     text = strip_blocks(scrub_text(text)).strip()
     return chunks(text) or ((text,) if text else ())
 
 
 def key_of(path: str) -> str:
-    """The same for all memories of a file."""
+    """Return the store key shared by all memories of a file."""
     data = os.fsencode(path)
     return f"file:{crc32(data):08x}{crc32(data[::-1]):08x}"
 
 
-# --- which files were seen, and how they looked
-
-
 @frozen
 class _Seen:
-    """A file as it was when it was last looked at. Without a tier it does not concern the project."""
+    """State of a file when last indexed. Without a tier it does not concern the project."""
 
     stamp: str = ""
     tier: str = ""
@@ -495,40 +480,36 @@ class _Seen:
 _NOTHING = _Seen()
 
 
-def _note(known: dict[str, _Seen], path: str, seen: _Seen) -> None:
+def _remember(known: dict[str, _Seen], path: str, seen: _Seen) -> None:
     known.pop(path, None)
     if seen.stamp:
         known[path] = seen
 
 
 @contextmanager
-def _known(home: str, project: str) -> Iterator[dict[str, _Seen]]:
-    """The files of a project that were seen on this machine; what was changed is written at the end.
-
-    It is kept beside the store and not in it: an undo takes back what was learned from a file, not that it was seen.
-    """
-    from swarmlore.workspace.files import Folder
-
+def _known_files(home: str, project: str) -> Iterator[dict[str, _Seen]]:
+    """Context manager: the indexed files of a project on this machine by path, saved at the end. They are kept outside
+    of the store, so that undoing an operation does not index the file again."""
     with Folder(os.path.realpath(home)) as folder, folder.lock():
-        every = _read(folder.read(KNOWN))
-        known = {path: _Seen(*entry) for path, entry in every.get(project, {}).items()}
+        projects = _parse_known(folder.read(KNOWN))
+        known = {path: _Seen(*entry) for path, entry in projects.get(project, {}).items()}
         before = dict(known)
         try:
             yield known
         finally:
             if known != before:
                 newest = list(known.items())[-MOST_KNOWN:]
-                every[project] = {path: [seen.stamp, seen.tier, seen.agent] for path, seen in newest}
-                folder.replace(KNOWN, [json.dumps(every, ensure_ascii=True).encode("ascii")], mode=0o600)
+                projects[project] = {path: [seen.stamp, seen.tier, seen.agent] for path, seen in newest}
+                folder.replace(KNOWN, [json.dumps(projects, ensure_ascii=True).encode("ascii")], mode=0o600)
 
 
-def _read(content: bytes) -> dict[str, dict[str, list[str]]]:
-    """What was noted; nothing where it cannot be read, for the files tell it again."""
+def _parse_known(content: bytes) -> dict[str, dict[str, list[str]]]:
+    """Parse the saved state; {} if it is unreadable, since the files can be indexed again."""
     try:
-        told = json.loads(content)
+        saved = json.loads(content)
         return {
             str(project): {str(path): [str(part) for part in entry][:3] for path, entry in files.items()}
-            for project, files in told.items()
+            for project, files in saved.items()
         }
     except (ValueError, TypeError, AttributeError):
         return {}

@@ -1,7 +1,7 @@
-"""Notes: pages that people read, review and commit; what a page says is read leniently and never rewritten.
+"""Parse, write and validate notes: Markdown pages with front matter such as title, category, tags and confidence.
 
-`docs/solutions/**.md` and `~/.learnings/documents/**` hold them. Texts of the head are read as they stand; a confidence
-is `high`, `medium`, `low` in any case, or a number.
+They are in `docs/solutions/**.md` and `~/.learnings/documents/**`, parsed leniently and never rewritten. A confidence
+is `high`, `medium` or `low` in any case, or a number.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CATEGORIES = (
     "ui-patterns",
     "tooling-setup",
 )
-"""Those of the strict template; any other text is a category too."""
+"""Categories of the strict template; others are allowed in lenient notes."""
 ENVIRONMENTS = ("development", "ci", "staging", "production", "all")
 SEVERITIES = ("critical", "high", "medium", "low")
 FIELDS = (
@@ -52,7 +52,7 @@ FIELDS = (
     "framework",
     "links",
 )
-"""The known fields in the order in which a new note has them."""
+"""The known fields, in the order of a new note."""
 _SLUG_CHARS = 50
 _HASH_CHARS = 6
 _NAMELESS = "note"
@@ -63,7 +63,7 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 @frozen
 class Note:
-    """What a note says. `fields` holds the whole head, also what is not known here."""
+    """A parsed note; `fields` is its whole front matter, unknown fields included."""
 
     id: str
     title: str = ""
@@ -82,13 +82,13 @@ class Note:
 
     @property
     def label(self) -> str:
-        """The confidence as a word: high, medium, low, or unknown where the note says none that is one."""
-        said = _text(self.fields.get("confidence")).lower()
-        return confidence_label(self.confidence) if said in CONFIDENCES or _number(said) is not None else "unknown"
+        """The confidence as a word; `unknown` if the note has no valid one."""
+        text = _text(self.fields.get("confidence")).lower()
+        return confidence_label(self.confidence) if text in CONFIDENCES or _number(text) is not None else "unknown"
 
     @property
     def created_at(self) -> float | None:
-        """When it was made, in seconds since the epoch; None where it does not say so."""
+        """The creation time in seconds since the epoch; None if missing or invalid."""
         try:
             return from_iso(self.created)
         except (ValueError, OverflowError):
@@ -96,82 +96,79 @@ class Note:
 
     @property
     def own_id(self) -> str:
-        """The id that its head claims, where it could be the name of a file."""
-        said = _text(self.fields.get("id"))
-        return said if _OWN_ID.fullmatch(said) else ""
+        """The id in the front matter, if it is a valid file name."""
+        text = _text(self.fields.get("id"))
+        return text if _OWN_ID.fullmatch(text) else ""
 
 
 def parse_note(text: str) -> Note:
-    """The note in a text; raises Unreadable where its head is broken."""
+    """Parse a note; raise Unreadable if its front matter is invalid."""
     page = read_page(text)
-    said = page.fields
-    title = _text(said.get("title"))
+    fields = page.fields
+    title = _text(fields.get("title"))
     return Note(
         id=note_id(title, page.body),
         title=title,
-        created=_text(said.get("created")),
-        confidence=confidence_of(_text(said.get("confidence"))),
-        category=_text(said.get("category")),
-        tags=_once(texts_of(said.get("tags"), commas=True)),
-        symptoms=_once(texts_of(said.get("symptoms"))),
-        root_cause=_text(said.get("root_cause")),
-        key_insight=_text(said.get("key_insight")),
-        language=_text(said.get("language")),
-        framework=_text(said.get("framework")),
-        links=_once((*texts_of(said.get("links")), *texts_of(said.get("related")))),
+        created=_text(fields.get("created")),
+        confidence=confidence_of(_text(fields.get("confidence"))),
+        category=_text(fields.get("category")),
+        tags=_once(texts_of(fields.get("tags"), commas=True)),
+        symptoms=_once(texts_of(fields.get("symptoms"))),
+        root_cause=_text(fields.get("root_cause")),
+        key_insight=_text(fields.get("key_insight")),
+        language=_text(fields.get("language")),
+        framework=_text(fields.get("framework")),
+        links=_once((*texts_of(fields.get("links")), *texts_of(fields.get("related")))),
         body=page.body,
-        fields=said,
+        fields=fields,
     )
 
 
 def note_id(title: str, body: str) -> str:
-    """The id of a note: a slug of its title and a part of the hash of title and body; always a plain file name.
+    """Return the id of a note: a slug of its title and 6 digits of the hash of title and body; a plain file name.
 
-    The slug is the title in lower case with nothing kept but a-z, 0-9 and spaces, its words joined by hyphens, cut
-    after 50 characters wherever that is; a title that leaves nothing gets the slug `note`.
+    The slug is the title in lower case, reduced to a-z, 0-9 and spaces, words joined by hyphens, cut after 50
+    characters. An empty slug becomes `note`.
     """
     words = "-".join(_OTHER.sub("", title.lower()).split())[:_SLUG_CHARS]
     digest = sha256(f"{title}\n{body}".encode("utf-8", "surrogatepass")).hexdigest()
     return f"{words or _NAMELESS}-{digest[:_HASH_CHARS]}"
 
 
-def confidence_of(said: str) -> float:
-    """A confidence as a number between 0 and 1: words by the table, numbers as they are, anything else unknown."""
-    number = CONFIDENCES.get(said.lower(), _number(said))
+def confidence_of(text: str) -> float:
+    """Return a confidence between 0 and 1 from a word or number; 0.6 if it is neither."""
+    number = CONFIDENCES.get(text.lower(), _number(text))
     return UNKNOWN if number is None else min(1.0, max(0.0, number))
 
 
 def confidence_label(confidence: float) -> str:
-    """The word for a number."""
+    """Return a confidence as a word: high from 0.8, medium from 0.5, else low."""
     return "high" if confidence >= 0.8 else "medium" if confidence >= 0.5 else "low"
 
 
 def write_note(fields: Mapping[str, Any], body: str) -> str:
-    """A new note: known fields in their order, then the others; what is empty is left out, the body kept as it is."""
-    said = {**{name: fields[name] for name in FIELDS if name in fields}, **fields}
-    lines = [line for name, value in said.items() if not _is_empty(value) for line in _lines(name, value)]
+    """Return a new note: known fields in their order, then others; empty ones are omitted."""
+    ordered = {**{name: fields[name] for name in FIELDS if name in fields}, **fields}
+    lines = [line for name, value in ordered.items() if not _is_empty(value) for line in _lines(name, value)]
     return "---\n" + "".join(line + "\n" for line in lines) + "---\n" + body
 
 
 def _lines(name: str, value: Any) -> list[str]:
     if name == "confidence":
         value = confidence_label(value) if isinstance(value, (int, float)) else str(value).lower()
-    # A bare day is a date to some readers, and the schema wants a text.
+    # Unquoted, some YAML parsers read a date, but the schema requires a string.
     return [f"{name}: {quoted(str(value))}"] if name == "created" else entry_lines(name, value, 0)
 
 
-# What is wrong with it
-
-
 def problems(note: Note, *, strict: bool = False) -> tuple[str, ...]:
-    """What a note lacks, in the words of its author; `strict` holds it against the template of `docs/solutions`."""
-    said = note.fields
-    found = [f"{name} is missing" for name in ("title", "created", "confidence") if not _text(said.get(name))]
+    """Return what is missing or invalid in a note; `strict` checks the template of `docs/solutions`."""
+    fields = note.fields
+    found = [f"{name} is missing" for name in ("title", "created", "confidence") if not _text(fields.get(name))]
     if note.created and not (_DAY.fullmatch(note.created) and note.created_at is not None):
         found.append("created is no day such as 2026-03-16")
-    if _text(said.get("confidence")) not in ("", *CONFIDENCES):
+    if _text(fields.get("confidence")) not in ("", *CONFIDENCES):
         found.append("confidence is none of high, medium, low")
-    if len(note.tags) < len(texts_of(said.get("tags"), commas=True)):
+    if len(note.tags) < len(texts_of(fields.get("tags"), commas=True)):
         found.append("tags has the same tag twice")
     return (*found, *_template_problems(note)) if strict else tuple(found)
 
@@ -192,28 +189,28 @@ def _template_problems(note: Note) -> list[str]:
 
 def _length(name: str, text: str, least: int, most: int | None) -> str:
     if not text:
-        return "" if name == "title" else f"{name} is missing"  # a title is asked for in any case
+        return "" if name == "title" else f"{name} is missing"  # a missing title is reported by `problems`
     if len(text) < least:
         return f"{name} is shorter than {least} characters"
     return f"{name} is longer than {most} characters" if most is not None and len(text) > most else ""
 
 
 def _choice(note: Note, name: str, known: tuple[str, ...], *, required: bool = False) -> str:
-    said = note.fields.get(name)
-    if said is None or said == "":
+    value = note.fields.get(name)
+    if value is None or value == "":
         return f"{name} is missing" if required else ""
-    return "" if said in known else f"{name} is none of {', '.join(known)}"
+    return "" if value in known else f"{name} is none of {', '.join(known)}"
 
 
 def missing_for_add(note: Note) -> tuple[str, ...]:
-    """The fields that a note must have before it is added to the learnings."""
+    """Return the missing fields that `learnings add` requires."""
     return tuple(name for name in ("title", "category", "key_insight") if not getattr(note, name))
 
 
 def _text(value: Any) -> str:
-    """A value as one text; a list or table is none."""
-    said = value.strip() if isinstance(value, str) else ""
-    return "" if said in ("~", "null") else said
+    """Return a scalar as text; '' for null, lists and tables."""
+    text = value.strip() if isinstance(value, str) else ""
+    return "" if text in ("~", "null") else text
 
 
 def _number(text: str) -> float | None:

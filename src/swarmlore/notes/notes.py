@@ -1,4 +1,4 @@
-"""`lore.notes`: the notes of a project and of its user, as its callers see them."""
+"""`lore.notes`: search, list, write, check and index the notes of a project and of its user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from swarmlore.errors import InvalidInput, NotAllowed, NotFound, StoreError, Swa
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.models.embedding import Progress
 from swarmlore.notes import write
-from swarmlore.notes.locations import EPISODES, GLOBAL, LEARNINGS, PROJECT, NotePlace, Versions, there_is
+from swarmlore.notes.locations import EPISODES, GLOBAL, LEARNINGS, PROJECT, NotePlace, Versions, has_notes_folder
 from swarmlore.notes.rows import FILE, SOURCE, Graph, key_of, note_of, waits, with_graph
 from swarmlore.notes.shared_copies import follow_copies, pairs_apart
 from swarmlore.notes.sync import VERB, IndexedNotes, NoteIndex
@@ -27,7 +27,7 @@ from swarmlore.retrieval.candidates import UNNAMED
 from swarmlore.retrieval.recall import is_episode_of
 from swarmlore.store.memories import Filter
 from swarmlore.workspace.files import Folder
-from swarmlore.workspace.project import client_of
+from swarmlore.workspace.identity import client_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -42,11 +42,11 @@ _HARNESSES = ("claude", "codex", "copilot")
 
 
 def record(root: str, env: Mapping[str, str], now: float, **facts: str | float) -> None:
-    """Add one line; a full file is put aside first. What cannot be written is nobody's loss."""
+    """Append one search to the telemetry file, which is rotated when full; write errors are ignored."""
     client = client_of(env)
-    told: dict[str, str | float | None] = {"ts": iso(now), "harness": client if client in _HARNESSES else "other"}
+    head: dict[str, str | float | None] = {"ts": iso(now), "harness": client if client in _HARNESSES else "other"}
     query = scrub_text(str(facts.pop("query", "")))[:QUERY_CHARS]
-    line = json.dumps({**told, "query": query, **facts}, ensure_ascii=False) + "\n"
+    line = json.dumps({**head, "query": query, **facts}, ensure_ascii=False) + "\n"
     with contextlib.suppress(SwarmloreError, OSError):
         os.makedirs(root, exist_ok=True)
         with Folder(root) as folder, folder.lock():
@@ -60,7 +60,7 @@ HIGH = 0.8
 
 @frozen
 class NoteFound:
-    """One note: what its head says, where it lies, and the memory that stands for it."""
+    """One note: the fields of its front matter, its file, and its first memory."""
 
     id: str
     title: str
@@ -74,12 +74,12 @@ class NoteFound:
     path: str
     memory: Memory
     score: float = 0.0
-    also: tuple[str, ...] = ()  # where the same note lies besides
+    also: tuple[str, ...] = ()  # paths of its copies
 
 
 @frozen
 class FoundNotes:
-    """What a search found, best first, with notes on how; in mode global also reports on what belongs together."""
+    """Result of a search, best first, with remarks (`said`) and, in mode global, community reports."""
 
     query: str
     mode: str
@@ -90,8 +90,7 @@ class FoundNotes:
 
 @frozen
 class WrittenNote:
-    """A note that was written or taken in: its path and id, the memory that stands for it (None where the gate refused
-    it or somebody forgot it), and whether it took the place of another."""
+    """A note that was written or added. `memory` is None if the gate refused it or a user forgot it before."""
 
     path: str
     id: str
@@ -100,26 +99,26 @@ class WrittenNote:
 
 
 def text_in(head: Mapping[str, Any], name: str) -> str:
-    """A field of a note's head that is a text; else ''."""
+    """Return a text field of a note's front matter; '' if it is missing or not a text."""
     value = head.get(name)
     return value.strip() if isinstance(value, str) else ""
 
 
-def speaks(note: NoteFound, language: str) -> bool:
-    """Whether a note is for a language, as a field or a tag."""
+def is_for_language(note: NoteFound, language: str) -> bool:
+    """Return whether a note is for a programming language, by its field or a tag."""
     word = language.strip().lower()
     return not word or word == note.language.lower() or word in {tag.lower() for tag in note.tags}
 
 
-def label_of(note: NoteFound) -> str:
-    """How certain a note is, in a word."""
+def confidence_word(note: NoteFound) -> str:
+    """Return the confidence of a note as a word: high, medium, low or unknown."""
     if note.memory.extra.get("confidence_label") == "unknown":
         return "unknown"
     return "high" if note.confidence >= HIGH else "medium" if note.confidence >= 0.5 else "low"
 
 
 def each_once(notes: Iterable[NoteFound]) -> list[NoteFound]:
-    """Each note once, in its order, with the places of its copies; the project's file is the note."""
+    """Merge notes with the same id, in order; the project's file is the note, its copies go into `also`."""
     same: dict[str, list[NoteFound]] = {}
     for note in notes:
         same.setdefault(note.id, []).append(note)
@@ -128,27 +127,27 @@ def each_once(notes: Iterable[NoteFound]) -> list[NoteFound]:
 
 
 def counted(words: Iterable[str]) -> dict[str, int]:
-    """How often each word comes, by the alphabet."""
+    """Count each word; sorted by word."""
     counts: dict[str, int] = {}
     for word in words:
         counts[word] = counts.get(word, 0) + 1
     return dict(sorted(counts.items()))
 
 
-EVERY_S = 3.0  # between two looks on the way to something else, in one process
-ON_THE_WAY_S = 1.0  # that such a look may take; what is left waits for the next
-WRITER_S = 2.0  # for another writer, on the way
+EVERY_S = 3.0  # least time between two syncs in passing, in one process
+ON_THE_WAY_S = 1.0  # time limit of a sync in passing; the next one continues
+WRITER_S = 2.0  # longest wait for another writer in a sync in passing
 MODES = ("naive", "local", "global", "hybrid", "keyword")
 CRITICAL = ("architecture-decisions", "patterns")
-NAMED = 5  # of one kind of trouble, by a check
-LISTED = 200_000  # memories that are looked at for a list
+NAMED = 5  # problems of one kind that a check names
+LISTED = 200_000  # most memories that are read for a list
 ENTITIES = "swarmlore learnings entities"
 WITHOUT_VECTORS = "there are no vectors: found by words"
-_looked: dict[tuple[str, str], float] = {}  # when each home looked at each project, in this process
+_synced_at: dict[tuple[str, str], float] = {}  # time of the last sync by home and project, in this process
 
 
 class Notes:
-    """The verbs of notes, for one caller."""
+    """Search, write and index notes for one caller."""
 
     def __init__(
         self,
@@ -173,41 +172,41 @@ class Notes:
         self._caller = index.caller
         self._versions = Versions(index.project_place.root, index.store, index.caller)
 
-    # In step with the files
+    # Indexing
 
     def follow(self) -> None:
-        """On the way to something else: take in what changed, as much as a second allows, not more often than every
-        few seconds, and not while another process does. Nothing fails for it."""
-        mark = (self._home, self._index.project_place.root)
-        if time.monotonic() - _looked.get(mark, -EVERY_S) < EVERY_S:
+        """Index changed notes in passing: for 1 s, every 3 s at most, not while another process does; ignore
+        failures."""
+        key = (self._home, self._index.project_place.root)
+        if time.monotonic() - _synced_at.get(key, -EVERY_S) < EVERY_S:
             return
-        _looked[mark] = time.monotonic()
+        _synced_at[key] = time.monotonic()
         with contextlib.suppress(StoreError, NotAllowed, OSError), self._store.engine.hurried(WRITER_S):
-            self._look(most_s=ON_THE_WAY_S, wait_s=0.0)
+            self._sync(most_s=ON_THE_WAY_S, wait_s=0.0)
 
     def refresh(self, progress: Progress | None = None) -> tuple[IndexedNotes, ...]:
-        """Take in all notes that changed."""
-        return self._look(progress=progress)
+        """Index all notes that changed."""
+        return self._sync(progress=progress)
 
     def reindex(self, *, force: bool = True, progress: Progress | None = None) -> tuple[IndexedNotes, ...]:
-        """The same for all notes, also those that look as they did."""
-        return self._look(asked=True, force=force, progress=progress)
+        """Index all notes, by default also unchanged ones."""
+        return self._sync(asked=True, force=force, progress=progress)
 
-    def _look(self, *, asked: bool = False, **how: Any) -> tuple[IndexedNotes, ...]:
+    def _sync(self, *, asked: bool = False, **options: Any) -> tuple[IndexedNotes, ...]:
         with self._changing():
-            told = [self._look_at(place, how) for place in self._index.places]
-            new = any(one.added or one.updated for one in told)
-            self._follow_up(new=new, read=asked or any(one.read for one in told))
-            return tuple(told)
+            results = [self._sync_place(place, options) for place in self._index.places]
+            new = any(result.added or result.updated for result in results)
+            self._follow_up(new=new, read=asked or any(result.read for result in results))
+            return tuple(results)
 
-    def _look_at(self, place: NotePlace, how: Mapping[str, Any]) -> IndexedNotes:
-        told, changes = self._index.follow(place, **how)
+    def _sync_place(self, place: NotePlace, options: Mapping[str, Any]) -> IndexedNotes:
+        result, changes = self._index.follow(place, **options)
         if place.name == PROJECT and changes and len(self._index.places) > 1:
             follow_copies(changes, place, self._index.global_place, self._index.cache)
-        return told
+        return result
 
     def take_graph(self, memory: Memory, graph: Graph | None) -> None:
-        """Keep what a language model read in a note, unless the note was changed or read meanwhile."""
+        """Store the graph that an LLM extracted from a note, unless the note changed or was read meanwhile."""
         with self._changing():
             row = self._store.get(self._caller, memory.id)
             if row is None or row.extra.get(FILE) != memory.extra.get(FILE) or not waits(row):
@@ -215,43 +214,41 @@ class Notes:
             act = self._index.operation(VERB)
             self._store.perform(act, lambda act: self._store.revise(act, row, with_graph(row, graph), "connected"))
 
-    # New ones
+    # Writing
 
     def write(self, text: str, *, everywhere: bool = False, once: bool = False, **said: Any) -> WrittenNote:
-        """Write a note into `docs/solutions` of the project or, with `everywhere` and outside of any project, into the
-        folder of notes for every project; with `once`, not there where its id is taken. `said` are fields of its head.
-        """
+        """Write a note into `docs/solutions` of the project or, with `everywhere` or outside of any project, into the
+        user's notes folder. With `once`, keep an existing note of the same id. `said` are front matter fields."""
         day = (iso(self._now()) or "")[:10]
-        note, whole = write.compose(text, said, day)
+        note, content = write.compose(text, said, day)
         place = self._place(GLOBAL if everywhere or self._index.homeless else PROJECT)
-        known = f"{LEARNINGS}/{note.id}.md"
-        if once and place.name == GLOBAL and os.path.lexists(place.path(known)):
-            return self._written(place, Made(known, note.id, replaced=True))
+        existing = f"{LEARNINGS}/{note.id}.md"
+        if once and place.name == GLOBAL and os.path.lexists(place.path(existing)):
+            return self._written(place, Made(existing, note.id, replaced=True))
         self._index.check(note, place)
-        made = write.write_new(place, note, whole, write.sidecar_of(note, day))
+        made = write.write_new(place, note, content, write.sidecar_of(note, day))
         return self._written(place, made)
 
     def offer(self, path: str, entities: str = "") -> Offered:
-        """A file as a note that `add` would take; raises where it lacks a title, category or key insight."""
+        """Read a file as a note for `add`; raise if it lacks a title, category or key insight."""
         return write.offered(os.path.abspath(path), entities, (iso(self._now()) or "")[:10])
 
     def holds(self, offer: Offered) -> str:
-        """The path of what `add` would replace, or ''."""
+        """Return the path of the note that `add` would replace; '' if there is none."""
         place = self._place(GLOBAL)
         known = write.place_of(place, offer)
         return place.path(known) if known and place.path(known) != os.path.realpath(offer.path) else ""
 
     def add(self, path: str, entities: str = "", *, force: bool = False) -> WrittenNote:
-        """Take a file with its entities into the folder of notes for every project, under the note's id."""
+        """Copy a file and its entities into the user's notes folder, named by the note's id."""
         place, offer = self._place(GLOBAL), self.offer(path, entities)
         self._index.check(offer.note, place)
         return self._written(place, write.add(place, offer, force=force))
 
     def _place(self, name: str) -> NotePlace:
         if all(place.name != name for place in self._index.places):
-            hint = (
-                "swarmlore config shows knowledge.enabled and knowledge.hive_enabled; swarmlore doctor checks the rest"
-            )
+            switches = "knowledge.enabled and knowledge.hive_enabled"
+            hint = f"swarmlore config shows {switches}; swarmlore doctor checks the rest"
             raise NotAllowed("notes cannot be written here", hint)
         return self._index.place(name)
 
@@ -260,18 +257,18 @@ class Notes:
         with self._acting():
             visible = self._store.visible(self._caller, (place.tier,))
             rows = self._store.of_keys(visible, [key_of(place.name, made.path)]).values()
-        first = next((row for found in rows for row in found if note_of(row) and row.forgotten_at is None), None)
-        return WrittenNote(place.path(made.path), made.id, first, made.replaced)
+        memory = next((row for found in rows for row in found if note_of(row) and row.forgotten_at is None), None)
+        return WrittenNote(place.path(made.path), made.id, memory, made.replaced)
 
-    # What they are about
+    # Entities and relations
 
     def about(self, ref: str) -> NoteGraph:
-        """What a note is about and who says so; the note by its file, its id or the handle of its memory."""
+        """Return a note's graph and its origin; `ref` is the note's file or id, or the handle of its memory."""
         note = self._note(ref)
-        return write.told_by(note.memory, note.path)
+        return write.graph_of_memory(note.memory, note.path)
 
     def write_about(self, ref: str, entities: Sequence[Entity] = (), relations: Sequence[Relation] = ()) -> NoteGraph:
-        """Write that into a file beside the note, with what is added to it or said anew. A person's."""
+        """Write a note's graph into its sidecar, with added or changed entities and relations. Only a person may."""
         if self._caller.role != "person":
             raise NotAllowed("what stands beside a note is a person's to write", f"show it: {ENTITIES} {ref}")
         self.refresh()
@@ -288,63 +285,61 @@ class Notes:
         fits = fits or [note for note in every if ref in (note.id, note.memory.id, note.memory.handle)]
         if not fits:
             raise NotFound(f"there is no note {ref}", "name its file or its id: swarmlore learnings list")
-        return min(fits, key=lambda note: (note.place != PROJECT, note.path))  # of copies the project's
+        return min(fits, key=lambda note: (note.place != PROJECT, note.path))  # prefer the project's file to its copies
 
-    # Looking
+    # Searching
 
     def search(
         self, query: str, mode: str = "naive", *, tags: Sequence[str] = (), category: str = "", limit: int = 10
     ) -> FoundNotes:
-        """Notes that answer a question, each once; tags and a category count as words of it."""
+        """Search notes; each note is returned once. Tags and category are added to the query as words."""
         if mode not in MODES:
             raise InvalidInput(f"unknown mode: {mode}", "one of: " + ", ".join(MODES))
         if not query.strip():
             raise InvalidInput("there is nothing to look for", 'ask something: swarmlore learnings search "QUESTION"')
         began = time.monotonic()
-        asked = " ".join((query.strip(), *tags, category)).strip()
+        words = " ".join((query.strip(), *tags, category)).strip()
         profile = "learnings" if mode == "hybrid" else "default"
-        how = {"limit": limit, "profile": profile, "sources": (SOURCE,), "episodes": True, "near": True}
-        hits = self._recall(asked, mode=mode, **how)
-        said = hits.notes
-        if not hits and set(said) - {UNNAMED} and mode not in ("keyword", "hybrid"):
-            hits, said = self._recall(asked, mode="keyword", **how), (*said, WITHOUT_VECTORS)
+        options = {"limit": limit, "profile": profile, "sources": (SOURCE,), "episodes": True, "near": True}
+        hits = self._recall(words, mode=mode, **options)
+        remarks = hits.notes
+        if not hits and set(remarks) - {UNNAMED} and mode not in ("keyword", "hybrid"):
+            hits, remarks = self._recall(words, mode="keyword", **options), (*remarks, WITHOUT_VECTORS)
         notes = tuple(self._found(hit.memory, hit.score) for hit in hits)
-        found = FoundNotes(query, mode, notes, tuple(said), hits.reports)
+        found = FoundNotes(query, mode, notes, tuple(remarks), hits.reports)
         if self._index.settings.notes.telemetry:
             self._record(found, round((time.monotonic() - began) * 1000))
         return found
 
     def _record(self, found: FoundNotes, latency_ms: int) -> None:
-
         facts = {"op": "search", "query": found.query, "mode": found.mode}
         counts = {"hits": len(found.notes), "latency_ms": latency_ms}
         record(self._index.global_place.root, self._env, self._now(), **facts, **counts)
 
     def all(self, category: str = "") -> tuple[NoteFound, ...]:
-        """Every note, by category and title; of a category, or of those that have the word in their name. A note and
-        its copies are one; episodes of other projects are left out."""
+        """Return every note by category and title, without other projects' episodes. `category` may be part of a
+        name."""
         wanted = category.strip().lower()
-        fits = [note for note in self._every() if wanted in note.category.lower() and self._is_of_here(note)]
+        fits = [note for note in self._every() if wanted in note.category.lower() and self._is_of_project(note)]
         return tuple(sorted(each_once(fits), key=lambda note: (note.category, note.title.lower(), note.path)))
 
     def critical_patterns(self, language: str = "", domain: str = "", limit: int = 20) -> tuple[NoteFound, ...]:
-        """Patterns and decisions that are certain, for a language (as a field or a tag) and a domain (in the text or a
-        tag); the surest and newest first."""
+        """Return patterns and decisions of high confidence, for a language (field or tag) and a domain (text or tag);
+        highest confidence and newest first."""
         fits = [
             note
             for note in self._every(CRITICAL)
-            if note.confidence >= HIGH and speaks(note, language) and self._is_about(note, domain)
+            if note.confidence >= HIGH and is_for_language(note, language) and self._is_about(note, domain)
         ]
         fits.sort(key=lambda note: (-note.confidence, -note.memory.created_at, note.title))
         return tuple(each_once(fits))[:limit]
 
-    def _is_of_here(self, note: NoteFound) -> bool:
-        of = note.memory.source_ref.get("episode")
-        return of is None or is_episode_of(str(of), self._names())
-
-    def _names(self) -> list[str]:
+    def _is_of_project(self, note: NoteFound) -> bool:
+        project = note.memory.source_ref.get("episode")
+        if project is None:
+            return True
         with self._acting():
-            return self._store.names_of(self._caller.project)
+            return is_episode_of(str(project), self._store.names_of(self._caller.project))
 
     def _is_about(self, note: NoteFound, domain: str) -> bool:
         word = domain.strip().lower()
@@ -361,11 +356,11 @@ class Notes:
         return [self._found(row) for row in firsts]
 
     def _found(self, memory: Memory, score: float = 0.0) -> NoteFound:
-        """The note that a memory belongs to."""
+        """Return the note that a memory belongs to."""
         ref = memory.source_ref
         place = str(ref.get("place", ""))
-        first = memory if note_of(memory) or not memory.key else self._first(memory)
-        head = note_of(first)
+        rows = [] if note_of(memory) or not memory.key else self._of_note(memory)
+        head = note_of(next((row for row in rows if note_of(row) and row.live), memory))
         return NoteFound(
             id=str(ref.get("note", "")) or memory.handle,
             title=memory.title,
@@ -382,12 +377,12 @@ class Notes:
         )
 
     def path_of(self, memory: Memory) -> str:
-        """Where the file of a note lies that a memory belongs to, in this checkout if it is there; '' without one."""
-        there = next((path for path in self._paths(memory) if os.path.lexists(path)), "")
-        return there or next(self._paths(memory), "")
+        """Return the file of the note that a memory belongs to, in this checkout if it exists there; '' without one."""
+        existing = next((path for path in self._paths(memory) if os.path.lexists(path)), "")
+        return existing or next(self._paths(memory), "")
 
     def _paths(self, memory: Memory) -> Iterator[str]:
-        """Where the file of a note may lie: in this checkout first, then in others."""
+        """Yield the possible paths of a note's file: in this checkout first, then in others."""
         ref = memory.source_ref if memory.source == SOURCE else {}
         place, path = str(ref.get("place", "")), str(ref.get("path", ""))
         if not place or not path:
@@ -403,8 +398,7 @@ class Notes:
             return self._index.checkouts(self._index.project_place.root)
 
     def same(self, memory: Memory) -> tuple[Memory, ...]:
-        """Every memory of the note that one belongs to, also hidden ones: its pieces, the versions of other checkouts,
-        its copies."""
+        """Return all memories of the same note, also hidden ones: pieces, versions of other checkouts, copies."""
         if memory.source != SOURCE or not memory.key:
             return ()
         keys = [memory.key, *self._keys_of(str(memory.source_ref.get("note", "")))]
@@ -413,19 +407,15 @@ class Notes:
         return tuple(row for rows in found.values() for row in rows if row.source == SOURCE)
 
     def _keys_of(self, id: str) -> Iterator[str]:
-        """The keys of all files that were seen with the id of a note."""
+        """Yield the keys of all files that were indexed with this note id."""
         for place in self._index.places if id else ():
             seen = self._index.cache.load(place.root).files
-            yield from (key_of(place.name, path) for path, one in seen.items() if one.id == id)
+            yield from (key_of(place.name, path) for path, entry in seen.items() if entry.id == id)
 
     def files_of(self, memory: Memory) -> tuple[str, ...]:
-        """The files that hold a note: in every checkout, and its copies."""
-        paths = dict.fromkeys(path for one in (memory, *self.same(memory)) for path in self._paths(one))
+        """Return the existing files of a note: in every checkout, and its copies."""
+        paths = dict.fromkeys(path for row in (memory, *self.same(memory)) for path in self._paths(row))
         return tuple(path for path in paths if os.path.lexists(path))
-
-    def _first(self, memory: Memory) -> Memory:
-        """The first memory of the note that another one is a piece of."""
-        return next((row for row in self._of_note(memory) if note_of(row) and row.live), memory)
 
     def _of_note(self, memory: Memory) -> list[Memory]:
         with self._acting():
@@ -434,22 +424,24 @@ class Notes:
     # Counting and checking
 
     def stats(self) -> dict[str, Any]:
-        """How many notes there are, where, of which category and how certain; entities and relations they name; files
-        that cannot be read; copies that differ from their original."""
+        """Count notes by place, category, confidence and graph origin, entities and relations; list unreadable files
+        and copies that differ from their original."""
         every = self._every()
         graphs = [note.memory.extra.get("graph", {}) for note in every]
         names = {str(one.get("name", "")).lower() for graph in graphs for one in graph.get("entities", ())}
+        with self._acting():
+            waiting = self._store.count_waiting(self._caller).get("embed", 0)
         return {
             "notes": len(every),
             "by_place": counted(note.place for note in every),
             "by_category": counted(note.category for note in every),
-            "by_confidence": counted(label_of(note) for note in every),
+            "by_confidence": counted(confidence_word(note) for note in every),
             "episodes": sum(f"/{EPISODES}/" in note.path for note in every),
             "entities": len(names),
             "relations": sum(len(graph.get("relations", ())) for graph in graphs),
             "by_origin": counted(origin_of(graph) for graph in graphs),
             "waiting_for_model": sum(map(waits, (note.memory for note in every))) if self._is_read_by_model else 0,
-            "waiting_for_vector": self._waiting(),
+            "waiting_for_vector": waiting,
             "unreadable": [{"path": path, "reason": why} for path, why in self._unreadable()],
             "copies_apart": [{"note": pair.note, "copy": pair.copy} for pair in self._apart()],
             "project_root": self._index.project_place.root,
@@ -461,18 +453,14 @@ class Notes:
         own = self._index.settings
         return own.writer.kind != "none" and own.notes.ask_writer
 
-    def _waiting(self) -> int:
-        with self._acting():
-            return self._store.count_waiting(self._caller).get("embed", 0)
-
     def counts(self) -> dict[str, int]:
-        """How many notes were seen in each place; nothing where there are none."""
+        """Return the number of indexed notes per place; places without notes are left out."""
         known = {place.name: self._index.cache.load(place.root) for place in self._known()}
         found = {name: sum(bool(seen.id) for seen in place.files.values()) for name, place in known.items()}
         return {name: count for name, count in found.items() if count}
 
     def checks(self) -> tuple[Check, ...]:
-        """Whether every note can be read, copies say what their originals say, and the memory is in step."""
+        """Check for `doctor` that every note is readable, copies match their originals, and the index is up to date."""
         known = self._known()
         if not known:
             return ()
@@ -493,7 +481,7 @@ class Notes:
         return tuple(found) or (Check("notes", "ok", f"{sum(self.counts().values())} are in step with their files"),)
 
     def _known(self) -> list[NotePlace]:
-        return [p for p in self._index.places if there_is(p) or self._index.cache.knows(p.root)]
+        return [p for p in self._index.places if has_notes_folder(p) or self._index.cache.knows(p.root)]
 
     def _unreadable(self) -> list[tuple[str, str]]:
         places = ((place, self._index.cache.load(place.root)) for place in self._known())

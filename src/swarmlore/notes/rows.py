@@ -1,6 +1,6 @@
-"""A note as memories: one for the note or, where it is long, one for each of its pieces, with what its head says.
+"""Convert a note into memories: one, or one per piece of a long note, with the fields of its front matter.
 
-The first carries the fields of the note and what it is about; all of them carry its id and its place.
+The first memory also carries the note's fields and graph; all of them carry its id and path.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from swarmlore.domain.policy.graph import MODEL, RULES, SIDECAR, origin_of
 from swarmlore.domain.records import Draft, Entity, Memory, Relation, Situation
 from swarmlore.errors import InvalidInput, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.memory.write import Writing
+from swarmlore.memory.write import MemoryWriter
 from swarmlore.notes.locations import EPISODES, VERSION, version_of
 from swarmlore.notes.note_format import Note
 from swarmlore.store.database import Operation
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 SOURCE = "note"
-SYMPTOM = "symptom"  # how a situation is marked that a note names
-NOTE, GRAPH, FILE = "note", "graph", "file"  # what the first memory of a note carries in `extra`
-_TRUST = 2  # what agents and people write down for agents
+SYMPTOM = "symptom"  # `via` of a situation that comes from a note
+NOTE, GRAPH, FILE = "note", "graph", "file"  # keys in `extra` of a note's first memory
+_TRUST = 2  # text written by agents or people
 _TITLE, _WORD, _TAGS, _SYMPTOMS, _PIECES = 300, 64, 20, 8, 600
 _FIELDS_CHARS = 32_768
 _ENTITIES, _RELATIONS = 200, 400
@@ -36,8 +36,8 @@ _ENTITIES, _RELATIONS = 200, 400
 
 @frozen
 class Graph:
-    """What a note is about, and who said so: its sidecar, a language model (`by` is its name) or rules, who guess. A
-    guess is `asked` about where a model was asked and knew no better."""
+    """Entities and relations of a note and their origin: sidecar, LLM (`by` is its name) or heuristics. `asked` marks a
+    heuristic graph that an LLM could not improve."""
 
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
@@ -48,8 +48,7 @@ class Graph:
 
 @frozen
 class Spot:
-    """Where a note lies, what it is to the memory, and a mark of its file; `root` where the place may be another one
-    tomorrow, as the environment says."""
+    """Location of a note, its tier and digest; `root` only for folders that depend on the environment."""
 
     place: str
     path: str
@@ -59,18 +58,19 @@ class Spot:
 
     @property
     def key(self) -> str:
+        """The store key of the note's memories."""
         return key_of(self.place, self.path)
 
 
 def key_of(place: str, path: str) -> str:
-    """The same for all memories of a note."""
+    """Return the store key shared by all memories of a note."""
     return f"note:{place}:{sha256(path.encode('utf-8', 'surrogateescape')).hexdigest()[:20]}"
 
 
-def wanted(
-    note: Note, spot: Spot, graph: Graph, writing: Writing, operation: Operation
+def memories_of(
+    note: Note, spot: Spot, graph: Graph, writing: MemoryWriter, operation: Operation
 ) -> tuple[list[Memory], list[str]]:
-    """The memories that a note would be, past the gate; and why it refused others."""
+    """Return the memories of a note that pass the validation gate, and the reasons for refused ones."""
     made: list[Memory] = []
     refused: list[str] = []
     symptoms = _situations(note, operation.at)
@@ -85,22 +85,22 @@ def wanted(
     return made, refused
 
 
-def check(note: Note, spot: Spot, writing: Writing, operation: Operation) -> None:
-    """Raise what the gate has against a note that is not written yet."""
+def check(note: Note, spot: Spot, writing: MemoryWriter, operation: Operation) -> None:
+    """Raise what the validation gate refuses in a note that is not written yet."""
     for number, text in enumerate(pieces(note)):
         writing.prepare(_draft(note, spot, number, text), operation)
 
 
 def pieces(note: Note) -> tuple[str, ...]:
-    """What a note says, whole where it is short. Secrets go first: the cut between two pieces could hide one."""
-    said = [scrub_text(part).strip() for part in (note.key_insight, note.root_cause)]
+    """Split a note's text into pieces. Secrets are redacted first: a cut inside one could hide it from the gate."""
+    summaries = [scrub_text(part).strip() for part in (note.key_insight, note.root_cause)]
     body = strip_blocks(scrub_text(note.body)).strip()
-    head = [said[0]] if said[0] and said[0] not in body else []
-    head += [f"Root cause: {said[1]}"] if said[1] and said[1] not in body else []
-    whole = "\n\n".join([*head, body]).strip() or scrub_text(note.title).strip()
-    if len(whole) <= PIECE_CHARS:
-        return (whole,) if whole else ()
-    return chunks(whole)[:_PIECES]
+    head = [summaries[0]] if summaries[0] and summaries[0] not in body else []
+    head += [f"Root cause: {summaries[1]}"] if summaries[1] and summaries[1] not in body else []
+    text = "\n\n".join([*head, body]).strip() or scrub_text(note.title).strip()
+    if len(text) <= PIECE_CHARS:
+        return (text,) if text else ()
+    return chunks(text)[:_PIECES]
 
 
 def _draft(note: Note, spot: Spot, number: int, text: str) -> Draft:
@@ -127,22 +127,21 @@ def _ref(note: Note, spot: Spot, number: int) -> dict[str, Any]:
 
 
 def _episode(note: Note, spot: Spot) -> dict[str, str]:
-    """The project that an episode was in: what happened there is nobody else's to read."""
+    """Return the project of an episode, which only that project may read."""
     if note.fields.get("type") != "episode" and not spot.path.startswith(f"{EPISODES}/"):
         return {}
-    said = note.fields.get("project")
-    return {"episode": scrub_text(said).strip()[:_TITLE] if isinstance(said, str) else ""}
+    project = note.fields.get("project")
+    return {"episode": scrub_text(project).strip()[:_TITLE] if isinstance(project, str) else ""}
 
 
 def _clean(extra: dict[str, Any]) -> dict[str, Any]:
-    """What a note carries beside its text, past the gate's rules: looked at in one piece, and taken apart only where
-    something has to go."""
+    """Redact the extra fields of a note; a quick check of all texts at once avoids the slow path."""
     lines = "\n".join(_lines("", extra))
     return extra if scrub_text(lines) == lines else scrub_value(extra)
 
 
 def _lines(name: str, value: Any) -> Iterator[str]:
-    """Every text in JSON values under its name: a password is often known by that alone."""
+    """Yield every text of a JSON value with its key, since a password is often recognised only by its key."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from _lines(str(key), item)
@@ -154,12 +153,12 @@ def _lines(name: str, value: Any) -> Iterator[str]:
 
 
 def _word(text: str) -> str:
-    """A tag or category that the gate takes."""
+    """Return a tag or category reduced to what the gate accepts."""
     return "".join(char for char in text.strip() if char.isprintable())[:_WORD].strip()
 
 
 def _fields(note: Note) -> dict[str, Any]:
-    """The frontmatter; of one that is very large, what is known."""
+    """Return the front matter; if it is larger than 32 KB, only known fields."""
     fields = dict(note.fields)
     if len(json.dumps(fields, default=str)) <= _FIELDS_CHARS:
         return fields
@@ -168,6 +167,7 @@ def _fields(note: Note) -> dict[str, Any]:
 
 
 def plain(graph: Graph) -> dict[str, Any]:
+    """Return a graph as JSON values."""
     return {
         "origin": graph.origin,
         **({"by": graph.by} if graph.by else {}),
@@ -177,37 +177,37 @@ def plain(graph: Graph) -> dict[str, Any]:
         ],
         "relations": [
             {
-                "source": one.source,
-                "target": one.target,
-                "type": one.kind,
-                "description": one.description,
-                "strength": one.strength,
+                "source": item.source,
+                "target": item.target,
+                "type": item.kind,
+                "description": item.description,
+                "strength": item.strength,
             }
-            for one in graph.relations[:_RELATIONS]
+            for item in graph.relations[:_RELATIONS]
         ],
     }
 
 
 def _situations(note: Note, now: float) -> tuple[Situation, ...]:
-    """The symptoms of a note: when it is needed. They are as old as the note, so that later ones are newer."""
+    """Return the symptoms of a note as situations, dated like the note so that later ones sort after them."""
     at = min(note.created_at or 0.0, now)
     texts = (" ".join(scrub_text(symptom).split())[:SITUATION_CHARS] for symptom in note.symptoms)
     return tuple(Situation(text, SYMPTOM, at) for text in dict.fromkeys(filter(None, texts)))[:_SYMPTOMS]
 
 
-def followed(row: Memory, memory: Memory) -> Memory:
-    """A memory as its note has it now; what was learned about it since stays."""
+def updated_from_note(row: Memory, memory: Memory) -> Memory:
+    """Return a memory updated from its note; what was learned about it since is kept."""
     taken = ("text", "title", "entities", "source_ref", "key", "trust", "citations", "category", "tags", "confidence")
     changes: dict[str, Any] = {name: getattr(memory, name) for name in (*taken, "extra")}
     kept = {name: value for name, value in row.extra.items() if name not in (NOTE, GRAPH, FILE, "confidence_label")}
     changes["extra"] = {**kept, **memory.extra, **_read_by_model(row, memory)}
     changes["situations"] = _merged(row.situations, memory.situations)
-    dated = memory.source_ref.get("chunk") == 0 and NOTE in memory.extra and memory.extra[NOTE].get("created")
-    return replace(row, **changes, created_at=memory.created_at if dated else row.created_at)
+    has_date = memory.source_ref.get("chunk") == 0 and NOTE in memory.extra and memory.extra[NOTE].get("created")
+    return replace(row, **changes, created_at=memory.created_at if has_date else row.created_at)
 
 
 def _read_by_model(row: Memory, memory: Memory) -> dict[str, Any]:
-    """What a language model read in a note, as long as neither the note nor its sidecar has changed."""
+    """Return the graph that an LLM extracted, if neither note nor sidecar changed."""
     known, fresh = row.extra.get(GRAPH), memory.extra.get(GRAPH)
     if not isinstance(known, Mapping) or not isinstance(fresh, Mapping):
         return {}
@@ -216,25 +216,25 @@ def _read_by_model(row: Memory, memory: Memory) -> dict[str, Any]:
 
 
 def _merged(former: Sequence[Situation], named: Iterable[Situation]) -> tuple[Situation, ...]:
-    """The symptoms that a note names now, with the situations in which it was met; in the store's order."""
+    """Merge the current symptoms with the observed situations, in the store's order."""
     met = [situation for situation in former if situation.via != SYMPTOM]
     merged = tuple(sorted((*met, *named), key=lambda situation: situation.at))[-_SYMPTOMS:]
     return tuple(former) if set(merged) == set(former) else merged
 
 
 def waits(memory: Memory) -> bool:
-    """Whether only rules have read the note that a memory is the first of, and no model was asked about it."""
+    """Return whether a memory is the first of a note with a heuristic graph that no LLM was asked about."""
     graph = memory.extra.get(GRAPH)
     return isinstance(graph, Mapping) and origin_of(graph) == RULES and not graph.get("asked")
 
 
 def with_graph(memory: Memory, graph: Graph | None) -> Memory:
-    """A memory with what a language model read in its note; where that is nothing, the guess stays as asked about."""
-    told = plain(graph) if graph is not None and graph.entities else {**memory.extra[GRAPH], "asked": True}
-    return replace(memory, extra={**memory.extra, **_clean({GRAPH: told})})
+    """Return a memory with the graph that an LLM extracted; without entities the heuristic one is marked as asked."""
+    values = plain(graph) if graph is not None and graph.entities else {**memory.extra[GRAPH], "asked": True}
+    return replace(memory, extra={**memory.extra, **_clean({GRAPH: values})})
 
 
 def note_of(memory: Memory) -> Mapping[str, Any]:
-    """The fields of the note that a memory is the first of; nothing for any other."""
-    told = memory.extra.get(NOTE)
-    return told if isinstance(told, Mapping) else {}
+    """Return the front matter of the note that a memory is the first of; {} for any other memory."""
+    fields = memory.extra.get(NOTE)
+    return fields if isinstance(fields, Mapping) else {}

@@ -1,7 +1,7 @@
-"""Notes kept in step with their files: whoever changed one, by hand, with git or with another tool.
+"""Incremental sync of Markdown notes into the store: compare file stamps, read changed notes, apply the difference.
 
-The files are the truth. A look (`look.py`) compares how they look now with how they looked last time, reads those that
-differ and carries out the difference. One process at a time takes in the notes of a place.
+The files are the source of truth. A cache per place holds the stamp, digest and note id of each file as last read. A
+sync reads only files whose stamp differs and updates their memories. One process at a time syncs a place (file lock).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from swarmlore.domain.policy.graph import RULES, SIDECAR
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.errors import InvalidInput, NotAllowed, StoreBusy, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, field, frozen, replace
-from swarmlore.memory.write import Writing
+from swarmlore.memory.write import MemoryWriter
 from swarmlore.models.embedding import Progress
 from swarmlore.notes import locations
 from swarmlore.notes import rows as note_rows
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def read_files(place: NotePlace, path: str) -> tuple[bytes, bytes]:
-    """A note and what stands beside it about its entities; raises NotAllowed."""
+    """Return the bytes of a note and of its entities sidecar (b'' without one); raise NotAllowed for an unsafe file."""
     from swarmlore.domain.security.redaction import redact
 
     if redact(path)[1]:
@@ -55,13 +55,13 @@ def read_files(place: NotePlace, path: str) -> tuple[bytes, bytes]:
     return locations.read_both(place.root, path)
 
 
-def understood(place: NotePlace, path: str, data: bytes) -> Note | None:
-    """The note that a file holds, with the category of its folder where it names none; None for other pages."""
+def parse_file(place: NotePlace, path: str, data: bytes) -> Note | None:
+    """Parse a file as a note; None without a title. The folder gives the category of a note that names none."""
     note = parse_note(locations.decoded(path, data))
     if not note.title.strip():
         return None
     title = scrub_text(note.title)
-    if title != note.title:  # an id tells its title
+    if title != note.title:  # the id contains the title
         note = replace(note, title=title, id=note_id(title, note.body))
     return note if note.category else replace(note, category=_folder_category(place, path))
 
@@ -74,14 +74,14 @@ def _folder_category(place: NotePlace, path: str) -> str:
 
 
 def graph_of(note: Note, beside: bytes) -> tuple[Graph, str]:
-    """What a note is about: as its sidecar says or, where there is none that can be read, by rules; and why not."""
+    """Return a note's graph from its sidecar, else from heuristics, and why the sidecar could not be read."""
     problem = ""
     if beside:
         from swarmlore.notes.entities_sidecar import parse_sidecar
 
         try:
-            found = parse_sidecar(locations.decoded("its sidecar", beside))
-            return Graph(found.entities, found.relations, RULES if found.is_guess else SIDECAR), ""
+            sidecar = parse_sidecar(locations.decoded("its sidecar", beside))
+            return Graph(sidecar.entities, sidecar.relations, RULES if sidecar.is_guess else SIDECAR), ""
         except SwarmloreError as error:
             problem = f"its sidecar cannot be read: {error.message}"
     from swarmlore.domain.language.concepts import concepts_of
@@ -90,29 +90,29 @@ def graph_of(note: Note, beside: bytes) -> tuple[Graph, str]:
 
 
 def should_be_in(place: NotePlace, ref: Mapping[str, Any]) -> bool:
-    """Whether the note that a memory comes from should lie in a place: one of another folder for notes that still has
-    it need not."""
+    """Return whether the note of a memory is expected in a place; not if its former notes folder still has the file."""
     root, path = str(ref.get("root") or place.root), str(ref.get("path") or "")
     return bool(path) and (root == place.root or not os.path.lexists(os.path.join(root, *path.split("/"))))
 
 
 try:
     import fcntl
-except ImportError:  # Windows: two may do the same work, each change still is one transaction
+except ImportError:  # Windows: two processes may do the same work, but each change is one transaction
     fcntl = None  # type: ignore[assignment]
 
 _LOCKS = fcntl is not None
 FOLDER = "notes"
-LAYOUT = 2  # of the memories that notes become: with another number, all of them are read anew
-OUTDATED = "outdated"  # the stamp of a file that was stored in another layout
+LAYOUT = 2  # version of the memories made from notes; a new number makes the sync read every note again
+OUTDATED = "outdated"  # stamp of a file that was stored in another layout
 HEAD_BYTES = 65_536
 LOCK_S = 300.0
 _LOOK_S = 0.05
 
 
 @frozen
-class Seen:
-    """A file as it was taken in. Without an id it is no note; `problem` says why it could not be read."""
+class CacheEntry:
+    """Cache entry of a file as last synced. Without an id it is not a note; `problem` is the reason if it was
+    unreadable."""
 
     stamp: str
     digest: str = ""
@@ -121,79 +121,81 @@ class Seen:
 
 
 @frozen
-class Place:
-    """All that was seen of one place; `apart` are copies that somebody changed, by the note they were made from."""
+class PlaceCache:
+    """Cache of one place: entries by path, and in `apart` the copies that were edited separately, by original note."""
 
     root: str
     project: str
-    files: Mapping[str, Seen] = field(default_factory=dict)
+    files: Mapping[str, CacheEntry] = field(default_factory=dict)
     apart: Mapping[str, str] = field(default_factory=dict)
 
 
 class Cache:
-    """The files of a home that hold what was seen."""
+    """Per-place sync caches: JSON files in the `notes` folder of a home, with a lock file for each place."""
 
     def __init__(self, home: str) -> None:
         self._path = os.path.join(os.path.realpath(home), FOLDER)
 
     @property
     def there(self) -> bool:
-        """Whether anything was ever seen."""
+        """Whether any place was ever synced."""
         return os.path.isdir(self._path)
 
     def knows(self, root: str) -> bool:
+        """Return whether a root was synced before."""
         return os.path.exists(os.path.join(self._path, _name(root)))
 
     def stamp(self, root: str) -> str:
-        """A text that is another one after somebody has saved what was seen."""
+        """Return a string that changes when the cache of this root is saved; '' without a cache."""
         try:
-            found = os.stat(os.path.join(self._path, _name(root)))
+            stat = os.stat(os.path.join(self._path, _name(root)))
         except OSError:
             return ""
-        return f"{found.st_mtime_ns}.{found.st_ino}"
+        return f"{stat.st_mtime_ns}.{stat.st_ino}"
 
-    def load(self, root: str) -> Place:
-        """What was seen below a root; nothing where it cannot be read."""
-        return self._read(_name(root)) or Place(root, "")
+    def load(self, root: str) -> PlaceCache:
+        """Load the cache of a root; return an empty one if it is missing or unreadable."""
+        return self._read(_name(root)) or PlaceCache(root, "")
 
     def roots_of(self, names: Iterable[str]) -> list[str]:
-        """The roots of every place of a project that was seen on this machine, also of those that are gone."""
+        """Return the roots of all synced places of a project on this machine, including deleted ones."""
         wanted = set(names)
         listed = sorted(os.listdir(self._path)) if os.path.isdir(self._path) else []
         heads = (self._head(name) for name in listed if name.endswith(".json"))
         return [str(head.get("root")) for head in heads if head.get("project") in wanted]
 
     def _head(self, name: str) -> Mapping[str, Any]:
-        """Whose a file is, without reading all of it."""
+        """Read only the first line of a cache file: layout, root and project."""
         file, _ = open_own(os.path.join(self._path, name))
         if file is None:
             return {}
         with file:
             line = file.readline(HEAD_BYTES)
         try:
-            told = json.loads(line) if line.endswith(b"\n") else _told(self._text(name))
+            head = json.loads(line) if line.endswith(b"\n") else _parse(self._text(name))
         except (ValueError, TypeError):
             return {}
-        return told if isinstance(told, dict) else {}
+        return head if isinstance(head, dict) else {}
 
     def _text(self, name: str) -> str:
         with Folder(self._path) as folder:
             return folder.read(name).decode("ascii", "replace")
 
-    def _read(self, name: str) -> Place | None:
+    def _read(self, name: str) -> PlaceCache | None:
         if not os.path.isdir(self._path):
             return None
         try:
-            told = _told(self._text(name))
-            files = {str(path): Seen(*map(str, facts[:4])) for path, facts in told["files"].items()}
-            apart = {str(one): str(other) for one, other in told["apart"].items()}
+            saved = _parse(self._text(name))
+            files = {str(path): CacheEntry(*map(str, facts[:4])) for path, facts in saved["files"].items()}
+            apart = {str(note): str(copy) for note, copy in saved["apart"].items()}
         except (ValueError, TypeError, KeyError, AttributeError, NotAllowed):
             return None
-        if told.get("layout") != LAYOUT:  # they were there, and have to be read once more
+        if saved.get("layout") != LAYOUT:  # keep the entries, but read each file again
             files = {path: replace(seen, stamp=OUTDATED) for path, seen in files.items()}
-        return Place(str(told.get("root")), str(told.get("project")), files, apart)
+        return PlaceCache(str(saved.get("root")), str(saved.get("project")), files, apart)
 
-    def save(self, place: Place) -> None:
+    def save(self, place: PlaceCache) -> None:
+        """Write the cache of a place atomically."""
         os.makedirs(self._path, mode=0o700, exist_ok=True)
         head = {"layout": LAYOUT, "root": place.root, "project": place.project}
         files = {path: [seen.stamp, seen.digest, seen.id, seen.problem] for path, seen in place.files.items()}
@@ -203,14 +205,13 @@ class Cache:
             folder.replace(_name(place.root), [data], mode=0o600)
 
     def drop(self, root: str) -> None:
-        """Nothing is known any more of a place that is gone."""
+        """Delete the cache of a root that no longer exists."""
         with Folder(self._path) as folder:
             folder.remove(_name(root))
 
     @contextmanager
     def holding(self, root: str, timeout_s: float = LOCK_S) -> Iterator[None]:
-        """Nobody else takes in the notes of a place meanwhile; raises StoreBusy and says who does. It dies with its
-        process."""
+        """Hold the sync lock of a place; raise StoreBusy naming its holder. It is released when the process exits."""
         if not _LOCKS:
             yield
             return
@@ -240,17 +241,17 @@ def _wait(fd: int, root: str, timeout_s: float) -> None:
 
 def _busy(fd: int, root: str) -> StoreBusy:
     pid, _, since = os.pread(fd, 64, 0).decode("ascii", "replace").partition(" ")
-    told = f" for {max(0, time.time() - float(since)):.0f} s" if since.isdigit() else ""
-    who = f"process {pid}" if pid.isdigit() else "another process"
-    return StoreBusy(f"{who} has been indexing the notes in {root}{told}", "wait for it, or end it, and try again")
+    age = f" for {max(0, time.time() - float(since)):.0f} s" if since.isdigit() else ""
+    owner = f"process {pid}" if pid.isdigit() else "another process"
+    return StoreBusy(f"{owner} has been indexing the notes in {root}{age}", "wait for it, or end it, and try again")
 
 
-def _told(text: str) -> dict[str, Any]:
-    """What a file says, in its two lines or, from before there was a layout, in one."""
-    found: dict[str, Any] = {}
+def _parse(text: str) -> dict[str, Any]:
+    """Parse a cache file: two JSON lines, or one line in the format from before layouts were numbered."""
+    parsed: dict[str, Any] = {}
     for line in text.splitlines():
-        found |= json.loads(line)
-    return found
+        parsed |= json.loads(line)
+    return parsed
 
 
 def _name(root: str) -> str:
@@ -258,28 +259,28 @@ def _name(root: str) -> str:
 
 
 VERB = "notes"
-BATCH, SMALL_BATCH = 200, 25  # notes of one transaction: asked for, or on the way to something else
+BATCH, SMALL_BATCH = 200, 25  # notes per transaction: in an explicit sync, in one with a time limit
 BATCH_BYTES = 8_000_000
-SAVED_EVERY = 2_000  # notes, after which is kept what was seen: who is killed has that many to read again
+SAVED_EVERY = 2_000  # notes between two saves of the cache: a killed process re-reads at most that many
 GONE = "its file is gone"
 
 
 class NoteStep(Step):
-    """One comparison of a note's memories with the note."""
+    """Compare the memories of one note with the note as it is now."""
 
     verb = VERB
 
     def kept(self, row: Memory, memory: Memory) -> Memory:
-        return note_rows.followed(row, memory)
+        return note_rows.updated_from_note(row, memory)
 
     def edited(self, row: Memory, memory: Memory) -> Memory:
-        return note_rows.followed(row, memory)
+        return note_rows.updated_from_note(row, memory)
 
 
 @frozen
 class IndexedNotes:
-    """What became of the notes of a place: how many there are and were read; how many memories were added, edited,
-    kept, forgotten or left forgotten; what could not be read, by path; how many notes still wait."""
+    """Result of a sync: number of notes, files read, memories added, edited, kept, forgotten or left forgotten.
+    `problems` lists unreadable files by path; `waiting` counts notes that are still to be read."""
 
     place: str
     root: str
@@ -295,15 +296,16 @@ class IndexedNotes:
 
     @property
     def changed(self) -> int:
+        """Number of memories that were added, edited or forgotten."""
         return self.added + self.updated + self.forgotten
 
 
 @frozen
 class ReadNote:
-    """A file that was read. Without a note it is none, or cannot be understood; `size` is what it takes to hold it."""
+    """A file that was read. `note` is None if it is not a note or cannot be parsed; `size` is its size in bytes."""
 
     path: str
-    seen: Seen
+    seen: CacheEntry
     note: Note | None = None
     graph: Graph = Graph()
     size: int = 0
@@ -311,7 +313,7 @@ class ReadNote:
 
 @frozen
 class Change:
-    """A note that is not as it was: what the memory knew of it, and what its file says now."""
+    """A note whose content changed: id and digest before (from the store) and after (from its file)."""
 
     path: str
     former_id: str
@@ -321,24 +323,25 @@ class Change:
 
 
 @frozen
-class Glance:
-    """What was seen of a place, with its stamp, and how its files look now."""
+class PlaceState:
+    """The cache of a place with its stamp, and the current stamps of its files."""
 
     stamp: str
-    known: Place
+    known: PlaceCache
     files: Mapping[str, str]
 
     @property
     def behind(self) -> int:
+        """Number of files that were added, changed or deleted since the last sync."""
         known, files = self.known.files, self.files
         changed = sum(path not in known or known[path].stamp != stamp for path, stamp in files.items())
         return changed + sum(path not in files for path in known)
 
 
-class Look:
-    """One pass over a place, under its lock."""
+class PlaceSync:
+    """One sync of a place; the caller holds its lock."""
 
-    def __init__(self, index: NoteIndex, place: NotePlace, glance: Glance, force: bool) -> None:
+    def __init__(self, index: NoteIndex, place: NotePlace, glance: PlaceState, force: bool) -> None:
         self._index = index
         self._store = index.store
         self._place = place
@@ -355,7 +358,7 @@ class Look:
         self.changes: list[Change] = []
 
     def run(self, most_s: float | None, progress: Progress | None, lost: Sequence[str] = ()) -> None:
-        """Take in what is due, as much as the time allows; then let go of what is gone, here and with lost roots."""
+        """Sync changed files until the time limit; when none are left, forget deleted files and those of lost roots."""
         due = [
             path
             for path, stamp in self._files.items()
@@ -379,7 +382,8 @@ class Look:
         finally:
             self._save()
 
-    def told(self) -> IndexedNotes:
+    def result(self) -> IndexedNotes:
+        """Return the counts of this sync."""
         notes = sum(bool(seen.id) for seen in self._seen.values())
         facts = {"notes": notes, "waiting": self._waiting, "problems": problems_of(self._seen), **self._counts}
         return replace(IndexedNotes(self._place.name, self._place.root), **facts)
@@ -402,25 +406,25 @@ class Look:
             data, beside = read_files(self._place, path)
             digest = digest_of_both(data, beside)
             if former is not None and former.digest == digest and former.stamp != OUTDATED and not self._force:
-                return ReadNote(path, replace(former, stamp=stamp))  # touched, or checked out again
-            note = understood(self._place, path, data)
+                return ReadNote(path, replace(former, stamp=stamp))  # touched, or checked out again: same bytes
+            note = parse_file(self._place, path, data)
         except (NotAllowed, InvalidInput) as refusal:
-            return ReadNote(path, Seen(stamp, "", former.id if former else "", refusal.message))
+            return ReadNote(path, CacheEntry(stamp, "", former.id if former else "", refusal.message))
         if note is None:
-            return ReadNote(path, Seen(stamp, digest))
+            return ReadNote(path, CacheEntry(stamp, digest))
         graph, problem = graph_of(note, beside)
-        return ReadNote(path, Seen(stamp, digest, note.id, problem), note, graph, len(data) + len(beside))
+        return ReadNote(path, CacheEntry(stamp, digest, note.id, problem), note, graph, len(data) + len(beside))
 
     # Storing
 
     def _take(self, batch: Sequence[ReadNote]) -> None:
-        """Store what was read, in one transaction, and note that it was seen."""
+        """Store a batch of notes in one transaction and update the cache."""
         self._counts["read"] += len(batch)
         fresh = [read for read in batch if read.note is not None or self._lost_its_title(read)]
         if fresh:
             moved = self._moved(fresh)
-            made = {read.path: self._memories(read) for read in fresh}
-            wanted = {path: memories for path, (memories, _) in made.items()}
+            prepared = {read.path: self._memories(read) for read in fresh}
+            wanted = {path: memories for path, (memories, _) in prepared.items()}
             act = self._operation
             counts, changes = self._store.perform(act, lambda act: self._compare(fresh, wanted, moved, act))
             for name, count in counts.items():
@@ -430,7 +434,7 @@ class Look:
                 self._gone.pop(former, None)
                 self._seen.pop(former, None)
         for read in batch:
-            refused = made[read.path][1] if read.note is not None and fresh else ()
+            refused = prepared[read.path][1] if read.note is not None and fresh else ()
             problem = read.seen.problem or (refused[0] if refused else "")
             self._seen[read.path] = replace(read.seen, problem=problem)
         self._unsaved += len(batch)
@@ -438,21 +442,21 @@ class Look:
             self._save()
 
     def _lost_its_title(self, read: ReadNote) -> bool:
-        """Whether a file that was a note can be read, and is none any more."""
+        """Return whether a file that used to be a note is readable but no longer a note."""
         former = self._seen.get(read.path)
         return former is not None and bool(former.id) and not read.seen.id and not read.seen.problem
 
     def _memories(self, read: ReadNote) -> tuple[list[Memory], list[str]]:
         if read.note is None:
             return [], []
-        return note_rows.wanted(read.note, self._spot(read), read.graph, self._index.writing, self._operation)
+        return note_rows.memories_of(read.note, self._spot(read), read.graph, self._index.writing, self._operation)
 
     def _spot(self, read: ReadNote) -> Spot:
-        root = "" if self._place.name == PROJECT else self._place.root  # a project's checkouts share what they say
+        root = "" if self._place.name == PROJECT else self._place.root  # checkouts of a project share memories
         return Spot(self._place.name, read.path, self._place.tier, read.seen.digest, root)
 
     def _moved(self, batch: Sequence[ReadNote]) -> dict[str, str]:
-        """New paths of notes whose file went to another place, with the old ones."""
+        """Map the new path of each moved note to its old path."""
         if not self._gone:
             return {}
         where = {id: path for path, id in self._gone.items() if id}
@@ -466,7 +470,7 @@ class Look:
         moved: Mapping[str, str],
         act: Operation,
     ) -> tuple[dict[str, int], list[Change]]:
-        """In one transaction: what there is against what there should be."""
+        """Compare stored and wanted memories of a batch and apply the difference; runs in one transaction."""
         keys = [self._key(path) for read in batch for path in (read.path, moved.get(read.path, "")) if path]
         rows = self._rows(keys)
         total: dict[str, int] = {}
@@ -474,7 +478,7 @@ class Look:
         for read in batch:
             if self._was_erased(read, rows):
                 continue
-            own = [*self._ours(read, rows), *rows.get(self._key(moved.get(read.path, "")), ())]
+            own = [*self._editable_rows(read, rows), *rows.get(self._key(moved.get(read.path, "")), ())]
             step = NoteStep(self._store, act, own, self._place.tier)
             step.keep(wanted[read.path])
             step.add()
@@ -485,7 +489,7 @@ class Look:
         return total, changes
 
     def _was_erased(self, read: ReadNote, rows: Mapping[str, Sequence[Memory]]) -> bool:
-        """Whether nothing at all is left of a note that was taken in: a new layout is no reason to bring it back."""
+        """Return whether an unchanged note has no rows left (erased); a layout change must not bring it back."""
         former = self._seen.get(read.path)
         if former is None or former.stamp != OUTDATED or self._force:
             return False
@@ -508,42 +512,42 @@ class Look:
     def _is_elsewhere(self, path: str) -> bool:
         return any(os.path.lexists(os.path.join(root, *path.split("/"))) for root in self._others)
 
-    def _said_elsewhere(self, path: str) -> set[str]:
-        """The versions of a note that other checkouts have; a memory that tells none may be of any of them."""
+    def _versions_elsewhere(self, path: str) -> set[str]:
+        """Return the versions of a note in other checkouts; '' stands for rows without a version, which any may own."""
         if not self._is_elsewhere(path):
             return set()
         return {"", *(version_in(root, path) for root in self._others)}
 
-    def _ours(self, read: ReadNote, rows: Mapping[str, Sequence[Memory]]) -> list[Memory]:
-        """The memories of a note that this look may change: all but those of a version that lives on elsewhere."""
+    def _editable_rows(self, read: ReadNote, rows: Mapping[str, Sequence[Memory]]) -> list[Memory]:
+        """Return the rows of this note that the sync may modify; not those of versions in other worktrees."""
         found = rows.get(self._key(read.path), ())
         fresh = version_of(read.seen.digest)
         others = {_version(row) for row in found if row.forgotten_at is None} - {"", fresh}
         if self._place.name != PROJECT or not others:
             return list(found)
-        kept = others & self._said_elsewhere(read.path) | self._of_colleagues(read, found)
+        kept = others & self._versions_elsewhere(read.path) | self._of_colleagues(read, found)
         return [row for row in found if row.forgotten_at is not None or _version(row) not in kept - {fresh}]
 
     def _of_colleagues(self, read: ReadNote, rows: Sequence[Memory]) -> set[str]:
-        """In a team's store: the versions that others took in and this checkout never had."""
+        """Return, in a team store, the versions that other users stored and this checkout never had."""
         if not self._store.engine.remote:
             return set()
         former, me = self._seen.get(read.path), self._index.caller.agent
         had = version_of(former.digest) if former else ""
         return {_version(row) for row in rows if row.owner != me} - {had, ""}
 
-    # What is gone
+    # Deleted notes
 
     def _forget_gone(self) -> None:
         gone = list(self._gone)
-        if self._force and not self._store.engine.remote:  # a store of one's own was fed from this machine alone
+        if self._force and not self._store.engine.remote:  # a local store has only this machine's notes
             gone += [path for path in self._unseen() if path not in self._gone]
         self._forget_all(gone)
         for path in self._gone:
             self._seen.pop(path, None)
 
     def _forget_roots(self, lost: Sequence[str]) -> None:
-        """A checkout that was removed takes with it what only it said."""
+        """Forget the notes that existed only in checkouts that were deleted, and drop their caches."""
         for root in lost:
             self._forget_all([path for path, seen in self._index.cache.load(root).files.items() if seen.id])
             self._index.cache.drop(root)
@@ -554,25 +558,25 @@ class Look:
             self._counts["forgotten"] += self._store.perform(self._operation, forget)
 
     def _forget(self, paths: Sequence[str], act: Operation) -> int:
-        """Forget what no checkout says any more about these notes."""
+        """Forget the rows of these notes whose version no checkout has any more; return how many."""
         found = self._rows([self._key(path) for path in paths])
-        rows = [row for path in paths for row in self._unsaid(path, found.get(self._key(path), ()))]
-        if self._store.engine.remote:  # a colleague may still have what this checkout has no more
+        rows = [row for path in paths for row in self._outdated(path, found.get(self._key(path), ()))]
+        if self._store.engine.remote:  # another user may still have the note that this checkout lacks
             rows = [row for row in rows if row.owner == self._index.caller.agent]
         for row in rows:
             self._store.forget(act, row, GONE)
         return len(rows)
 
-    def _unsaid(self, path: str, rows: Sequence[Memory]) -> list[Memory]:
+    def _outdated(self, path: str, rows: Sequence[Memory]) -> list[Memory]:
         live = [row for row in rows if row.forgotten_at is None]
         if not live:
             return []
         here = {version_of(self._seen[path].digest), ""} if path in self._files and path in self._seen else set()
-        said = here | self._said_elsewhere(path)
-        return [row for row in live if _version(row) not in said]
+        known = here | self._versions_elsewhere(path)
+        return [row for row in live if _version(row) not in known]
 
     def _unseen(self) -> list[str]:
-        """Notes that the memory has and this place does not; for when what was seen is lost."""
+        """Return paths of stored notes that this place lacks; needed when the cache was lost."""
         from swarmlore.store.memories import Filter
 
         wanted = Filter(source=note_rows.SOURCE, tier=self._place.tier, limit=10 * locations.MOST_FILES)
@@ -584,7 +588,7 @@ class Look:
 
     def _save(self) -> None:
         project = self._index.caller.project if self._place.name == PROJECT else ""
-        self._index.cache.save(Place(self._place.root, project, self._seen, self._apart))
+        self._index.cache.save(PlaceCache(self._place.root, project, self._seen, self._apart))
         self._unsaved = 0
 
 
@@ -593,7 +597,7 @@ def _version(row: Memory) -> str:
 
 
 def _change(read: ReadNote, rows: Sequence[Memory]) -> list[Change]:
-    """A note whose file has other bytes than the memory knew."""
+    """Return the change of a note whose digest differs from the stored one, as a list of at most one."""
     first = next((row for row in rows if note_rows.note_of(row) and row.forgotten_at is None), None)
     if first is None or read.note is None:
         return []
@@ -603,13 +607,13 @@ def _change(read: ReadNote, rows: Sequence[Memory]) -> list[Change]:
     return [Change(read.path, str(first.source_ref.get("note", "")), former, read.note.id, read.seen.digest)]
 
 
-def problems_of(files: Mapping[str, Seen]) -> tuple[tuple[str, str], ...]:
-    """What could not be read, by path."""
+def problems_of(files: Mapping[str, CacheEntry]) -> tuple[tuple[str, str], ...]:
+    """Return the unreadable files with the reason, by path."""
     return tuple((path, seen.problem) for path, seen in files.items() if seen.problem)
 
 
 class NoteIndex:
-    """Takes in notes for one caller."""
+    """Keeps the note memories of one caller in sync with the note files of the project and of the user."""
 
     def __init__(
         self,
@@ -617,7 +621,7 @@ class NoteIndex:
         store: Store,
         caller: Caller,
         settings: Settings,
-        writing: Writing,
+        writing: MemoryWriter,
         operation: Callable[[str], Operation],
         root: str,
         env: Mapping[str, str],
@@ -629,36 +633,37 @@ class NoteIndex:
         self.operation = operation
         self.settings = settings
         user = env.get("HOME") or os.path.expanduser("~")
-        self.homeless = os.path.realpath(root) == os.path.realpath(user)  # no project: a user's own folder
+        self.homeless = os.path.realpath(root) == os.path.realpath(user)  # the home folder is not a project
         self.project_place = locations.project_place(os.path.realpath(root))
         learnings = locations.learnings_root(env, user)
         self.global_place = locations.global_place(learnings, private=store.engine.remote)
 
     @property
     def places(self) -> tuple[NotePlace, ...]:
-        """Where this caller's notes lie; the project's come first, for copies follow them."""
+        """The note folders that this caller syncs. The project's comes first because its copies follow it."""
         knowledge = self.settings.knowledge
         if not knowledge.enabled or self.store.engine.readonly:
             return ()
         shared = self.global_place.tier == "hive" and not knowledge.hive_enabled
-        nobody = self.global_place.tier == "agent" and not self.caller.agent
-        return (self.project_place,) if shared or nobody else (self.project_place, self.global_place)
+        anonymous = self.global_place.tier == "agent" and not self.caller.agent
+        return (self.project_place,) if shared or anonymous else (self.project_place, self.global_place)
 
     def place(self, name: str) -> NotePlace:
+        """Return the place by its name, `project` or `global`."""
         return self.project_place if name == PROJECT else self.global_place
 
     def check(self, note: Note, place: NotePlace) -> None:
-        """Raise what the gate has against a note that is to be written to a place."""
+        """Run a note through the validation gate; raise what it refuses."""
         note_rows.check(note, Spot(place.name, "", place.tier, ""), self.writing, self.operation(VERB))
 
     def behind(self, place: NotePlace) -> int:
-        """How many notes are not as they were when they were last looked at."""
+        """Return how many files of a place changed since the last sync."""
         return self._glance(place).behind
 
-    def _glance(self, place: NotePlace) -> Glance:
-        if not locations.there_is(place) and not self.cache.knows(place.root):
-            return Glance("", Place(place.root, ""), {})
-        return Glance(self.cache.stamp(place.root), self.cache.load(place.root), locations.files_of(place))
+    def _glance(self, place: NotePlace) -> PlaceState:
+        if not locations.has_notes_folder(place) and not self.cache.knows(place.root):
+            return PlaceState("", PlaceCache(place.root, ""), {})
+        return PlaceState(self.cache.stamp(place.root), self.cache.load(place.root), locations.files_of(place))
 
     def follow(
         self,
@@ -669,26 +674,25 @@ class NoteIndex:
         wait_s: float = LOCK_S,
         progress: Progress | None = None,
     ) -> tuple[IndexedNotes, tuple[Change, ...]]:
-        """Bring the memories of a place in step with its notes; with `most_s` as many of them as that takes, and with
-        `force` also those that look as they did."""
+        """Sync the memories of a place with its notes. `most_s` limits the time, `force` re-reads unchanged files."""
         glance, lost = self._glance(place), self._lost_roots(place)
         known = glance.known.files
         if not lost and (not (glance.files or known) or (not force and not glance.behind)):
             notes = sum(bool(seen.id) for seen in known.values())
             return IndexedNotes(place.name, place.root, notes, problems=problems_of(known)), ()
         with self.cache.holding(place.root, wait_s):
-            if self.cache.stamp(place.root) != glance.stamp:  # somebody was faster
+            if self.cache.stamp(place.root) != glance.stamp:  # another process synced meanwhile
                 glance = self._glance(place)
-            look = Look(self, place, glance, force)
+            look = PlaceSync(self, place, glance, force)
             look.run(most_s, progress, lost)
-            return look.told(), tuple(look.changes)
+            return look.result(), tuple(look.changes)
 
     def checkouts(self, root: str) -> list[str]:
-        """The other checkouts of the project."""
+        """Return the other checkouts of the project."""
         return other_checkouts(root, self._seen_roots())
 
     def _lost_roots(self, place: NotePlace) -> list[str]:
-        """The checkouts of the project where notes were seen and that are not there any more."""
+        """Return the synced checkouts of the project that no longer exist."""
         if place.name != PROJECT:
             return []
         return [root for root in self._seen_roots() if not os.path.isdir(root)]

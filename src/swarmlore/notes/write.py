@@ -1,5 +1,4 @@
-"""New notes: written for somebody who said something worth a page, or taken in from a file. Nothing is overwritten
-unless that was asked for."""
+"""Write new notes and sidecars, and add files as notes; an existing file is only replaced on request."""
 
 from __future__ import annotations
 
@@ -41,8 +40,7 @@ BY_PERSON = "a person"
 
 @frozen
 class NoteGraph:
-    """What a note is about: who says so (sidecar, model, guessed; `by` is the model's name), and the file beside it; ''
-    where there is none."""
+    """Graph of a note and its origin: sidecar, model (`by` is its name) or guessed; `sidecar` is its file or ''."""
 
     id: str
     title: str
@@ -54,24 +52,24 @@ class NoteGraph:
     sidecar: str = ""
 
     def as_sidecar(self, day: str, by: str) -> Sidecar:
+        """Return the graph as a sidecar."""
         return Sidecar(self.id, day, self.entities, self.relations, extracted_by=by)
 
 
-def told_by(memory: Memory, path: str) -> NoteGraph:
-    """The graph of a note as its first memory has it."""
+def graph_of_memory(memory: Memory, path: str) -> NoteGraph:
+    """Return the graph of a note from its first memory."""
     graph: Mapping[str, Any] = memory.extra.get(GRAPH) or {}
-    there = next((beside for beside in sidecar_paths(path) if os.path.lexists(beside)), "")
+    sidecar = next(filter(os.path.lexists, sidecar_paths(path)), "")
     names = str(memory.source_ref.get("note", "")), memory.title
     parts = written_entities(graph), written_relations(graph)
-    return NoteGraph(*names, path, origin_of(graph), str(graph.get("by") or ""), *parts, there)
+    return NoteGraph(*names, path, origin_of(graph), str(graph.get("by") or ""), *parts, sidecar)
 
 
 def write_beside(
     place: NotePlace, known: NoteGraph, day: str, entities: Sequence[Entity] = (), relations: Sequence[Relation] = ()
 ) -> str:
-    """Write what is known about a note into the file beside it, with what a person adds; what somebody wrote there
-    stays as it is, but for that. Gives the path of the file."""
-    text = _said_there(known)
+    """Write the graph of a note and a person's additions into its sidecar; existing text is kept. Return the path."""
+    text = _sidecar_text(known)
     if text and not (entities or relations):
         raise InvalidInput(f"{known.sidecar} says it already", 'add to it: --entity "NAME|TYPE|DESCRIPTION"')
     by = BY_PERSON if entities or relations else BY_RULES if known.origin == RULES else known.by
@@ -83,8 +81,8 @@ def write_beside(
     return _replace(place, known.sidecar or sidecar_path(known.path), text)
 
 
-def _said_there(known: NoteGraph) -> str:
-    """What somebody wrote beside a note; nothing where rules did, or nobody."""
+def _sidecar_text(known: NoteGraph) -> str:
+    """Return the text of a sidecar that a person wrote; '' if heuristics wrote it or there is none."""
     text = decoded(known.sidecar, read_bytes(known.sidecar)) if known.sidecar else ""
     return "" if text and parse_sidecar(text).is_guess else text
 
@@ -113,7 +111,7 @@ MOST_NAMES = 1_000
 
 @frozen
 class Made:
-    """A note that was written: where (below its place), its id, and whether it took the place of another."""
+    """A note that was written: its path below its place, its id, and whether it replaced another."""
 
     path: str
     id: str
@@ -121,8 +119,7 @@ class Made:
 
 
 def compose(text: str, said: Mapping[str, Any], day: str) -> tuple[Note, str]:
-    """A whole note from a text and what was said about it; a head that the text has already counts where nothing else
-    was said. Secrets are gone from it."""
+    """Build a redacted note from a text and given fields, which override the text's front matter and the defaults."""
     given = parse_note(scrub_text(text))
     body = given.body.strip("\r\n") + "\n"
     fields: dict[str, Any] = {
@@ -136,8 +133,8 @@ def compose(text: str, said: Mapping[str, Any], day: str) -> tuple[Note, str]:
     }
     if not str(fields["title"]).strip():
         raise InvalidInput("there is no text for a note", 'say it: swarmlore remember --note "TEXT"')
-    whole = write_note(fields, f"\n{body}")
-    return parse_note(whole), whole
+    content = write_note(fields, f"\n{body}")
+    return parse_note(content), content
 
 
 def _scrubbed(value: Any) -> Any:
@@ -152,7 +149,7 @@ def _first_line(body: str) -> str:
 
 
 def _first_plain_line(body: str) -> str:
-    """The first line that is no heading, where there is one."""
+    """Return the first line that is not a heading, else the first line."""
     lines = [line.strip() for line in body.split("\n") if line.strip()]
     return next((line for line in lines if not line.startswith("#")), _first_line(body))
 
@@ -162,35 +159,32 @@ def _sentence_of(line: str) -> str:
     return line[: end + 1] if end > 0 else line
 
 
-def write_new(place: NotePlace, note: Note, whole: str, beside: bytes) -> Made:
-    """Write a note under a name that is free; with what it is about beside it."""
+def write_new(place: NotePlace, note: Note, content: str, beside: bytes) -> Made:
+    """Write a note under a free name, with its sidecar."""
     if place.name == "project":
         folder = f"{SOLUTIONS}/{_name(note.category) or DEFAULT_CATEGORY}"
         stem = _name(note.title) or note.id
     else:
         folder, stem = LEARNINGS, note.id
     with open_folder(place.root, folder, make=True) as inside, inside.lock():
-        name = next((name for name in _names(stem) if not inside.has(name)), "")
+        names = (f"{stem}.md", *(f"{stem}-{number}.md" for number in range(2, MOST_NAMES)))
+        name = next((name for name in names if not inside.has(name)), "")
         if not name:
             raise InvalidInput(f"there are too many notes called {stem}", "give it another title: --title TEXT")
-        inside.replace(name, [whole.encode("utf-8")])
+        inside.replace(name, [content.encode("utf-8")])
         if beside and not inside.has(sidecar_path(name)):
             inside.replace(sidecar_path(name), [beside])
     return Made(f"{folder}/{name}", note.id)
 
 
-def _names(stem: str) -> Sequence[str]:
-    return [f"{stem}.md", *(f"{stem}-{number}.md" for number in range(2, MOST_NAMES))]
-
-
 def _name(text: str) -> str:
-    """A name for a file or folder, cut between words."""
+    """Return a slug for a file or folder, cut between words."""
     name = slug(text)
     return name if len(name) <= _NAME_CHARS else (name[:_NAME_CHARS].rsplit("-", 1)[0] or name[:_NAME_CHARS])
 
 
 def sidecar_of(note: Note, day: str) -> bytes:
-    """What a note is about, by rules, as a file beside it; nothing where the rules find nothing."""
+    """Return a sidecar with the entities that heuristics find in a note; b'' if they find none."""
     graph, _ = graph_of(note, b"")
     if not graph.entities:
         return b""
@@ -198,12 +192,9 @@ def sidecar_of(note: Note, day: str) -> bytes:
     return write_sidecar(made).encode("utf-8")
 
 
-# Taking in a file
-
-
 @frozen
 class Offered:
-    """A file that is to be added to the notes for every project."""
+    """A file to be added to the user's notes."""
 
     path: str
     note: Note
@@ -212,11 +203,12 @@ class Offered:
 
     @property
     def name(self) -> str:
+        """The file name that the note will have."""
         return f"{self.note.id}.md"
 
 
 def offered(path: str, entities: str, day: str) -> Offered:
-    """A file as a note that can be added; raises where it lacks something or cannot be read."""
+    """Read a file as a note to add; raise if a required field is missing or it is unreadable."""
     text = _redacted(path)
     note = parse_note(text)
     if missing := missing_for_add(note):
@@ -228,8 +220,8 @@ def offered(path: str, entities: str, day: str) -> Offered:
 
 
 def _entities(path: str, entities: str) -> bytes:
-    """The sidecar that was named, or that stands beside the file; it is read once, so that no broken one is added."""
-    found = entities or next((beside for beside in sidecar_paths(path) if os.path.lexists(beside)), "")
+    """Return the named or adjacent sidecar as YAML, b'' without one; raise if it is invalid."""
+    found = entities or next(filter(os.path.lexists, sidecar_paths(path)), "")
     if not found:
         return b""
     text = _redacted(found)
@@ -240,14 +232,14 @@ def _entities(path: str, entities: str) -> bytes:
 
 
 def _redacted(path: str) -> str:
-    """A file's text without secrets and else as it is: a copy that is the same follows its original."""
+    """Return a file's text with secrets redacted and otherwise unchanged, so that a copy equals its original."""
     from swarmlore.domain.security.redaction import redact
 
     return redact(decoded(path, read_bytes(path)))[0]
 
 
 def place_of(place: NotePlace, offer: Offered) -> str:
-    """Where a file lies among the notes for every project, under its id; '' where it does not yet."""
+    """Return the path of a note in the user's notes, by its id; '' if it is not there."""
     if os.path.dirname(os.path.realpath(offer.path)) == os.path.realpath(place.path(LEARNINGS)):
         return f"{LEARNINGS}/{os.path.basename(offer.path)}"
     known = f"{LEARNINGS}/{offer.name}"
@@ -255,10 +247,10 @@ def place_of(place: NotePlace, offer: Offered) -> str:
 
 
 def add(place: NotePlace, offer: Offered, *, force: bool) -> Made:
-    """Write a file into the folder of notes for every project, under its id; one that is there stays without force."""
+    """Write a file into the user's notes under its id; an existing note is only replaced with `force`."""
     known = place_of(place, offer)
     if known and os.path.realpath(place.path(known)) == os.path.realpath(offer.path):
-        return Made(known, offer.note.id, True)  # it lies there already
+        return Made(known, offer.note.id, True)  # the file is already in the folder
     with open_folder(place.root, LEARNINGS, make=True) as target, target.lock():
         taken = target.has(offer.name)
         if taken and not force:

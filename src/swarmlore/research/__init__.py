@@ -1,7 +1,6 @@
-"""Research: one question put to all that is known here (memories, notes, code, docs, history, the web if asked), side
-by side, and one report in which every statement has its source.
+"""Research: put one question to all sources at once and write one report in which every statement names its source.
 
-`question` is what is looked for, `scan` reads the files once for all, `code`, `syntax`, `constants`, `docs`, `setup`,
-`built_with`, `learnings`, `history` and `web` find,
-`answer` chooses, `conflicts` compares, `report` writes, `running` puts them together.
+Sources are memories, notes, code, docs, history and, if asked for, the web. `question` parses the question and scans
+the files, `sources`, `code` and `setup` search, `conflicts` compares what was found, `run` puts it together, `report`
+formats and saves.
 """

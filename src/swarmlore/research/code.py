@@ -1,7 +1,8 @@
-"""What a parser sees in the code: definitions whose names or comments a question speaks of, their callers and imports.
+"""Search the code: the lines that match a question best, and definitions found by tree-sitter, with their callers and
+imports.
 
-Grammars of tree-sitter are installed with the product; nothing is downloaded. A language without one is searched by
-words alone. Files are a stranger's: their size and number are limited, and nothing here recurses into a tree.
+Grammars are installed with the product; nothing is downloaded. A language without one is searched by words alone. Files
+are untrusted: their size and number are limited, and nothing here recurses into a syntax tree.
 """
 
 from __future__ import annotations
@@ -25,34 +26,33 @@ from swarmlore.workspace.codebase import extension, is_config, is_test, language
 if TYPE_CHECKING:
     from typing import Any
 
-
-OPENED = 60  # files that are read once more, line by line
-WINDOW = 6  # lines that count as one place
+OPENED = 60  # best files, searched line by line
+WINDOW = 6  # lines scored together
 LINE_CHARS = 260
 COMMENTS = ("#", "//", "/*", "*", '"', "'", "--")
-_TEST_SHARE = 0.7  # a test says less about how things work
-_CONFIG_SHARE = 0.8  # settings name things more often than they say something about them
+_TEST_SHARE = 0.7  # tests explain less how things work
+_CONFIG_SHARE = 0.8  # settings name things more often than they explain them
 _PATH_SHARE = 0.6
 _IMPORT_SHARE = 0.3  # what is imported is explained elsewhere
 _IMPORTS = ("import ", "from ", "use ", "#include", "require", "using ", "export * from", "export {")
 
 
 def best_files(holdings: Sequence[Holding], question: Question, weights: Weights) -> list[tuple[float, str]]:
-    """Files of code by what they hold; a term in the path counts again."""
+    """Rank code and configuration files by the terms they contain; terms in the path count again."""
     scored = []
     for item in holdings:
         if language_of(item.path) or is_config(item.path):
-            held = weights.of([question.terms[number] for number in item.terms])
-            named = weights.of({stem_word(word) for word in split_words(item.path)} & set(question.terms))
+            content = weights.of([question.terms[number] for number in item.terms])
+            in_path = weights.of({stem_word(word) for word in split_words(item.path)} & set(question.terms))
             share = (_TEST_SHARE if is_test(item.path) else 1.0) * (1.0 if language_of(item.path) else _CONFIG_SHARE)
-            scored.append(((held + _PATH_SHARE * named) * share, item.path))
+            scored.append(((content + _PATH_SHARE * in_path) * share, item.path))
     return sorted(scored, key=lambda entry: (-entry[0], entry[1]))
 
 
 def search_code(
     tree: Tree, files: Sequence[tuple[float, str]], question: Question, weights: Weights, limit: int
 ) -> tuple[Finding, ...]:
-    """The best place of each of the best files."""
+    """Return the best place of each of the best files."""
     found = []
     for _, path in files[:OPENED]:
         place = _best_place(text_of(tree, path), question, weights)
@@ -64,7 +64,7 @@ def search_code(
 
 
 def _best_place(text: str, question: Question, weights: Weights) -> tuple[float, int, str] | None:
-    """The few lines that hold most of the question: their score, and the one among them that holds most itself."""
+    """Return (score, line number, text) of the best line in the window of lines that covers most of the question."""
     lines = text.split("\n")
     held = list(_holding(lines, question, weights))
     best: tuple[float, int] | None = None
@@ -82,7 +82,7 @@ def _best_place(text: str, question: Question, weights: Weights) -> tuple[float,
 
 
 def _whole(lines: Sequence[str], at: int) -> str:
-    """A line of code or, where it is a comment, the sentence that begins in it."""
+    """Return a line of code or, for a comment, the sentence that begins in it."""
     text = lines[at].strip()
     if text.startswith(COMMENTS):
         for line in lines[at + 1 : at + 4]:
@@ -94,7 +94,7 @@ def _whole(lines: Sequence[str], at: int) -> str:
 
 
 def _holding(lines: Sequence[str], question: Question, weights: Weights) -> Iterator[tuple[int, set[str], float]]:
-    """Lines that hold a term, which ones, and their weight."""
+    """Yield (line number, terms, weight) of each line that contains a term."""
     needles = [needle.decode() for needle in question.needles]
     wanted = set(question.terms)
     for number, line in enumerate(lines):
@@ -109,17 +109,17 @@ def _holding(lines: Sequence[str], question: Question, weights: Weights) -> Iter
 PARSED = 120
 FILE_CHARS = 300_000
 MOST_SECONDS = 8.0
-WAIT_S = 15.0  # for the process that parses
-LONGEST_LINE = 5_000  # longer ones are written by machines
+WAIT_S = 15.0  # timeout of the parser process
+LONGEST_LINE = 5_000  # files with longer lines are generated
 MOST_NODES = 4_000  # of one kind in one file
 DOC_CHARS = 260
 MOST_USES = 3
-DEEPEST = 500  # brackets in each other
-MOST_ERRORS = 2_000  # parts of what a grammar does not understand
-ERROR_BYTES = 150_000  # of a file with errors
+DEEPEST = 500  # nested brackets
+MOST_ERRORS = 2_000  # children of a syntax error node
+ERROR_BYTES = 150_000  # largest file with syntax errors
 DEFINITION_CHARS = 200
 QUERY_DEPTH = 80  # below the root of a tree
-_TEST_SHARE_OF_DEFINITIONS = 0.5  # tests name what they test
+_TEST_SHARE_OF_DEFINITIONS = 0.5  # test names repeat the name of the tested code
 _JS_DEFS = """
     (function_declaration name: (_) @def) (class_declaration name: (_) @def) (method_definition name: (_) @def)
     (variable_declarator name: (identifier) @def value: [(arrow_function) (function_expression)])"""
@@ -131,7 +131,7 @@ _TS_DEFS = """
 _C_DEFS = """
     (function_declarator declarator: (identifier) @def) (struct_specifier name: (_) @def body: (_))"""
 _C_USES = "(call_expression function: (identifier) @call) (preproc_include) @import"
-# By ending: the package of the grammar, its function, how a definition looks, and how a use.
+# By file extension: the grammar's package and function, the query for definitions, and that for uses.
 _GRAMMARS = {
     "py": ("tree_sitter_python", "language",
         "(function_definition name: (_) @def) (class_definition name: (_) @def)", """
@@ -179,7 +179,7 @@ _COMMENTS = ("//", "#", "*", "/*", "--", '"""', "'''")
 
 @frozen
 class Symbol:
-    """A definition: its name and line, the line itself, and the first sentence said about it."""
+    """A definition: its name, line number, source line, and the first sentence of its doc comment."""
 
     name: str
     path: str
@@ -191,10 +191,9 @@ class Symbol:
 def search_syntax(
     root: str, paths: Sequence[str], text: str, counted: tuple[Sequence[int], int], limit: int
 ) -> tuple[tuple[Finding, ...], int]:
-    """What `seen_in` finds, in a process of its own: a grammar can take forever over a hostile file, or break. Raises
-    Unavailable where it did."""
+    """Run `seen_in` in its own process, as a grammar can hang or crash on a hostile file; then raise Unavailable."""
     asked = {"root": root, "paths": list(paths[:PARSED]), "text": text, "counted": counted, "limit": limit}
-    # -P: the folder in which we stand is a stranger's, and no module is taken from it.
+    # -P: the working folder is untrusted, so no module is imported from it.
     command = [sys.executable, "-P", "-c", "from swarmlore.research.code import answer; answer()"]
     try:
         done = subprocess.run(
@@ -205,14 +204,14 @@ def search_syntax(
             text=True,
             timeout=WAIT_S,
         )
-        told = json.loads(done.stdout)
-        return tuple(Finding(**item) for item in told["findings"]), int(told["parsed"])
+        result = json.loads(done.stdout)
+        return tuple(Finding(**item) for item in result["findings"]), int(result["parsed"])
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise Unavailable("the code could not be parsed in time; it was searched by words alone") from error
 
 
 def answer() -> None:
-    """The other side: a question on standard input, findings on standard output."""
+    """Entry point of the parser process: read a question from standard input, write findings, both as JSON."""
     asked = json.load(sys.stdin)
     question = read_question(asked["text"])
     weights = Weights(question, *asked["counted"])
@@ -224,7 +223,7 @@ def answer() -> None:
 def seen_in(
     tree: Tree, paths: Sequence[str], question: Question, weights: Weights, limit: int
 ) -> tuple[tuple[Finding, ...], int]:
-    """Definitions that a question speaks of, with who calls and imports them; and how many files were parsed."""
+    """Return definitions that match a question, with their callers and imports, and the number of parsed files."""
     parsed: list[Parsed] = []
     defined: list[tuple[float, Symbol]] = []
     ends_at = time.monotonic() + MOST_SECONDS
@@ -238,7 +237,7 @@ def seen_in(
 
 
 def _fit(symbol: Symbol, question: Question, weights: Weights) -> float:
-    """How well a definition fits: its name in parts, then its comment. A name that was asked for is the thing."""
+    """Score a definition by the parts of its name and its doc comment; 2.0 if the question names it literally."""
     if symbol.name in question.names:
         return 2.0
     own = {stem_word(word) for word in split_words(symbol.name)}
@@ -258,7 +257,7 @@ def _finding(score: float, symbol: Symbol, parsed: Sequence[Parsed]) -> Finding:
 
 
 def _uses(symbol: Symbol, parsed: Sequence[Parsed]) -> str:
-    """Where a definition is called and imported, in the files that were parsed."""
+    """Describe where a definition is called and imported in the parsed files."""
     places: dict[str, list[str]] = {"call": [], "import": []}
     for one in parsed:
         for role, line in one.uses(symbol.name):
@@ -273,7 +272,7 @@ def _uses(symbol: Symbol, parsed: Sequence[Parsed]) -> str:
 
 
 def parse(path: str, text: str) -> Parsed | None:
-    """A file and its tree; None where its language has no grammar here or it is too large."""
+    """Parse a file; return None if its language has no grammar or the file is too large."""
     ending = extension(path)
     grammar = _grammar(_SAME.get(ending, ending))
     if grammar is None or not text or len(text) > FILE_CHARS or _nesting(text) > DEEPEST:
@@ -285,7 +284,7 @@ def parse(path: str, text: str) -> Parsed | None:
 
 
 def _nesting(text: str) -> int:
-    """How deep brackets stand in each other, roughly: those in texts and comments count too."""
+    """Return the approximate depth of nested brackets; those in strings and comments count too."""
     depth = deepest = 0
     for mark in re.findall(r"[()\[\]{}]", text):
         depth = depth + 1 if mark in "([{" else max(0, depth - 1)
@@ -294,7 +293,7 @@ def _nesting(text: str) -> int:
 
 
 class Parsed:
-    """A file with its tree, of which no more is looked at than is asked for."""
+    """A parsed file; the tree is queried only on demand."""
 
     def __init__(self, path: str, text: str, grammar: _Grammar) -> None:
         self.path = path
@@ -305,7 +304,7 @@ class Parsed:
 
     @property
     def tangled(self) -> bool:
-        """Whether it is hardly code: a query takes quadratic time over the parts of an error."""
+        """Return whether the file is hardly code: a query takes quadratic time over the children of a syntax error."""
         root = self._tree.root_node
         if not root.has_error:
             return False
@@ -315,13 +314,14 @@ class Parsed:
         )
 
     def definitions(self) -> Iterator[Symbol]:
+        """Yield the definitions of the file."""
         for node in self._grammar.definitions(self._tree).get("def", ())[:MOST_NODES]:
             row = node.start_point[0]
             shown = self._lines[row].strip()[:DEFINITION_CHARS] if row < len(self._lines) else ""
             yield Symbol(self._said(node), self.path, row + 1, shown, _doc(self._lines, row))
 
     def uses(self, name: str) -> Iterator[tuple[str, int]]:
-        """Where a name is called or imported."""
+        """Yield (role, line) for each call or import of a name."""
         if name.encode() not in self._data:
             return
         whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
@@ -337,7 +337,7 @@ class Parsed:
 
 
 class _Grammar:
-    """A parser and the queries for one language."""
+    """Parser and queries of one language."""
 
     def __init__(self, module: str, function: str, definitions: str, uses: str) -> None:
         from importlib import import_module
@@ -367,17 +367,17 @@ class _Grammar:
 
 @lru_cache(maxsize=32)
 def _grammar(ending: str) -> _Grammar | None:
-    """The grammar for an ending; None where there is none, or its package is missing or of another age."""
+    """Return the grammar of a file extension, or None if there is none or its package is missing or incompatible."""
     if ending not in _GRAMMARS:
         return None
     try:
         return _Grammar(*_GRAMMARS[ending])
-    except (ImportError, AttributeError, ValueError, TypeError):  # a query that a newer grammar refuses is a ValueError
+    except (ImportError, AttributeError, ValueError, TypeError):  # ValueError: a query does not fit the grammar
         return None
 
 
 def _doc(lines: Sequence[str], row: int) -> str:
-    """The first sentence of what is said about a definition: in a string below it, or in the comment above it."""
+    """Return the first sentence of a definition's docstring, or of the comment above it."""
     for line in lines[row + 1 : row + 8]:
         bare = line.strip()
         if bare.startswith(('"""', "'''", 'r"""')):
@@ -396,5 +396,6 @@ def _doc(lines: Sequence[str], row: int) -> str:
 
 
 def _sentence(text: str) -> str:
+    """Return the first sentence of a text."""
     end = text.find(". ")
     return (text[: end + 1] if 0 < end < DOC_CHARS else text)[:DOC_CHARS].strip()

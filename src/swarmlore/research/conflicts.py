@@ -1,6 +1,5 @@
-"""Where the sources of a report cannot all be right: statements that speak against each other, versions, package
-managers and servers in the docs that are not those of the manifests. Only what belongs to the question is named: a page
-that is wrong about something else is another question's business."""
+"""Conflicts between the sources of a report: contradicting statements, and docs whose amounts, versions, package
+managers or servers differ from code and manifests. Only conflicts that concern the question are reported."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ _BYTES = {
     "byte": 1.0, "kb": 1024.0, "kib": 1024.0, "kilobyte": 1024.0, "mb": 1048576.0, "mib": 1048576.0,
     "megabyte": 1048576.0, "gb": 1073741824.0, "gib": 1073741824.0, "gigabyte": 1073741824.0,
 }  # fmt: skip
-_SHORT = frozenset(("s", "h", "d", "min"))  # units only behind a number; in a name they mean something else
+_SHORT = frozenset(("s", "h", "d", "min"))  # units only behind a number; in a name they mean other things
 _NUMBERS = {
     word: number
     for number, word in enumerate(
@@ -42,7 +41,7 @@ _NUMBERS = {
 } | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90, "hundred": 100, "thousand": 1000}
 _COUNTS = {"once": 1, "twice": 2, "thrice": 3}
 _AGAIN = frozenset(map(stem_word, "retry retries retried retrying attempt attempts tries".split()))
-# Words of names and sentences that do not tell what is counted.
+# Words of names and sentences that do not say what is counted.
 _DULL = frozenset(
     map(
         stem_word,
@@ -82,8 +81,8 @@ _CLAUSES = re.compile(r",\s|;\s|\s(?:and|but|then|while|whereas)\s")
 
 @frozen
 class Amount:
-    """A number of a kind (`time` in seconds, `size` in bytes, `port`, `percent`, `count`), as it was written, and the
-    stems of what is said around it. `unit` is what is counted: the stem of a noun, or `times`."""
+    """A number of a kind (`time` in seconds, `size` in bytes, `port`, `percent`, `count`) as written, with the stems
+    around it. `unit` says what a count counts: the stem of a noun, or `times`."""
 
     kind: str
     value: float
@@ -94,7 +93,7 @@ class Amount:
 
 @frozen
 class Constant:
-    """An amount that a line of code or of a setting gives to a name."""
+    """A named amount in a line of code or settings; `about` is the comment on it."""
 
     name: str
     amount: Amount
@@ -103,10 +102,10 @@ class Constant:
     about: str = ""
 
 
-def spoken_amounts(sentence: str) -> Iterator[Amount]:
-    """The amounts of a sentence, clause by clause."""
+def amounts_in(sentence: str) -> Iterator[Amount]:
+    """Yield the amounts of a sentence, clause by clause."""
     for clause in _CLAUSES.split(sentence[: 3 * CLAUSE_CHARS]):
-        words = telling(clause)
+        words = content_stems(clause)
         for found in _PORT.finditer(clause):
             yield Amount("port", float(found[1] or found[2]), found[0], words)
         if rate := _RATE.search(clause):
@@ -118,6 +117,7 @@ def spoken_amounts(sentence: str) -> Iterator[Amount]:
 
 
 def _spoken(found: re.Match[str], words: frozenset[str]) -> Iterator[Amount]:
+    """Yield the amount of one matched number, with its unit."""
     if found[3]:
         yield Amount("count", float(_COUNTS[found[3].lower()]), found[3], words, "times")
         return
@@ -140,48 +140,49 @@ def _spoken(found: re.Match[str], words: frozenset[str]) -> Iterator[Amount]:
 
 
 def has_number(text: str) -> bool:
-    """Whether a text names any number, in figures or as a word."""
+    """Return whether a text contains a number, in digits or as a word."""
     if any(char.isdigit() for char in text):
         return True
     words = set(text[:2_000].lower().split())
     return bool(words & (_NUMBERS.keys() - {"one"}) or words & _COUNTS.keys() or _RATE.search(text[:2_000]))
 
 
-def _number(said: str) -> float:
-    low = said.lower()
+def _number(written: str) -> float:
+    low = written.lower()
     return float(_NUMBERS[low]) if low in _NUMBERS else float(low.replace(",", "").replace("_", ""))
 
 
 def constants(lines: Sequence[str]) -> Iterator[Constant]:
-    """The amounts that lines of code or settings give to names."""
-    for at, whole in enumerate(lines):
-        line = whole[:LINE_CHARS]
+    """Yield the amounts that lines of code or settings assign to names."""
+    for at, full_line in enumerate(lines):
+        line = full_line[:LINE_CHARS]
         if not any(char.isdigit() for char in line) or line.lstrip().startswith(_COMMENTS):
             continue
-        for name, amount in _given(line):
+        for name, amount in _assigned_amounts(line):
             yield Constant(name, amount, at + 1, line.strip(), _about(lines, at))
 
 
 _COMMENTS = ("#", "//", "/*", "*", "--", '"""', "<!--")
 
 
-def _given(line: str) -> Iterator[tuple[str, Amount]]:
+def _assigned_amounts(line: str) -> Iterator[tuple[str, Amount]]:
+    """Yield (name, amount) of each assignment and environment default in a line."""
     for found in _FALLBACK.finditer(line):
-        if amount := _meant_amount(found[1], found[2], "", "", ""):
+        if amount := _amount_of(found[1], found[2], "", "", ""):
             yield found[1], amount
     if exposed := _EXPOSED.match(line):
         yield "port", Amount("port", float(exposed[1]), exposed[0].strip(), frozenset(("port",)))
     for found in _ASSIGNED.finditer(line):
         maker = line[found.end(1) : found.start(3)]
-        if amount := _meant_amount(found[1], found[3], found[4], found[5], f"{maker} {found[2] or ''}"):
+        if amount := _amount_of(found[1], found[3], found[4], found[5], f"{maker} {found[2] or ''}"):
             yield found[1], amount
 
 
-def _meant_amount(name: str, number: str, factors: str, tail: str, maker: str) -> Amount | None:
-    """What a number stands for: by its factors, by what stands behind or before it, by its name."""
+def _amount_of(name: str, number: str, factors: str, tail: str, maker: str) -> Amount | None:
+    """Derive kind and value of a number from its factors, the units beside it, and the words of its name."""
     words = split_words(name)
     value = float(number.replace("_", ""))
-    rated = "per" in words  # requests per minute are no time
+    rated = "per" in words  # requests per minute are not a time
     named = () if rated else (word for word in reversed(words) if word not in _SHORT)
     units = [tail.lower(), *reversed(split_words(maker)), *named]
     seconds = bytes_ = 0.0
@@ -204,17 +205,18 @@ def _meant_amount(name: str, number: str, factors: str, tail: str, maker: str) -
     if {"percent", "pct"} & {*words} or tail == "%":
         return Amount("percent", value, written, stems)
     if {"ttl", "timeout", "interval", "delay", "expiry", "version"} & {*words}:
-        return None  # in which unit is not said
+        return None  # the unit is unknown
     return Amount("count", value, written, stems)
 
 
 def _unit(word: str, units: dict[str, float]) -> float:
+    """Return the factor of a unit, singular or plural; 0 if it is none."""
     plain = word[:-1] if word.endswith("s") and len(word) > 2 and word not in units else word
     return units.get(plain, 0.0)
 
 
 def _about(lines: Sequence[str], at: int) -> str:
-    """The comment that belongs to a line: behind it, or right above."""
+    """Return the comment of a line: behind it, or directly above."""
     behind = re.search(r"(?:\s#|\s//|/\*|\s--)\s*(.{3,200})", lines[at][:LINE_CHARS])
     if behind:
         return behind[1].removesuffix("*/").strip()
@@ -227,36 +229,36 @@ def _about(lines: Sequence[str], at: int) -> str:
     return " ".join(part for part in above if part)
 
 
-def telling(text: str) -> frozenset[str]:
-    """The stems of a text that say what it is about."""
+def content_stems(text: str) -> frozenset[str]:
+    """Return the stems of a text that say what it is about, without numbers and units."""
     words = {stem_word(word) for word in split_words(text[:1_000]) if word not in STOP_WORDS and not word.isdigit()}
     return frozenset(words - _DULL - _NUMBERS.keys() - {stem_word(word) for word in (*_SECONDS, *_BYTES)})
 
 
-def about_the_same(said: Amount, held: Constant, place: frozenset[str]) -> int:
-    """How surely a constant holds what was said, 0 where it does not: of one kind, and by shared words of its name,
-    then of its comment and its place."""
-    if said.kind != held.amount.kind:
+def match_score(stated: Amount, constant: Constant, place: frozenset[str]) -> int:
+    """Score how surely a constant is the stated amount, 0 if not: by kind, then words of name, comment and path."""
+    if stated.kind != constant.amount.kind:
         return 0
-    name = held.amount.words
-    if said.unit == "times" or (not said.unit and said.kind == "count" and said.words & _AGAIN):
-        again = bool(name & _AGAIN and said.words & _AGAIN)
-        named = 1 if again else len(name & said.words)
-        return named and 2 * named + len((telling(held.about) | place) & (said.words - _AGAIN))
-    counted = bool(said.unit) and said.unit in name
-    if said.unit and not counted and not _MEASURED & {*split_words(held.name)}:
+    name = constant.amount.words
+    if stated.unit == "times" or (not stated.unit and stated.kind == "count" and stated.words & _AGAIN):
+        again = bool(name & _AGAIN and stated.words & _AGAIN)
+        named = 1 if again else len(name & stated.words)
+        return named and 2 * named + len((content_stems(constant.about) | place) & (stated.words - _AGAIN))
+    counted = bool(stated.unit) and stated.unit in name
+    if stated.unit and not counted and not _MEASURED & {*split_words(constant.name)}:
         return 0  # PAGE_SIZE may be of items, MAX_THREADS is not of processes
-    if said.kind == "port":
-        shared = 2 * len((name - {"port"}) & said.words) + len((telling(held.about) | place) & said.words - {"port"})
-        return shared if said.words - _SERVING else 1 + shared  # of something particular, or of the one server there is
-    named = len((name - {said.unit}) & said.words)
-    around = len((telling(held.about) | place) & said.words)
+    if stated.kind == "port":
+        beside = (content_stems(constant.about) | place) & stated.words - {"port"}
+        shared = 2 * len((name - {"port"}) & stated.words) + len(beside)
+        return shared if stated.words - _SERVING else 1 + shared  # else "the port" means that of the only server
+    named = len((name - {stated.unit}) & stated.words)
+    around = len((content_stems(constant.about) | place) & stated.words)
     return 2 * (named + counted) + around if named or around >= 2 or counted else 0
 
 
 OPENED = 60
 PER_FILE = 400
-LEAST = 0.34  # of the question, that a constant or a sentence holds
+LEAST = 0.34  # least share of the question that a constant or sentence covers
 CONSTANT = "a constant"
 NEAR_BEST = 0.75
 MOSTLY = 0.6
@@ -266,7 +268,7 @@ _ELSEWHERE = ("bench", "benches", "demo", "example", "examples", "fixtures", "mi
 
 @frozen
 class Placed:
-    """A constant and the file it stands in."""
+    """A constant with the path of its file."""
 
     path: str
     held: Constant
@@ -285,7 +287,7 @@ class Placed:
 
 
 def read_constants(tree: Tree, files: Sequence[tuple[float, str]]) -> list[Placed]:
-    """The constants of the files that hold most of a question; tests and examples hold numbers of their own."""
+    """Read the constants of the files that best match a question; tests and examples have numbers of their own."""
     found: list[Placed] = []
     for _, path in files[:OPENED]:
         if not is_test(path) and not set(path.lower().split("/")[:-1]) & set(_ELSEWHERE):
@@ -295,78 +297,79 @@ def read_constants(tree: Tree, files: Sequence[tuple[float, str]]) -> list[Place
 
 
 def search_constants(known: Sequence[Placed], question: Question, weights: Weights, limit: int) -> tuple[Finding, ...]:
-    """Those that a question for an amount is about, by name, comment and path: `ratelimit.go` is about a rate limit."""
+    """Return the constants a question is about, by name, comment and path (`ratelimit.go`: a rate limit)."""
     scored = []
-    for one in known:
-        low = one.path.lower()
+    for constant in known:
+        low = constant.path.lower()
         path = [term for term, needle in zip(question.terms, question.needles, strict=True) if needle.decode() in low]
-        about = f"{one.held.name} {one.held.about}"
-        covers = max(weights.coverage(about, one.path), 0.6 * weights.coverage(f"{about} {' '.join(path)}"))
+        about = f"{constant.held.name} {constant.held.about}"
+        covers = max(weights.coverage(about, constant.path), 0.6 * weights.coverage(f"{about} {' '.join(path)}"))
         if covers >= LEAST:
-            scored.append((-covers, one.path, one.held.line, one.finding(covers, " ".join(path))))
+            scored.append((-covers, constant.path, constant.held.line, constant.finding(covers, " ".join(path))))
     return tuple(entry[-1] for entry in sorted(scored, key=lambda entry: entry[:3])[:limit])
 
 
-def told_otherwise(
+def amount_conflicts(
     findings: Sequence[Finding], known: Sequence[Placed], weights: Weights, asked: Asked
 ) -> Iterator[Conflict]:
-    """Amounts in docs and memories that the code does not hold: with the constant that is meant, as a finding. What a
-    question did not ask for is not its business: another kind of amount or, where it asks for none, what a sentence
-    says beside."""
+    """Yield conflicts of amounts in docs and memories with the constant they mean, which is added as a finding. Only
+    amounts the question asks for count: of the kinds it asks for or, if it asks for no amount, in sentences that cover
+    most of it."""
     least = LEAST if asked.amount else MOSTLY
     terms = set(weights.terms)
     for item in findings:
         for sentence in _about_it(item, weights, least):
-            said = list(spoken_amounts(sentence))
-            for amount in (one for one in said if {root(word) for word in (*one.words, one.unit)} & terms):
-                if asked.kinds and amount.kind not in asked.kinds:
+            stated = list(amounts_in(sentence))
+            for amount in stated:
+                of_kind = not asked.kinds or amount.kind in asked.kinds
+                if not of_kind or not {root(word) for word in (*amount.words, amount.unit)} & terms:
                     continue
-                meant = _meant(amount, said, known)
+                meant = _meant(amount, stated, known)
                 if meant is not None:
                     what = f"{amount.written} here, {meant.held.name} {meant.held.amount.written} there"
                     yield Conflict(what, item, meant.finding())
 
 
 def _about_it(item: Finding, weights: Weights, least: float) -> list[str]:
-    """The sentences of a passage that are about the question; what stands beside the one that answers is not."""
+    """Return the sentences of a passage that answer the question best, without the ones around them."""
     held = [(weights.held(sentence, item.title), sentence) for sentence in sentences(item.text)]
     best = max((covers for covers, _ in held), default=0.0)
     return [sentence for covers, sentence in held if covers >= max(least, NEAR_BEST * best)]
 
 
-def _meant(said: Amount, others: Sequence[Amount], known: Sequence[Placed]) -> Placed | None:
-    """The constant that is surely meant and differs; None where one that may be meant holds what was said."""
+def _meant(stated: Amount, others: Sequence[Amount], known: Sequence[Placed]) -> Placed | None:
+    """Return the constant that is surely meant and differs; None if any possible one has the stated value."""
     scored = [
-        (score, one) for one in known if (score := about_the_same(said, one.held, telling(one.path.rpartition(".")[0])))
+        (score, one)
+        for one in known
+        if (score := match_score(stated, one.held, content_stems(one.path.rpartition(".")[0])))
     ]
-    if any(one.held.amount.value == said.value for _, one in scored):
+    if any(one.held.amount.value == stated.value for _, one in scored):
         return None
-    told = {amount.value for amount in others if amount.kind == said.kind}
-    free = [(score, one) for score, one in scored if one.held.amount.value not in told]
+    values_stated = {amount.value for amount in others if amount.kind == stated.kind}
+    free = [(score, one) for score, one in scored if one.held.amount.value not in values_stated]
     if not free:
         return None
     score, best = max(free, key=lambda entry: (entry[0], -entry[1].held.line, entry[1].path))
     alone = len({one.held.amount.value for _, one in free}) == 1
-    return best if score >= 3 or (alone and (said.kind == "port" or said.unit == "times" or score >= 2)) else None
+    return best if score >= 3 or (alone and (stated.kind == "port" or stated.unit == "times" or score >= 2)) else None
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a passage."""
-    import re
-
+    """Split a passage into its sentences."""
     return [part for part in re.split(r"(?<=[.!?;])\s+|\s⏎\s|\s—\s", text[:1_500]) if len(part.split()) >= 2][:12]
 
 
 MOST = 8
-COMPARED = 30  # findings of which every two are held against each other
-SENTENCES = 4  # of one finding
-LEAST_SHARED = 0.5  # of the shorter one's words
+COMPARED = 30  # findings compared pairwise
+SENTENCES = 4  # compared per finding
+LEAST_SHARED = 0.5  # of the shorter sentence's words
 SHORT = 200  # characters of sentences whose values are compared
 SHORT_NAME = 4
-MOST_ADDED = 4  # words that only one of them has
+MOST_ADDED = 4  # words that only one of two sentences has
 SPOKEN = ("learnings", "docs", "setup", "web", "history")
-NEEDED = ("runtime", "database", "packages", "queue")  # what has to be there before anything runs
-TOUCHED = 0.5  # of the question's words, that a sentence holds which is wrong about something
+NEEDED = ("runtime", "database", "packages", "queue")  # kinds of technology needed to run anything
+TOUCHED = 0.5  # least share of the question's words in a sentence about it
 _LATER = re.compile(r"\s*(?:\+|or (?:newer|later|higher|above)|and (?:newer|later|up|above)|\bminimum)", re.I)
 _BEFORE = re.compile(r"(?:>=?|at least|minimum|since|from)\s*$", re.I)
 _COMMAND = re.compile(r"\b(npm|pnpm|yarn|bun)\s+(?:install|i|ci|run|add|test|exec|start|build|dev|dlx)\b", re.I)
@@ -384,7 +387,7 @@ _DENIED = re.compile(r"(?:\bnot|\bnever|don'?t use|do not use|instead of|\bno|\b
 def find_conflicts(
     findings: Sequence[Finding], pages: Iterable[Finding], question: Question, stack: Stack, asked: Asked
 ) -> tuple[Conflict, ...]:
-    """The conflicts among findings, and between the docs and what is locked, as far as the question touches it."""
+    """Return the conflicts between findings, and of the docs with locked versions, that concern the question."""
     spoken = [item for item in findings if item.source in SPOKEN]
     passages = [*pages]
     found = [*_opposed(spoken[:COMPARED], question)]
@@ -394,7 +397,8 @@ def find_conflicts(
     every = asked.needs == NEEDS and not asked.rest
     found += _versions(spoken, passages, question, stack, every)
     found += _rivals(spoken, passages, question, stack, every)
-    found += _managers([*spoken, *(item for item in passages if every or _touches(item, question))], stack)
+    terms = set(question.terms)
+    found += _managers([*spoken, *(p for p in passages if every or stems(f"{p.text} {p.title}") & terms)], stack)
     once: dict[tuple[str, str, str], Conflict] = {}
     for item in found:
         once.setdefault((item.what, item.one.place, item.other.place), item)
@@ -402,26 +406,26 @@ def find_conflicts(
 
 
 def _opposed(findings: Sequence[Finding], question: Question) -> Iterator[Conflict]:
-    """Every two findings of different places that cannot both be followed in what the question is about."""
+    """Yield pairs of findings from different places that contradict each other on the question."""
     terms = set(question.terms)
     for one, other in combinations(findings, 2):
-        if one.place == other.place or _is_later(one, other):
+        if one.place == other.place or _are_commits(one, other):
             continue
         if why := next(_against(one.text, other.text, terms), ""):
             yield Conflict(why, one, other)
 
 
 def _means(findings: Sequence[Finding], question: Question) -> Iterator[Conflict]:
-    """The same thing done with something else: `passwords are hashed with bcrypt`, `hash a password with argon2id`."""
-    told = [(item, *said) for item in findings[:COMPARED] for said in _done_with(item.text, question)]
-    for (one, name, words), (other, another, others) in combinations(told, 2):
-        alike = name.startswith(another) or another.startswith(name)
-        if one.place != other.place and not alike and words == others and not _is_later(one, other):
-            yield Conflict(f"{name} here, {another} there", one, other)
+    """Yield pairs that use different means for the same: `hashed with bcrypt`, `hash with argon2id`."""
+    with_means = [(item, *said) for item in findings[:COMPARED] for said in _done_with(item.text, question)]
+    for (first, name, words), (other, other_name, others) in combinations(with_means, 2):
+        alike = name.startswith(other_name) or other_name.startswith(name)
+        if first.place != other.place and not alike and words == others and not _are_commits(first, other):
+            yield Conflict(f"{name} here, {other_name} there", first, other)
 
 
 def _done_with(text: str, question: Question) -> Iterator[tuple[str, set[str]]]:
-    """What is used at the end of a sentence that holds what was asked, and the stems of the rest of it."""
+    """Yield the means at the end of a sentence about the question, and the stems of the rest."""
     for sentence in _sentences(text):
         if found := _WITH.search(sentence[:SHORT]):
             words = {stem_word(word) for word in content_words(sentence[: found.start()])}
@@ -429,12 +433,13 @@ def _done_with(text: str, question: Question) -> Iterator[tuple[str, set[str]]]:
                 yield found[1].lower(), words
 
 
-def _is_later(one: Finding, other: Finding) -> bool:
-    """Two commits tell how things went, not how they are."""
+def _are_commits(one: Finding, other: Finding) -> bool:
+    """Return whether both are commits, which report a change over time and do not conflict."""
     return one.source == other.source == "history"
 
 
 def _against(one: str, other: str, terms: set[str]) -> Iterator[str]:
+    """Yield how sentences of two texts contradict each other on the question's terms."""
     for a in _sentences(one):
         words = content_words(a)
         if not stems(a) & terms:
@@ -451,7 +456,7 @@ def _against(one: str, other: str, terms: set[str]) -> Iterator[str]:
 
 
 def _values(one: str, other: str) -> str:
-    """In which value two sentences differ that say the same otherwise; '' where they differ in anything else."""
+    """Return in which value two otherwise equal sentences differ, '' if they differ in anything else."""
     found = compare(one, other)
     kinds = {slot.kind for slot in found.slots}
     if not kinds or kinds - {"value", "opposed"} or len(found.added) + len(found.removed) > MOST_ADDED:
@@ -465,17 +470,17 @@ def _sentences(text: str) -> list[str]:
 
 
 def _figures(findings: Sequence[Finding], question: Question) -> Iterator[Conflict]:
-    """Different numbers beside one word that was asked for: `on port 8080`, `the default port is 9090`. Two sentences
-    have to share a second word of the question, else they may speak of different things."""
-    told = [(item, *figure) for item in findings[:COMPARED] for figure in _figured(item.text, question)]
-    for (one, word, number, words), (other, same, another, others) in combinations(told, 2):
-        apart = one.place != other.place and not _is_later(one, other)
-        if apart and word == same and number != another and len(words & others) > 1:
-            yield Conflict(f"{word} {number} here, {another} there", one, other)
+    """Yield pairs with different numbers beside the same word of the question: `on port 8080`, `the default port is
+    9090`. The sentences must share a second word of it, else they may be about different things."""
+    figures = [(item, *figure) for item in findings[:COMPARED] for figure in _figured(item.text, question)]
+    for (first, word, number, words), (other, same, other_number, others) in combinations(figures, 2):
+        apart = first.place != other.place and not _are_commits(first, other)
+        if apart and word == same and number != other_number and len(words & others) > 1:
+            yield Conflict(f"{word} {number} here, {other_number} there", first, other)
 
 
 def _figured(text: str, question: Question) -> Iterator[tuple[str, str, set[str]]]:
-    """Words of the question with the number beside them, and which of its words the sentence holds."""
+    """Yield (word, number, terms) for each question word with a number beside it; terms are those of the sentence."""
     for sentence in _sentences(text):
         words = stems(sentence) & set(question.terms)
         for word, number in _FIGURE.findall(sentence):
@@ -483,15 +488,11 @@ def _figured(text: str, question: Question) -> Iterator[tuple[str, str, set[str]
                 yield word.lower(), number, words
 
 
-def _touches(item: Finding, question: Question) -> bool:
-    return bool(stems(f"{item.text} {item.title}") & set(question.terms))
-
-
 def _versions(
     findings: Sequence[Finding], passages: Sequence[Finding], question: Question, stack: Stack, every: bool
 ) -> Iterator[Conflict]:
-    """Versions that are written beside a technology's name and are not the one in use: of what the question names, of
-    all where it asks for versions or for what is needed, else in sentences that are about what is asked."""
+    """Yield versions beside a technology's name that differ from the one in use. Checked are technologies the question
+    names, all of them if it asks for versions or requirements, else sentences about the question."""
     named = named_in(question, stack)
     all_asked = "version" in question.terms and not named
     for item in stack.technologies:
@@ -499,7 +500,7 @@ def _versions(
             continue
         asked = all_asked or item in named or (every and item.kind in NEEDED)
         for said in [*findings, *(passages if asked else ())]:
-            listed = said.source == "setup" and item.kind in NEEDED  # it is part of what was asked for
+            listed = said.source == "setup" and item.kind in NEEDED  # a setup finding is an answer
             if written := _written(said.text, item, question, asked or listed):
                 held = Finding(f"{item.name} {item.version}", "code", item.place, title=item.package)
                 yield Conflict(f"{item.name}: {written} here, {item.version} there", said, held)
@@ -508,7 +509,7 @@ def _versions(
 def _rivals(
     findings: Sequence[Finding], passages: Sequence[Finding], question: Question, stack: Stack, every: bool
 ) -> Iterator[Conflict]:
-    """Servers and tools that a page says are used where the manifests have another one of that sort and not this."""
+    """Yield servers and tools that a page says are used while the manifests have another one of the same family."""
     have = {item.name: item for item in stack.technologies}
     kinds = kinds_asked(question)
     for family, names in RIVALS.items():
@@ -524,7 +525,7 @@ def _rivals(
 
 
 def _other(text: str, names: Sequence[str], question: Question, asked: bool) -> str:
-    """The first of these names that a text speaks of as used; one that is denied, or was left, is not."""
+    """Return the first of these names a text says is used, ignoring negated and replaced ones."""
     for name in names:
         for sentence in re.split(r"(?<=[.!?;])\s+", text[:2_000]):
             found = re.search(rf"(?<![\w-]){_written_as(name)}(?![\w-])", sentence, re.I)
@@ -543,10 +544,10 @@ def _is_about(sentence: str, question: Question) -> bool:
 
 
 def _written(text: str, item: Technology, question: Question, asked: bool) -> str:
-    """A version of a technology that a text names and that is not the one in use; '' where there is none. Where the
-    technology was not asked for, the sentence has to be about the question."""
+    """Return a version of a technology that a text names and that differs from the one in use, or ''. If the technology
+    was not asked for, the sentence must be about the question."""
     name = f"(?:{re.escape(item.name.removesuffix('.js'))}|{_written_as(item.name)})"
-    case = re.NOFLAG if len(item.name) <= SHORT_NAME else re.I  # go is a word of everyday
+    case = re.NOFLAG if len(item.name) <= SHORT_NAME else re.I  # "go" is also a common word
     for found in re.finditer(rf"(?<![\w-]){name}(?:\.js)?\s+v?(\d+(?:\.\d+){{0,3}})\b", text[:2_000], case):
         said = found[1]
         begin, end = text.rfind(". ", 0, found.start()) + 1, text.find(". ", found.end())
@@ -554,15 +555,11 @@ def _written(text: str, item: Technology, question: Question, asked: bool) -> st
             continue
         least = _LATER.match(text, found.end()) or _BEFORE.search(text[: found.start()])
         newer = _numbers(said) > _numbers(item.version)
-        # What is asked for is the least: an older one does not do, and a newer one may be what somebody has.
-        if _differs(said, item.version) and (newer if least else item.locked or not newer):
+        # A manifest states the oldest version that works, so a newer one in the docs may be right.
+        differs = any(a != b for a, b in zip(_numbers(said), _numbers(item.version), strict=False))  # 18 fits 18.2
+        if differs and (newer if least else item.locked or not newer):
             return said
     return ""
-
-
-def _differs(one: str, other: str) -> bool:
-    """Whether two versions disagree as far as both go: 18 and 18.2 do not."""
-    return any(a != b for a, b in zip(_numbers(one), _numbers(other), strict=False))
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -570,7 +567,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _managers(findings: Sequence[Finding], stack: Stack) -> Iterator[Conflict]:
-    """Commands of a package manager where the lock file is another one's."""
+    """Yield commands of a package manager that differs from the one with a lock file."""
     used = [item for item in stack.of("packages") if item.name.lower() in ("npm", "pnpm", "yarn", "bun")]
     names = {item.name.lower() for item in used}
     if len(names) != 1:

@@ -1,7 +1,7 @@
-"""One pass over a project's files: which of them hold which terms of a question.
+"""Parse a question: its search terms, and which kind of answer it asks for; then scan a project's files for the terms.
 
-Bytes are searched for the beginnings of words, which is a question of a second for ten thousand files. What is large,
-binary or behind a link is left out; a project that is too large is cut, and the report says so.
+The scan searches bytes for the beginnings of words, which takes about a second for ten thousand files. Large and binary
+files and links are skipped; a scan that takes too long is cut short, and the report says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from swarmlore.workspace.codebase import Listing, is_binary, is_text
 
 NEEDS, SYSTEM, STEPS = "needs", "system", "steps"
 
-# A task by the words that people and files use for it.
+# The words that people and files use for each task.
 TASKS = {
     "test": "test tests testing spec specs tested unittest pytest nextest jest vitest rspec",
     "lint": "lint linter linting clippy eslint ruff golangci rubocop",
@@ -38,7 +38,7 @@ TASKS = {
     "setup": "setup bootstrap install",
     "generate": "generate codegen",
 }
-_WEAK = ("start", "setup", "check")  # to run, or to check, something is about that
+_WEAK = ("start", "setup", "check")  # tasks of little meaning: "run the tests" is about tests
 _GROUPS = {stem_word(word): name for name, words in TASKS.items() for word in words.split()}
 _VERBS = (
     r"(?:run|start|execute|launch|serve|build|compile|deploy|lint|format|test|migrate|release|publish|ship|check|apply|perform|reset|load|"
@@ -102,9 +102,9 @@ _PLAIN = frozenset(map(stem_word, _WORDS.split()))
 
 @frozen
 class Asked:
-    """`needs`: '', or which kind of list is wanted; `tasks`: which tasks it asks to run; `variables` and `amount`:
-    whether it asks for those; `number`: whether only a number can answer it, and of which `kinds`; `rest`: stems that
-    say what it is about besides."""
+    """The kind of answer a question asks for. `needs`: which list of requirements, or ''; `tasks`: which tasks to run;
+    `variables`, `amount`: whether it asks for those; `number`: whether only a number can answer it, of one of these
+    `kinds`; `rest`: stems of its other content words."""
 
     needs: str = ""
     tasks: tuple[str, ...] = ()
@@ -116,11 +116,12 @@ class Asked:
 
     @property
     def plain(self) -> bool:
+        """Return whether it asks for none of requirements, tasks and variables."""
         return not (self.needs or self.tasks or self.variables)
 
 
 def read_asked(text: str) -> Asked:
-    """What a question asks for. One about an error, or why, asks for none of it."""
+    """Classify what a question asks for. One about an error, or why, asks for no requirements or tasks."""
     line = " ".join(text[:500].split())
     amount, number = _AMOUNT.search(line) is not None, _NUMBER.search(line) is not None
     if _WHY.search(line):
@@ -135,41 +136,41 @@ def read_asked(text: str) -> Asked:
 
 
 def _tasks(words: list[str]) -> tuple[str, ...]:
-    """The tasks that are named; to run or start something else is not a task of its own."""
+    """Return the tasks these stems name; "run" or "start" with another task is not a task of its own."""
     named = [_GROUPS[word] for word in words if word in _GROUPS]
     telling = [name for name in named if name not in _WEAK]
     return tuple(dict.fromkeys(telling or named))
 
 
 def _kinds(line: str) -> tuple[str, ...]:
-    """Which kinds of amount can answer; () where any can."""
+    """Return the kinds of amount that can answer, () for any."""
     return next((kinds for said, kinds in _KINDS.items() if re.search(rf"\b{said}\b", line, re.I)), ())
 
 
 def task_group(words: list[str]) -> set[str]:
-    """The tasks that a name or a command stands for."""
+    """Return the tasks that the words of a name or command stand for."""
     return set(_tasks([stem_word(word) for word in words]))
 
 
 MOST_TERMS = 16
 MOST_NAMES = 8
 LEAST_NEEDLE = 3
-# Words of asking that say nothing about what is asked for.
+# Question words without content.
 _ASKING = frozenset(
     "work works use uses used using happen happens mean means want wants make makes made find explain describe tell "
     "show question best better good right wrong correct currently exactly actually project code codebase repository "
     "repo handle handled handles many long kind sort part place able often frequently large big times".split()
 )
 SAME = {"attempt": "retri", "tri": "retri"}
-# What a file may say instead of a needle.
+# Synonyms that a file may use instead of a needle.
 ALSO = {b"retr": (b"attempt",), b"attempt": (b"retr",)}
 _NAME = re.compile(r"`([^`\n]{2,80})`|\b([A-Za-z_][\w]*(?:(?:\.|::|->)[A-Za-z_]\w*)*)(\(\))?")
 
 
 @frozen
 class Question:
-    """`terms` are stems in order of appearance; `needles` are what any form of a term begins with, in small letters;
-    `names` are identifiers as they were written."""
+    """A question as search terms. `terms` are stems in order of appearance; `needles` are lower-case prefixes shared by
+    all forms of each term; `names` are identifiers as written."""
 
     text: str
     terms: tuple[str, ...]
@@ -178,7 +179,7 @@ class Question:
 
 
 def read_question(text: str) -> Question:
-    """What a question looks for. Words of asking count only where there is nothing else."""
+    """Parse the search terms of a question. Question words count only if there are no others."""
     words = [word for word in split_words(text) if word not in STOP_WORDS and (len(word) > 1 or word.isdigit())]
     telling = [word for word in words if word not in _ASKING] or words
     kept: dict[str, bytes] = {}
@@ -189,7 +190,7 @@ def read_question(text: str) -> Question:
 
 
 def _needle(word: str) -> bytes:
-    """What all forms of a word begin with: `memories` and `memory` share memor."""
+    """Return the prefix that all forms of a word share: `memor` for `memories` and `memory`."""
     root = stem_word(word)
     same = next((at for at, (a, b) in enumerate(zip(word, root, strict=False)) if a != b), min(len(word), len(root)))
     begin = root[:same]
@@ -199,7 +200,7 @@ def _needle(word: str) -> bytes:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """Identifiers: what stands in back-ticks, is called, or is written as no other word is."""
+    """Return the identifiers of a text: in back-ticks, with call brackets, or written like snake_case."""
     found: dict[str, None] = {}
     for quoted, word, called in _NAME.findall(text):
         name = quoted.strip().removesuffix("()") or word
@@ -210,7 +211,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 class Weights:
-    """How much a term tells: the more files hold it, the less."""
+    """Weights of the question's terms: the more files contain a term, the less it weighs."""
 
     def __init__(self, question: Question, holding: Sequence[int], files: int) -> None:
         self.terms = question.terms
@@ -223,29 +224,32 @@ class Weights:
         self._known = sum(known) or self.whole
 
     def of(self, terms: Sequence[str] | set[str]) -> float:
+        """Return the total weight of some terms."""
         return sum(self._weight.get(term, 0.0) for term in terms)
 
     def coverage(self, text: str, title: str = "") -> float:
-        """How much of the question a text holds, 0 to 1; what only its title holds counts half."""
+        """Return the share of the question that a text covers, 0 to 1; terms found only in its title count half."""
         said = stems(text) & self._weight.keys()
         above = (stems(title) & self._weight.keys()) - said
         return (self.of(said) + self.of(above) / 2) / self.whole
 
     def held(self, text: str, title: str = "") -> float:
-        """The same of those words that any file holds: what stands nowhere cannot be asked of one sentence."""
+        """Return the same share of only those terms that occur in any file, as no sentence can have the others."""
         return self.coverage(text, title) * self.whole / self._known
 
     def missing(self, texts: Sequence[str]) -> list[str]:
+        """Return the terms that none of the texts contains."""
         said = set().union(*map(stems, texts)) if texts else set()
         return [term for term in self.terms if term not in said]
 
 
 def stems(text: str) -> set[str]:
+    """Return the stems of a text's words."""
     return {root(word) for word in split_words(text[:4_000])}
 
 
 def root(word: str) -> str:
-    """The stem of a word; of some that mean the same in code and in docs, the one stem."""
+    """Return the stem of a word; synonyms of code and docs, such as attempt and retry, share one."""
     found = stem_word(word)
     return SAME.get(found, found)
 
@@ -257,7 +261,7 @@ FILE_BYTES = 1_000_000
 
 @frozen
 class Holding:
-    """A file that holds some of the terms: which, as indexes into the question's."""
+    """A file that contains some terms, as indexes into the question's terms."""
 
     path: str
     terms: tuple[int, ...]
@@ -265,7 +269,7 @@ class Holding:
 
 @frozen
 class Scan:
-    """The files that hold something, how many files hold each term, how many were read, and whether all were."""
+    """The result of a scan: files with hits, number of files per term, number read, and why it was cut short."""
 
     files: tuple[Holding, ...]
     counts: tuple[int, ...]
@@ -274,7 +278,7 @@ class Scan:
 
 
 def scan(tree: Tree, listing: Listing, question: Question, stop: Callable[[], bool] = lambda: False) -> Scan:
-    """Look through every text file of a project once."""
+    """Search every text file of a project once for the question's terms."""
     found: list[Holding] = []
     counts = [0] * len(question.needles)
     read = size = 0
@@ -287,7 +291,11 @@ def scan(tree: Tree, listing: Listing, question: Question, stop: Callable[[], bo
         data = low_bytes(tree, path) if is_text(path) else b""
         read += bool(data)
         size += len(data)
-        held = tuple(number for number, needle in enumerate(question.needles) if _holds(data, needle))
+        held = tuple(
+            number
+            for number, needle in enumerate(question.needles)
+            if needle in data or any(other in data for other in ALSO.get(needle, ()))
+        )
         for number in held:
             counts[number] += 1
         if held:
@@ -295,12 +303,8 @@ def scan(tree: Tree, listing: Listing, question: Question, stop: Callable[[], bo
     return Scan(tuple(found), tuple(counts), read, cut)
 
 
-def _holds(data: bytes, needle: bytes) -> bool:
-    return needle in data or any(other in data for other in ALSO.get(needle, ()))
-
-
 def low_bytes(tree: Tree, path: str) -> bytes:
-    """A text file in small letters; nothing where it is none."""
+    """Return a text file's bytes in lower case; empty if it is unreadable or binary."""
     try:
         data = tree.content(path, FILE_BYTES)
     except Unreadable:
@@ -309,7 +313,7 @@ def low_bytes(tree: Tree, path: str) -> bytes:
 
 
 def text_of(tree: Tree, path: str) -> str:
-    """A text file as it stands; '' where it cannot be read, or is none."""
+    """Return a text file's content; '' if it is unreadable or binary."""
     try:
         data = tree.content(path, FILE_BYTES)
     except Unreadable:

@@ -1,4 +1,8 @@
-"""Keeping a report: `research/YYYY-MM-DD_slug.md` in the project, whole or not at all, and never over another one."""
+"""Research reports: findings, conflicts, the Markdown page, and saving it as `research/YYYY-MM-DD_slug.md` in the
+project.
+
+A report is written whole or not at all, and never over another one.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +20,14 @@ from swarmlore.workspace.files import Folder
 if TYPE_CHECKING:
     from typing import Any
 
-
 SOURCES = ("learnings", "docs", "setup", "stack", "definitions", "code", "history", "web")
 
 
 @frozen
 class Finding:
-    """One statement and where it stands: a place (path:line, handle, commit or address) of one of the sources. `fit` is
-    how well it answers, 0 to 1; `how` by which engines or in which part of the code it was found; `about` are further
-    words that it is found by, and does not show."""
+    """A statement with its place (path:line, handle, commit or address) in one of the sources. `fit` says how well it
+    answers, 0 to 1; `how` names the engines or the part of the code that found it; `about` holds further words to match
+    that are not shown."""
 
     text: str
     source: str
@@ -39,7 +42,7 @@ class Finding:
 
 @frozen
 class Conflict:
-    """Two places that cannot both be right, and in what they differ."""
+    """Two findings that cannot both be right, and in what they differ."""
 
     what: str
     one: Finding
@@ -48,8 +51,8 @@ class Conflict:
 
 @frozen
 class Report:
-    """The answer first: statements with their sources and, with a language model, a text that rests on them. Then all
-    findings by source, conflicts between them, and what was not found. `file` is where it was saved, or ''."""
+    """The result of a research. `answer` holds the best findings, `synthesis` an LLM's text based on them; `findings`
+    has all findings, `missing` what was not found. `file` is where it was saved, or ''."""
 
     question: str
     made_at: float
@@ -63,6 +66,7 @@ class Report:
     file: str = ""
 
     def of(self, source: str) -> tuple[Finding, ...]:
+        """Return the findings of one source."""
         return tuple(item for item in self.findings if item.source == source)
 
 
@@ -80,7 +84,7 @@ NOTHING = "Nothing that was found answers this."
 
 
 def page(report: Report) -> str:
-    """The report as Markdown with frontmatter."""
+    """Format the report as Markdown with front matter."""
     return "\n".join(_lines(report)) + "\n"
 
 
@@ -108,7 +112,7 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _front(report: Report) -> Iterator[str]:
-    """Frontmatter; JSON's strings are YAML's too."""
+    """Yield the front matter; a JSON string is valid YAML."""
     facts = {
         "title": quoted(report.question, 200),
         "type": "research",
@@ -124,7 +128,7 @@ def _front(report: Report) -> Iterator[str]:
 
 
 def answer_lines(report: Report) -> Iterator[str]:
-    """The answer: a text that rests on numbered findings, or the findings themselves."""
+    """Yield the answer: the LLM's text with the numbers of its findings, then the findings themselves."""
     if report.synthesis:
         yield neutralise(report.synthesis, "")
         yield ""
@@ -136,7 +140,7 @@ def answer_lines(report: Report) -> Iterator[str]:
 
 
 def finding_line(item: Finding) -> str:
-    """One finding in one line: what it says, where it stands, how it was found."""
+    """Format a finding as one line: statement, place, and how it was found."""
     title = (
         f"{quoted(item.title, 100)}: " if item.title and item.source in ("docs", "setup", "learnings", "web") else ""
     )
@@ -145,11 +149,13 @@ def finding_line(item: Finding) -> str:
 
 
 def conflict_line(item: Conflict) -> str:
+    """Format a conflict as one line."""
     sides = (f"«{quoted(side.text, 240)}» — `{side.place}`" for side in (item.one, item.other))
     return f"{quoted(item.what, 160)}: {' ⇄ '.join(sides)}"
 
 
 def quoted(text: str, most: int = 500) -> str:
+    """Return a text as one line of at most `most` characters, with markup neutralised."""
     line = neutralise(text[: 2 * most], "")
     return line if len(line) <= most else line[: most - 1] + "…"
 
@@ -164,15 +170,16 @@ MOST_ALIKE = 1_000
 
 
 def save(root: str, question: str, made_at: float, text: str) -> str:
-    """Write a report into the project; returns its path from the root."""
+    """Write a report into the project; return its path relative to the root."""
     day = (iso(made_at) or "")[:10]
     name = slug(question)[:SLUG_CHARS].strip("-") or "question"
     with Folder(root) as top, _inside(top) as folder, folder.lock():
-        free = next((fit for fit in _names(f"{day}_{name}") if not _is_there(folder, fit)), "")
-        if not free:
+        names = (f"{day}_{name}{suffix}.md" for suffix in ("", *(f"-{number}" for number in range(2, MOST_ALIKE))))
+        free_name = next((name for name in names if not os.path.lexists(os.path.join(folder.path, name))), "")
+        if not free_name:
             raise InvalidInput(f"{FOLDER}/ holds {MOST_ALIKE} reports of this name", "save it elsewhere: --output FILE")
-        folder.replace(free, [text.encode("utf-8", "backslashreplace")])
-    return f"{FOLDER}/{free}"
+        folder.replace(free_name, [text.encode("utf-8", "backslashreplace")])
+    return f"{FOLDER}/{free_name}"
 
 
 def _inside(top: Folder) -> Folder:
@@ -180,11 +187,3 @@ def _inside(top: Folder) -> Folder:
     if found is None:
         raise InvalidInput(f"{FOLDER}/ cannot be made", "save it elsewhere: --output FILE")
     return found
-
-
-def _names(start: str) -> list[str]:
-    return [f"{start}.md", *(f"{start}-{number}.md" for number in range(2, MOST_ALIKE))]
-
-
-def _is_there(folder: Folder, name: str) -> bool:
-    return os.path.lexists(os.path.join(folder.path, name))

@@ -1,5 +1,8 @@
-"""What a project's own files say to whoever begins: what has to be there first, which commands are run, which variables
-are set. Each line is taken from one place; nothing is put together that no file says."""
+"""Search a project's own files for how to begin: requirements, commands to run, environment variables, and the
+technologies in use.
+
+Each finding is taken from one place; nothing is combined that no file says.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +46,7 @@ _SCRIPTS = ("before_script", "script", "after_script", "run", "commands")
 
 @frozen
 class Task:
-    """A command that a file gives a name to; the name is '' where it stands for itself. `about` is what the file says
-    of it."""
+    """A command that a file names; the name is '' if the command has none. `about` is the comment on it."""
 
     name: str
     command: str
@@ -53,15 +55,17 @@ class Task:
 
 
 def makefile(text: str) -> Iterator[Task]:
+    """Yield the targets of a Makefile."""
     yield from _recipes(text, _TARGET, ("\t",))
 
 
 def justfile(text: str) -> Iterator[Task]:
+    """Yield the recipes of a justfile."""
     yield from _recipes(text, _RECIPE, (" ", "\t"))
 
 
 def _recipes(text: str, head: re.Pattern[str], indents: tuple[str, ...]) -> Iterator[Task]:
-    """Targets with the first command below each; what stands behind `##`, or in a comment above, is about it."""
+    """Yield the targets with the first command of each; a comment behind `##` or directly above describes it."""
     lines = text.split("\n")[: 20 * MOST]
     for number, line in enumerate(lines):
         found = head.match(line[:500]) if line[:1].isalpha() or line[:1] in "@_" else None
@@ -76,20 +80,21 @@ def _recipes(text: str, head: re.Pattern[str], indents: tuple[str, ...]) -> Iter
 
 
 def package_scripts(text: str) -> Iterator[Task]:
-    """Scripts of package.json and composer.json."""
+    """Yield the scripts of a package.json or composer.json."""
     start = max(text.find('"scripts"'), 0)
     for name, command in pairs(json_table(text).get("scripts")):
         yield Task(name, command[:COMMAND_CHARS], line_of(text, name, start))
 
 
 def procfile(text: str) -> Iterator[Task]:
+    """Yield the processes of a Procfile."""
     for number, line in enumerate(text.split("\n")[:MOST], start=1):
         if found := _PROC.match(line):
             yield Task(found[1], found[2][:COMMAND_CHARS], number)
 
 
 def dockerfile(text: str) -> Iterator[Task]:
-    """What a container starts, as one command."""
+    """Yield the command that a container starts."""
     for number, line in enumerate(text.split("\n")[:MOST], start=1):
         if found := _START.match(line):
             listed = re.findall(r'"([^"]{1,200})"', found[1]) if found[1].lstrip().startswith("[") else []
@@ -97,9 +102,9 @@ def dockerfile(text: str) -> Iterator[Task]:
 
 
 def pipeline(text: str) -> Iterator[Task]:
-    """Commands of a CI's jobs, each with the name of its job: steps of workflows, lists under `script`."""
+    """Yield the commands of CI jobs with the job's name: steps of workflows, and lists under `script`."""
     keys: list[tuple[int, str]] = []
-    listing, block = -1, -1  # the columns of an open list of commands, and of an open block of them
+    listing, block = -1, -1  # columns of the current list and block of commands
     for number, line in enumerate(text.split("\n")[: 4 * MOST], start=1):
         bare, column = line[:400].strip(), len(line) - len(line.lstrip())
         if not bare or bare.startswith("#"):
@@ -112,11 +117,11 @@ def pipeline(text: str) -> Iterator[Task]:
             yield _job(keys, bare[2:].strip("\"' "), number)
             continue
         listing = -1
-        if (run := _RUN.match(line[:400])) and (said := run[1].strip()):
-            if said[0] in "|>":
+        if (run := _RUN.match(line[:400])) and (command := run[1].strip()):
+            if command[0] in "|>":
                 block = column
             else:
-                yield _job(keys, said, number)
+                yield _job(keys, command, number)
         elif key := _KEY.match(line[:400]):
             keys = [*(known for known in keys if known[0] < column), (column, key[2].strip())][-8:]
             listing = column if key[2].strip() in _SCRIPTS and not key[3].strip() else -1
@@ -128,24 +133,24 @@ def _job(keys: list[tuple[int, str]], command: str, line: int) -> Task:
 
 
 def system_packages(text: str) -> Iterator[tuple[str, str, int]]:
-    """Packages of the system that a file installs: by which program, all of one command, and its line. A command may go
-    on behind a backslash."""
+    """Yield (installer, packages, line) of each command that installs system packages, joining continued lines."""
     lines = text.split("\n")[: 4 * MOST]
     for number, line in enumerate(lines):
         found = _SYSTEM.search(line[:1_000])
         if found is None or line.lstrip().startswith(("#", "//")):
             continue
-        said = found[2]
+        listed = found[2]
         for more in lines[number + 1 : number + 41]:
-            if not said.rstrip().endswith("\\"):
+            if not listed.rstrip().endswith("\\"):
                 break
-            said = f"{said.rstrip()[:-1]} {more[:300].strip()}"
-        if named := _packages(said):
+            listed = f"{listed.rstrip()[:-1]} {more[:300].strip()}"
+        if named := _packages(listed):
             yield found[1], " ".join(named), number + 1
 
 
-def _packages(said: str) -> list[str]:
-    command = re.split(r"&&|\|\||[;|\"'`)]", said)[0]
+def _packages(listed: str) -> list[str]:
+    """Return the package names of an install command."""
+    command = re.split(r"&&|\|\||[;|\"'`)]", listed)[0]
     return [word for word in command.split() if _PACKAGE.fullmatch(word)][:40]
 
 
@@ -166,8 +171,7 @@ READERS: dict[str, Callable[[str], Iterator[Task]]] = {
     "bitbucket-pipelines.yml": pipeline,
 }
 
-
-ASKED_FOR = 2.0  # the rank of what was asked for by its name
+ASKED_FOR = 2.0  # rank of what the question names literally
 _PACKAGES = {
     "database": "database",
     "framework": "framework",
@@ -185,28 +189,29 @@ _WHICH = re.compile(
 
 
 def search_stack(stack: Stack, question: Question, limit: int) -> tuple[Finding, ...]:
-    """The technologies whose version is asked for, or whose kind: `which database …`."""
+    """Return the technologies whose version or kind (`which database …`) a question asks for."""
     kinds = kinds_asked(question)
     asked = [item for item in stack.technologies if item.kind in kinds]
     if "version" in question.terms:
         asked += [item for item in named_in(question, stack) if item.version and item not in asked]
-    spoken = [] if "language" not in kinds else [Finding(_shares(stack), "stack", "files", rank=ASKED_FOR)]
-    return (*spoken, *(Finding(_said(item), "stack", item.place, rank=ASKED_FOR) for item in asked))[:limit]
+    shares = ", ".join(f"{item.name} {round(100 * item.share)}%" for item in stack.languages[:6])
+    spoken = [] if "language" not in kinds else [Finding(shares, "stack", "files", rank=ASKED_FOR)]
+    return (*spoken, *(Finding(_technology_line(item), "stack", item.place, rank=ASKED_FOR) for item in asked))[:limit]
 
 
 def kinds_asked(question: Question) -> set[str]:
-    """The kinds of technology that a question asks for: `which database …`."""
+    """Return the kinds of technology a question asks for: `which database …`."""
     return {_PACKAGES[found.lower()] for found in _WHICH.findall(question.text)}
 
 
 def named_in(question: Question, stack: Stack) -> list[Technology]:
-    """The technologies that a question names."""
+    """Return the technologies that a question names."""
     return [item for item in stack.technologies if item.name and _named_package(item.name, question.text)]
 
 
 def _named_package(name: str, text: str) -> bool:
-    """Whether a text names it; Node is Node.js. A short name is a word of everyday too (`go`, `make`), unless it is
-    written as a name or its version is asked for."""
+    """Return whether a text names a technology; Node is Node.js. A short name such as `go` or `make` is also a common
+    word, so it counts only in its exact case or if its version is asked for."""
     short = re.escape(name.removesuffix(".js"))
     if len(name) > 4:
         return re.search(rf"(?<!\w){short}(?:\.js)?(?!\w)", text, re.I) is not None
@@ -214,20 +219,17 @@ def _named_package(name: str, text: str) -> bool:
     return re.search(rf"(?<!\w){short}(?!\w)", text) is not None or re.search(version, text, re.I) is not None
 
 
-def _said(item: Technology) -> str:
+def _technology_line(item: Technology) -> str:
+    """Describe a technology with its version or package."""
     version = f"{item.version}{'' if item.locked else ' or what fits it'}" if item.version else ""
     via = f"through {item.package}" if item.package and not item.version else ""
     return " ".join(filter(None, (item.name, version, via)))
 
 
-def _shares(stack: Stack) -> str:
-    return ", ".join(f"{item.name} {round(100 * item.share)}%" for item in stack.languages[:6])
-
-
 SOURCE = "setup"
 MOST_FILES = 40
 MOST_PAGES = 12
-MOST_READ = 400  # files of code in which variables are sought
+MOST_READ = 400  # code files searched for variables
 TEXT_CHARS = 420
 PAGE_CHARS = 200_000
 DEEPEST = 3
@@ -255,7 +257,7 @@ _KINDS = ("runtime", "packages", "database", "build")
 
 @frozen
 class Project:
-    """What is looked through: the files of a project, and what it is built with."""
+    """The files of a project to search, and the technologies it uses."""
 
     tree: Tree
     paths: tuple[str, ...]
@@ -263,7 +265,7 @@ class Project:
 
 
 def search_setup(project: Project, asked: Asked, limit: int) -> tuple[Finding, ...]:
-    """What the files say to a question of one who begins; nothing to any other question."""
+    """Return what the project's files say about how to begin; nothing for any other question."""
     if asked.plain:
         return ()
     found: list[Finding] = []
@@ -280,12 +282,12 @@ def search_setup(project: Project, asked: Asked, limit: int) -> tuple[Finding, .
 
 
 def _needed(project: Project, asked: Asked) -> Iterator[Finding]:
-    """What has to be there: what pages ask for, what files pin, what containers and pipelines install."""
-    fit = 0.6 if asked.rest else 1.0  # it asks for something particular: the list as a whole is less of an answer
+    """Yield requirements: what pages ask for, what manifests pin, what containers and pipelines install."""
+    fit = 0.6 if asked.rest else 1.0  # a question about something particular is not answered by the whole list
     order = {NEEDS: (0.98, 0.92, 0.86), SYSTEM: (0.9, 0.8, 0.98), STEPS: (0.86, 0.8, 0.74)}[asked.needs]
-    said, pinned, installed = (share * fit for share in order)
-    told = [item for item in _pages(project) if asked.needs != SYSTEM or _is_system(item.text)]
-    yield from _ranked(told, said)
+    from_pages, pinned, installed = (share * fit for share in order)
+    page_findings = [item for item in _pages(project) if asked.needs != SYSTEM or _is_system(item.text)]
+    yield from _ranked(page_findings, from_pages)
     yield from _ranked(_installed(project), installed)
     if asked.needs != SYSTEM:
         yield from _ranked(map(_pinned, _technologies(project.stack)), pinned)
@@ -293,13 +295,13 @@ def _needed(project: Project, asked: Asked) -> Iterator[Finding]:
 
 
 def _ranked(found: Iterable[Finding], first: float) -> Iterator[Finding]:
-    """Findings of one kind in their order, the first of them with this rank."""
+    """Rank findings of one kind in their order, the first with the given rank."""
     for number, item in enumerate(found):
         yield replace(item, rank=round(first - 0.004 * min(number, 20), 4))
 
 
 def _pages(project: Project) -> Iterator[Finding]:
-    """Items under a heading that says so, and sentences that ask for something to be there."""
+    """Yield list items under a heading such as "Requirements", and sentences that ask for something to be installed."""
     for path in _docs(project.paths):
         for part in parts_of(text_of(project.tree, path)[:PAGE_CHARS]):
             listed = part.kind in ("item", "row", "prose") and _FIRST.search(part.heading)
@@ -309,18 +311,19 @@ def _pages(project: Project) -> Iterator[Finding]:
 
 
 def _begins(part: Part) -> bool:
+    """Return whether a part of a page is about getting started."""
     return part.top or _SETUP.search(part.heading) is not None
 
 
 def _docs(paths: Sequence[str]) -> list[str]:
-    """The pages that speak to beginners, README first."""
+    """Return the pages for beginners, README first."""
     named = ("readme", "install", "contributing", "development", "getting", "quickstart", "setup", "hacking")
     fit = [path for path in paths if is_doc(path) and path.rpartition("/")[2].lower().startswith(named)]
     return sorted(fit, key=lambda path: (path.count("/"), not is_readme(path), path))[:MOST_PAGES]
 
 
 def _commands(project: Project, steps: bool) -> Iterator[Finding]:
-    """Commands that pages show under such headings and, where all `steps` are asked for, the items of their lists."""
+    """Yield the commands that pages show for getting started and, with `steps`, the items of their lists."""
     for path in _docs(project.paths):
         for part in parts_of(text_of(project.tree, path)[:PAGE_CHARS]):
             command = part.kind == "code" and _begins(part) and is_command(part.text)
@@ -329,8 +332,7 @@ def _commands(project: Project, steps: bool) -> Iterator[Finding]:
 
 
 def _technologies(stack: Stack) -> list[Technology]:
-    """What a machine needs: runtimes, package managers, servers and pinned tools, not libraries; what the root asks for
-    comes first."""
+    """Return what a machine needs (runtimes, package managers, servers, pinned tools), the root's first."""
     fit = [item for kind in _KINDS for item in stack.of(kind)]
     own = [item for item in fit if item.kind in ("runtime", "packages") or (item.version and not item.package)]
     return sorted(own, key=lambda item: (_KINDS.index(item.kind), item.path.count("/")))
@@ -342,13 +344,14 @@ def _pinned(item: Technology) -> Finding:
 
 
 def _installed(project: Project) -> Iterator[Finding]:
-    """Packages of the system that containers, pipelines and scripts install."""
+    """Yield the system packages that containers, pipelines and scripts install."""
     for path in _files(project.paths):
         for program, packages, line in system_packages(text_of(project.tree, path)[:MAX_BYTES]):
             yield Finding(packages[:TEXT_CHARS], SOURCE, f"{path}:{line}", how=f"installed by {program}")
 
 
 def _is_system(text: str) -> bool:
+    """Return whether a text is about system packages."""
     return (
         re.search(
             r"\b(?:apt|apt-get|apk|dnf|yum|brew|lib\w+|compiler|system|toolchain|openssl|gcc|clang)\b", text, re.I
@@ -358,7 +361,7 @@ def _is_system(text: str) -> bool:
 
 
 def _files(paths: Sequence[str]) -> list[str]:
-    """Files that name tasks or install something, those at the root first, and what pipelines do last."""
+    """Return files that define tasks or install something, those at the root first and pipelines last."""
     fit = [path for path in paths if path.count("/") <= DEEPEST and not is_test(path) and _reads(path)]
     return sorted(fit, key=lambda path: (_is_pipeline(path), path.count("/"), path))[:MOST_FILES]
 
@@ -376,8 +379,8 @@ def _is_pipeline(path: str) -> bool:
 
 
 def _tasks(project: Project, asked: Asked) -> Iterator[Finding]:
-    """Commands for what is asked: tasks of that name, then commands of pages, then what a pipeline runs. Where it is
-    asked what is needed, they stand behind that."""
+    """Yield the commands for the tasks asked for, from task files, pages, pipelines and scripts. If the question asks
+    for requirements, they rank lower."""
     later = 0.85 if asked.needs == NEEDS else 1.0
     for path in _files(project.paths):
         for task, best in _named(project.tree, path):
@@ -393,8 +396,8 @@ def _tasks(project: Project, asked: Asked) -> Iterator[Finding]:
 
 
 def _named(tree: Tree, path: str) -> Iterator[tuple[Task, float]]:
-    """The tasks of a file, and how well they can fit. In a job of that name every command is one of many: it is judged
-    by what it runs, and the name of the job only tells what it is about."""
+    """Yield the tasks of a file with their highest possible rank. A command of a CI job is one of many, so it is judged
+    by what it runs; the job's name only describes it."""
     text, name = text_of(tree, path)[:MAX_BYTES], path.rpartition("/")[2]
     reader = pipeline if _is_pipeline(path) else READERS.get(name)
     if reader is pipeline:
@@ -406,7 +409,7 @@ def _named(tree: Tree, path: str) -> Iterator[tuple[Task, float]]:
 
 
 def _scripts(project: Project, asked: Asked) -> Iterator[Finding]:
-    """Programs of the project whose name says what they do."""
+    """Yield the project's scripts whose name matches a task."""
     for path in _files(project.paths):
         name = path.rpartition("/")[2].partition(".")[0]
         if path.startswith(("bin/", "script/", "scripts/")) and (rank := _fits(Task(name, "", 1), asked, 0.88)):
@@ -419,15 +422,14 @@ def _scripts(project: Project, asked: Asked) -> Iterator[Finding]:
 
 
 def _about(text: str) -> str:
-    """What the comment at the top of a program says."""
+    """Return the comment at the top of a script."""
     top = [line for line in text.split("\n", 6)[:6] if line.startswith(("#", "//", '"""')) and line[:2] != "#!"]
-    said = (line.strip('#/" ') for line in top)
-    return next((line for line in said if len(line.split()) > 2), "")[:TEXT_CHARS]
+    comments = (line.strip('#/" ') for line in top)
+    return next((line for line in comments if len(line.split()) > 2), "")[:TEXT_CHARS]
 
 
 def _fits(task: Task, asked: Asked, best: float) -> float:
-    """How well a task fits: by its name, less by its command alone; less where the question is about something else as
-    well that it does not name."""
+    """Score how well a task fits: by its name, lower by its command, lower still for words it lacks."""
     named = task_group(split_words(task.name))
     meant = named or task_group(split_words(task.command))
     rank = best if named else best - 0.08
@@ -440,7 +442,7 @@ def _fits(task: Task, asked: Asked, best: float) -> float:
 
 
 def _called(task: Task, file: str, stack: Stack) -> str:
-    """How a task is called, and what it runs."""
+    """Return the command that runs a task, and what the task runs."""
     runner = _RUNNERS.get(file, "")
     if file == "package.json":
         names = [item.name.lower() for item in stack.of("packages")]
@@ -452,7 +454,7 @@ def _called(task: Task, file: str, stack: Stack) -> str:
 
 
 def _variables(project: Project, asked: Asked) -> Iterator[Finding]:
-    """Variables that an example lists, and those that the code reads."""
+    """Yield the variables an example file lists, and those the code reads."""
     seen: set[str] = set()
     for path in sorted((path for path in project.paths if is_env_example(path)), key=lambda path: path.count("/"))[:10]:
         for number, line in enumerate(text_of(project.tree, path).split("\n")[:500], start=1):

@@ -1,4 +1,4 @@
-"""What is remembered about a question: every engine is asked, and what several of them find comes first."""
+"""Search the sources other than code: the web, docs, commit history, memories and notes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from contextlib import suppress
 from itertools import islice
 
 from swarmlore.domain.extraction.lesson_text import lesson_line
-from swarmlore.domain.policy.ranking import CHANGED, field_score, fuse, is_stale
+from swarmlore.domain.language.citations import CHANGED, is_stale
+from swarmlore.domain.policy.ranking import field_score, fuse
 from swarmlore.domain.records import MODES, Memory
 from swarmlore.domain.security.safety import INJECTION, OVERRIDE, inspect_safety
 from swarmlore.errors import ConfigError, SwarmloreError, Unavailable
@@ -36,19 +37,18 @@ if TYPE_CHECKING:
 
     Ask = Callable[[str, str, int], Sequence[Hit]]
 
-
 MOST_BYTES = 400_000
 MOST_FOUND = 200
 TEXT_CHARS = 420
 FROM = "from the web, nobody vouches for it"
-TICK_S = 0.2  # how soon it is seen that a command has ended and left its output open
+TICK_S = 0.2  # poll interval for a command that ended but left its output open
 _URL = re.compile(r"https?://[^\s\x00-\x1f\x7f<>\"'`)\]}]{3,300}")
 _CONTROL = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 HOW = "name a command that searches: swarmlore config research.web_command 'COMMAND {question}'"
 
 
 class Web:
-    """One search of the web, which can be stopped."""
+    """One run of the configured web search command; it can be stopped."""
 
     def __init__(self, command: str, timeout_s: float) -> None:
         self._words = _words(command)
@@ -57,8 +57,8 @@ class Web:
         self.notes: list[str] = []
 
     def search(self, question: str, limit: int) -> tuple[Finding, ...]:
-        """What the command found, without what gives orders to a model; raises Unavailable where it failed. `notes`
-        tell afterwards what a reader should not take for whole."""
+        """Run the command and return its findings, without prompt injections; raise Unavailable if it failed. `notes`
+        then says what is incomplete."""
         data = self._run(question)
         if is_binary(data):
             raise Unavailable("the web command printed something that is no text", HOW)
@@ -72,7 +72,7 @@ class Web:
         filled = [word.replace("{question}", question) for word in self._words]
         command = filled if filled != self._words else [*filled, question]
         try:
-            # A session of its own: what the command started in turn ends with it.
+            # Its own process group, so that its children can be killed with it.
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -86,7 +86,7 @@ class Web:
         with self._process as process:
             data, late = self._read(process)
             self.stop()
-        self._process = None  # its number may be another's from now on
+        self._process = None  # its process id may be reused from now on
         if late and not data:
             raise Unavailable(f"the web command said nothing within {self._timeout_s:g} seconds", HOW)
         if process.returncode and not data:
@@ -100,8 +100,8 @@ class Web:
         return data
 
     def _read(self, process: subprocess.Popen[bytes]) -> tuple[bytes, bool]:
-        """What it prints, until it ends, has printed enough or its time is over; and whether it was. The pipe may
-        stay open longer than the command lives: a child that it left behind holds it."""
+        """Read the output until it ends, is long enough, or time is up; return it and whether time was up. A child of
+        the command may keep the pipe open longer than the command lives."""
         ends_at = time.monotonic() + self._timeout_s
         data = b""
         while process.stdout and len(data) < MOST_BYTES:
@@ -112,16 +112,12 @@ class Web:
             if time.monotonic() >= ends_at:
                 return data + part, True
             data += part
-        self._wait(process, ends_at)
+        with suppress(subprocess.TimeoutExpired):  # wait briefly for the exit code after the end of the output
+            process.wait(max(0.0, min(TICK_S, ends_at - time.monotonic())))
         return data, False
 
-    def _wait(self, process: subprocess.Popen[bytes], ends_at: float) -> None:
-        """Its exit code, where it has closed its output and is about to end."""
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(max(0.0, min(TICK_S, ends_at - time.monotonic())))
-
     def stop(self) -> None:
-        """End the command and what it started, if it is still at work."""
+        """Kill the command and its children if it is still running."""
         if self._process is not None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -138,35 +134,37 @@ def _words(command: str) -> list[str]:
 
 
 def _findings(text: str) -> Iterator[Finding]:
-    listed = _listed(text)
-    if listed is not None:
-        for item in listed:
-            said = str(item.get("text") or item.get("snippet") or item.get("description") or item.get("title") or "")
+    """Yield the findings of the command's output: JSON objects, or paragraphs with a URL."""
+    items = _listed(text)
+    if items is not None:
+        for item in items:
+            shown = str(item.get("text") or item.get("snippet") or item.get("description") or item.get("title") or "")
             place = str(item.get("url") or item.get("link") or "web")
-            if said.strip():
-                yield _web_finding(said, place, str(item.get("title") or ""))
+            if shown.strip():
+                yield _web_finding(shown, place, str(item.get("title") or ""))
         return
     place = "web"
     for part in re.split(r"\n\s*\n", text):
         named = _URL.search(part)
         place = named[0].rstrip(".,;") if named else place
-        said = _URL.sub("", part).strip(" -*\n\t")
-        if len(said.split()) >= 3:
-            yield _web_finding(said, place, "")
+        shown = _URL.sub("", part).strip(" -*\n\t")
+        if len(shown.split()) >= 3:
+            yield _web_finding(shown, place, "")
 
 
 def _gives_orders(item: Finding) -> bool:
-    """Whether a text speaks to the model that will read it; what it says about commands is its own business."""
+    """Return whether a text is a prompt injection; text about commands is not."""
     return any(found.reason in (OVERRIDE, INJECTION) for found in inspect_safety(f"{item.title}: {item.text}"))
 
 
-def _web_finding(said: str, place: str, title: str) -> Finding:
+def _web_finding(text: str, place: str, title: str) -> Finding:
     address = place if _URL.fullmatch(place) else "web"
-    bare = _CONTROL.sub(" ", said[: 8 * TEXT_CHARS])  # a command may print in colours
+    bare = _CONTROL.sub(" ", text[: 8 * TEXT_CHARS])  # a command may print colour codes
     return Finding(" ".join(bare.split())[:TEXT_CHARS], "web", address, title=title[:120], how=FROM, trust=1)
 
 
 def _listed(text: str) -> list[dict[str, Any]] | None:
+    """Return the JSON objects of the output, or None if it is not JSON."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -178,11 +176,11 @@ def _listed(text: str) -> list[dict[str, Any]] | None:
 
 MOST_PAGES = 60
 MOST_CHARS = 300_000
-LEAST = 0.25  # of the question that a passage holds
+LEAST = 0.25  # least share of the question that a passage covers
 PER_PAGE = 2
 MEMORY = ".agents/MEMORY.md"
 NO_NUMBER = 0.75
-_OWN = ("research/", "docs/solutions/")  # our own reports, and notes, which are found as what they are
+_OWN = ("research/", "docs/solutions/")  # our own reports, and notes, which are a source of their own
 _LESS = ("changelog", "history", "news", "license", "licence")
 _SHARES = {"prose": 1.0, "item": 1.0, "row": 0.95, "code": 0.6}
 
@@ -190,8 +188,7 @@ _SHARES = {"prose": 1.0, "item": 1.0, "row": 0.95, "code": 0.6}
 def search_docs(
     tree: Tree, holdings: Sequence[Holding], question: Question, weights: Weights, limit: int, number: bool = False
 ) -> tuple[Finding, ...]:
-    """The passages that hold most of a question, a few of each page; where only a number can answer, rather those that
-    hold one."""
+    """Return the passages that cover most of a question; with `number`, prefer those that contain a number."""
     pages = [item for item in holdings if is_doc(item.path) and not item.path.startswith(_OWN)]
     held = {item.path: weights.of([question.terms[number] for number in item.terms]) for item in pages}
     best = sorted(held, key=lambda path: (-held[path], path.count("/"), path))[:MOST_PAGES]
@@ -200,7 +197,7 @@ def search_docs(
 
 
 def _passages(path: str, text: str, weights: Weights, number: bool) -> Iterator[Finding]:
-    """The best passages of one page."""
+    """Yield the best passages of one page."""
     share = 0.6 if path.rpartition("/")[2].lower().startswith(_LESS) else 1.1 if is_readme(path) else 1.0
     found = []
     for part in parts_of(text):
@@ -215,7 +212,7 @@ def _passages(path: str, text: str, weights: Weights, number: bool) -> Iterator[
 
 
 def page_parts(tree: Tree, paths: Sequence[str], most: int) -> Iterator[Finding]:
-    """Every passage of the pages at the top of a project and in its docs, to be held against other sources."""
+    """Yield every passage of the project's pages, top level first, to be compared with other sources."""
     pages = [path for path in paths if is_doc(path) and not path.startswith(_OWN)]
     pages = [path for path in pages if not path.rpartition("/")[2].lower().startswith(_LESS)]
     for path in sorted(pages, key=lambda path: (path.count("/"), path))[:most]:
@@ -228,7 +225,7 @@ MESSAGE_CHARS = 300
 
 
 def search_history(root: str, weights: Weights, limit: int) -> tuple[Finding, ...]:
-    """The commits that fit best, newest first where they fit alike."""
+    """Return the commits that match best, newer ones first among equals."""
     found = []
     for age, (commit, day, subject, body) in enumerate(messages(root)):
         covers = weights.coverage(f"{subject}\n{body}")
@@ -242,19 +239,19 @@ def search_history(root: str, weights: Weights, limit: int) -> tuple[Finding, ..
 ENGINES = ("hybrid", "local", "global")
 ABOUT_CHARS = 1_000
 MOST_NOTES = 2_000
-LEAST_NOTE = 0.3  # of the question that a note holds
+LEAST_NOTE = 0.3  # least share of the question that a note covers
 K = 60
 
 
 def search_learnings(ask: Ask, text: str, limit: int) -> tuple[tuple[Finding, ...], list[str]]:
-    """The memories and notes that answer a text, from every engine there is; and which engines answered."""
+    """Return the memories and notes that answer a text, fused over all engines, and the engines that answered."""
     found: dict[str, Hit] = {}
     rankings: dict[str, list[str]] = {}
     for engine in (mode for mode in ENGINES if mode in MODES):
         try:
             hits = ask(text, engine, limit)
         except SwarmloreError:
-            continue  # an engine that cannot answer leaves the others
+            continue  # an engine that fails leaves the others
         rankings[engine] = [_key(hit.memory) for hit in hits]
         for hit in hits:
             found.setdefault(_key(hit.memory), hit)
@@ -265,7 +262,7 @@ def search_learnings(ask: Ask, text: str, limit: int) -> tuple[tuple[Finding, ..
 
 
 def _key(memory: Memory) -> str:
-    """Pieces of one note are one learning."""
+    """Return what identifies a learning: pieces of one note are one learning."""
     return memory.key if memory.source == "note" and memory.key else memory.id
 
 
@@ -274,24 +271,24 @@ def _finding(hit: Hit, score: float, way: str) -> Finding:
     stale = f"; {CHANGED}" if is_stale(hit.cited) else ""
     how = f"{memory.tier}, {memory.source}, trust {memory.trust}, by {way}{stale}"
     title = memory.title if memory.source == "note" else ""
-    return Finding(told(memory), "learnings", _place(memory), 0.0, title, how, memory.trust, score, _about(memory))
+    return Finding(statement(memory), "learnings", _place(memory), 0.0, title, how, memory.trust, score, _about(memory))
 
 
 def _about(memory: Memory) -> str:
-    """When it was needed, and what else a note tells of: an error that is quoted is one of its symptoms."""
+    """Return further text that a memory is found by: its situations, the note's root cause, and tags."""
     note = memory.extra.get("note")
     cause = str(note.get("root_cause") or "") if isinstance(note, dict) else ""
     return " ".join((*(item.text for item in memory.situations), cause, *memory.tags))[:ABOUT_CHARS]
 
 
 def _place(memory: Memory) -> str:
-    """Where a note lies; of one that lies outside of the project, and of everything else, the handle."""
+    """Return the path of a note inside the project, else the handle of the memory."""
     path = str(memory.source_ref.get("path") or "") if memory.source == "note" else ""
     return path if path and memory.source_ref.get("place") != "global" else f"{memory.handle} {path}".strip()
 
 
-def told(memory: Memory) -> str:
-    """What a learning says: of a note the one thing to know, else the lesson."""
+def statement(memory: Memory) -> str:
+    """Return the statement of a learning: a note's key insight, else the lesson."""
     note = memory.extra.get("note")
     insight = str(note.get("key_insight") or "") if isinstance(note, dict) else ""
     if memory.source == "note" and insight:
@@ -300,27 +297,26 @@ def told(memory: Memory) -> str:
 
 
 def search_notes(tree: Tree, paths: Sequence[str], question: str, weights: Weights, limit: int) -> tuple[Finding, ...]:
-    """The notes in the project's own folder whose fields hold words of the question: title, symptoms, insight, tags,
-    content, in this order of weight."""
+    """Return the project's notes that match, by field: title, symptoms, insight, tags, content."""
     found = []
     for path in [path for path in paths if path.startswith(f"{SOLUTIONS}/") and path.endswith(".md")][:MOST_NOTES]:
         note = parse_note(text_of(tree, path))
         fields = (note.title, note.symptoms, note.key_insight, note.tags, note.body)
-        said = " ".join((note.key_insight, note.root_cause, *note.symptoms, *note.tags))
-        if note.title and weights.coverage(f"{note.title} {said} {note.body}") >= LEAST_NOTE:
+        text_of_note = " ".join((note.key_insight, note.root_cause, *note.symptoms, *note.tags))
+        if note.title and weights.coverage(f"{note.title} {text_of_note} {note.body}") >= LEAST_NOTE:
             text = note.key_insight or next(
                 (line for line in note.body.split("\n") if len(line.split()) > 3), note.title
             )
             score = field_score(question, *fields)
             how = "note, by fields"
-            about = said[:ABOUT_CHARS]
+            about = text_of_note[:ABOUT_CHARS]
             found.append(Finding(text[:TEXT_CHARS], "learnings", path, 0.0, note.title, how, 2, score, about))
     best = sorted(found, key=lambda item: (-item.rank, item.place))[:limit]
     return tuple(replace(item, rank=1 / (K + place)) for place, item in enumerate(best, start=1))
 
 
 def merged(remembered: Sequence[Finding], notes: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Both lists as one: a note that both found counts for both."""
+    """Merge memories and notes; a note found by both gets both scores."""
     known = {item.place: item for item in remembered}
     for item in notes:
         other = known.get(item.place)
@@ -330,7 +326,7 @@ def merged(remembered: Sequence[Finding], notes: Sequence[Finding]) -> tuple[Fin
 
 
 def rules_found(rules: Iterable[tuple[str, str]], weights: Weights, least: float) -> tuple[Finding, ...]:
-    """Instincts of the project that fit: text and place of each."""
+    """Return the project's instincts that match; `rules` are (text, place) pairs."""
     scored = [(weights.coverage(text), text, place) for text, place in rules]
     return tuple(
         Finding(text, "learnings", place, how="instinct", trust=2, rank=covers / K)

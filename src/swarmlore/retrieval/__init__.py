@@ -1,1 +1,1 @@
-"""What memories are about and how that hangs together: neighbourhoods, communities, and what a picture needs."""
+"""Retrieval: find and rank memories, compose context blocks, prime a session, and explore the entity graph."""

@@ -1,6 +1,6 @@
-"""Candidates for a question, with what is known about each: words, meaning, pieces, situations, neighbours.
+"""Retrieval candidates of a query: lexical and semantic search, situations, late interaction and the entity graph.
 
-Full text and vectors each name their best; only those are looked at closely (`rules.relevance`).
+Full text and vector search each return their best rows; `domain.policy.ranking` scores only those in detail.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from swarmlore.background import InTurn, Meanwhile
+from swarmlore.background import BackgroundResult, DeferredResult
 from swarmlore.config import RecallSettings
 from swarmlore.domain.language.concepts import ORDINARY, canonical, words_of
 from swarmlore.domain.language.tokenizer import STOP_WORDS, code_share, index_text, query_terms, stem
@@ -19,7 +19,7 @@ from swarmlore.domain.policy.ranking import Evidence
 from swarmlore.domain.records import RAW_SOURCES, Hit, Memory, Part, Query, Situation
 from swarmlore.frozen import TYPE_CHECKING, field, frozen, replace
 from swarmlore.models.embedding import Embedding, QueryVector
-from swarmlore.store.graph import Edge, Mention
+from swarmlore.store.graph import Mention
 from swarmlore.store.search import CandidateRow
 from swarmlore.store.store import Store
 
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
     from swarmlore.models.embedding import Vectors
 
 
-LONGEST_NAME = 4  # words of a name in a question
-MOST_WORDS = 64  # of a question that are looked up
-COMMON = 200  # memories; what more of them mention leads everywhere
-MOST_NAMES = 80  # that one step goes on from
-LOOKED_AT = 5  # of the best hits, for what they mention
-SURE = 1.0  # the weight of a mention that somebody wrote down
-MEANT = 0.6  # of a name's words that a question must have to mean it
+LONGEST_NAME = 4  # words of an entity's name in a query
+MOST_WORDS = 64  # words of a query that are looked up
+COMMON = 200  # memories; an entity that more of them mention is not followed
+MOST_NAMES = 80  # entities that one step continues from
+LOOKED_AT = 5  # best hits whose mentioned entities are followed
+SURE = 1.0  # weight of a mention that was written down, not found by a heuristic
+MEANT = 0.6  # share of a name's words that a query must contain to mean that entity
 _WORD = re.compile(r"[^\W_][\w+#@./:-]*|--?\w[\w-]*|\.\w[\w.]*")
 
 
 @frozen
 class Around:
-    """What a question reaches: rows with the way to them; `named` are the names it says."""
+    """Rows that a query reaches over the graph, each with the path to it; `named` are the entities it names."""
 
     rows: Mapping[int, Way] = field(default_factory=dict)
     named: tuple[str, ...] = ()
 
 
 class Neighbourhood:
-    """Follows relations from a question to memories, within what a caller may see."""
+    """Follow the entity graph from a query to memories, within the partitions of a caller."""
 
     def __init__(self, store: Store, rules: Spread = DEFAULT) -> None:
         self._store = store
@@ -61,10 +61,10 @@ class Neighbourhood:
         only_named: bool = False,
         only_written: bool = False,
     ) -> Around:
-        """The memories near what a question names and near what its best hits mention.
+        """Return the memories near the entities that a query names or that its best hits mention.
 
-        `tops` are rows with their relevance, best first; with `only_named` they only tell which names are meant. With
-        `only_written` nothing is followed that only rules saw.
+        `tops` are rows with their relevance, best first; with `only_named` they only help to recognise names.
+        With `only_written`, mentions and relations found by heuristics alone are not followed.
         """
         if not self._store.has_graph(partitions):
             return Around()
@@ -78,17 +78,17 @@ class Neighbourhood:
         return Around(reached, tuple(named))
 
     def _named(self, text: str, partitions: Sequence[int], mentions: Iterable[Mention]) -> dict[str, Way]:
-        """The entities that a question names: as they are called, or by most of the words of their names."""
+        """Return the entities that a query names in full or by at least 60 % of their name's words."""
         asked = names_in(text)
         counts = self._store.count_mentions(partitions, asked)
-        found = {name: Way(1.0, name, True) for name in asked if name in counts}
+        named = {name: Way(1.0, name, True) for name in asked if name in counts}
         words = frozenset(stem(word.lower()) for word in _WORD.findall(text)[:MOST_WORDS])
         for name in dict.fromkeys(mention.name for mention in mentions):
             own = words_of([name]) - STOP_WORDS
             part = len(own & words) / len(own) if len(own) > 1 else 0.0
-            if part >= MEANT and name not in found:
-                found[name] = Way(part, name, True)
-        return found
+            if part >= MEANT and name not in named:
+                named[name] = Way(part, name, True)
+        return named
 
     def _with_mentioned(
         self,
@@ -97,7 +97,7 @@ class Neighbourhood:
         tops: Sequence[tuple[int, float]],
         partitions: Sequence[int],
     ) -> dict[str, Way]:
-        """What the best hits mention, as far as they are good and the name is rare, beside what was named."""
+        """Add the entities that the best hits mention, weighted by the hit's relevance and the name's rarity."""
         best = max((score for _, score in tops), default=0.0)
         scores = dict(tops) if best > 0 else {}
         counts = self._store.count_mentions(partitions, {mention.name for mention in mentions})
@@ -111,12 +111,14 @@ class Neighbourhood:
         return seeds
 
     def _spread(self, seeds: Mapping[str, Way], partitions: Sequence[int]) -> dict[str, Way]:
-        ways, edge_of_known = dict(seeds), dict(seeds)
+        """Follow relations from the seeds for the configured number of hops; return the path to each entity."""
+        ways, frontier = dict(seeds), dict(seeds)
         for _ in range(self._rules.hops):
-            start = sorted(edge_of_known, key=lambda name: -edge_of_known[name].strength)[:MOST_NAMES]
+            start = sorted(frontier, key=lambda name: -frontier[name].strength)[:MOST_NAMES]
             edges = self._store.edges_at(partitions, self._uncommon(start, partitions)) if start else []
-            edge_of_known = step(ways, map(_ends, edges), self._rules)
-            ways.update(edge_of_known)
+            ends = ((edge.source, edge.target, edge.kind, edge.strength) for edge in edges)
+            frontier = step(ways, ends, self._rules)
+            ways.update(frontier)
         return ways
 
     def _uncommon(self, names: Sequence[str], partitions: Sequence[int]) -> list[str]:
@@ -127,71 +129,66 @@ class Neighbourhood:
         self, ways: Mapping[str, Way], partitions: Sequence[int], least: float
     ) -> dict[str, dict[int, float]]:
         best = sorted(ways, key=lambda name: -ways[name].strength)[: 4 * MOST_NAMES]
-        found = self._store.mentioning(partitions, self._uncommon(best, partitions))
-        return {name: {row: worth for row, worth in rows.items() if worth >= least} for name, rows in found.items()}
+        mentions = self._store.mentioning(partitions, self._uncommon(best, partitions))
+        return {name: {row: worth for row, worth in rows.items() if worth >= least} for name, rows in mentions.items()}
 
 
 def names_in(text: str) -> list[str]:
-    """Every run of up to four words of a question as a name it may mean, longest first."""
+    """Return every run of up to four words of a query as a possible entity name, longest first."""
     words = [word.rstrip(".:/-") for word in _WORD.findall(text)[:MOST_WORDS]]
     runs = [
         words[start : start + length]
         for length in range(LONGEST_NAME, 0, -1)
         for start in range(len(words) - length + 1)
     ]
-    said = (" ".join(run) for run in runs if not _everyday(run))
-    return [name for name in dict.fromkeys(map(canonical, said)) if name]
+    phrases = (" ".join(run) for run in runs if not _is_ordinary(run))
+    return [name for name in dict.fromkeys(map(canonical, phrases)) if name]
 
 
-def _everyday(run: Sequence[str]) -> bool:
-    """Whether a run of words names nothing: it begins or ends with a filler, or is one small everyday word."""
+def _is_ordinary(run: Sequence[str]) -> bool:
+    """Return True if words cannot be a name: they begin or end with a stop word, or are one short common word."""
     if run[0].lower() in STOP_WORDS or run[-1].lower() in STOP_WORDS:
         return True
     word = run[0]
     return len(run) == 1 and word.islower() and (len(word) < 2 or (word in ORDINARY and len(word) < 4))
 
 
-def _ends(edge: Edge) -> tuple[str, str, str, float]:
-    return edge.source, edge.target, edge.kind, edge.strength
-
-
-LEAST = 50  # candidates of each engine, however few hits are asked for
+LEAST = 50  # candidates of each search, however few hits are asked for
 BEHIND = "many texts wait for their vector and are found by words only: swarmlore reindex"
-FILTERED = 4  # times as many where a filter will throw most of them away
-AN_ANSWER = 0.5  # the relevance of an answer, where there is no hit to go by
-MOST_MATCHES = 5_000  # rows that full text ranks for one question: about four milliseconds
-WOKEN = 30  # memories that connections may add to the candidates
+FILTERED = 4  # factor for the number of candidates if a filter will drop most of them
+AN_ANSWER = 0.5  # assumed relevance of a good answer if there is no hit
+MOST_MATCHES = 5_000  # rows that full text ranks for one query: about four milliseconds
+WOKEN = 30  # memories that the graph may add to the candidates
 UNNAMED = "the question names nothing that the memories are connected by: looked by meaning alone"
 
 
 @frozen
 class Candidate:
-    """The row of a memory, how relevant it is, why, and what the bar for unasked showing is asked about. The memory
-    itself is read when it is wanted: most candidates are never shown."""
+    """A row with its relevance and the evidence for it, without the memory: most candidates are never shown."""
 
     seq: int
     partition: int
     relevance: float
-    gate: tuple[Evidence, ...]  # of its text, and of its best situation
+    gate: tuple[Evidence, ...]  # of its text and its best situation, for the bar of automatic injection
     code: float
     more: tuple[Part, ...] = ()
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The explanation."""
+        """Return the explanation of the relevance, part by part."""
         return (*_explain(self.gate[0], self.code), *self.more)
 
 
 @frozen
 class Verdict:
-    """Whether anything is worth showing unasked."""
+    """Whether to inject anything without being asked, and the reason; `blind` if there was no query vector."""
 
     silent: bool
     reason: str
     blind: bool = False
 
     def near_best(self, hits: list[Hit]) -> list[Hit]:
-        """The hits that are not far behind the first; by words alone scores are small, so half of the best counts."""
+        """Return the hits close to the first; without vectors, those with at least half the best word score."""
         if self.blind:
             words = [sum(part.value for part in hit.explanation if part.name == "words") for hit in hits]
             return [hit for hit, score in zip(hits, words, strict=True) if score * 2 >= max(words)]
@@ -200,7 +197,7 @@ class Verdict:
 
 @frozen
 class Found:
-    """The question as it was asked, and its candidates in no order."""
+    """A query with its candidates, in no order."""
 
     question: Question
     candidates: list[Candidate]
@@ -208,7 +205,7 @@ class Found:
 
 @frozen
 class Question:
-    """A query as the scoring sees it."""
+    """Features of a query for scoring: term weights, size of the store, share of code, and its vector."""
 
     weights: dict[str, float]
     size: int
@@ -218,12 +215,14 @@ class Question:
 
 @frozen
 class Connections:
-    """What the graph adds by mode; chosen with `bench/graph.py`. A memory that is reached gets a share of what the best
-    hit has: it is worth as much as what leads to it, and the way there. In `hybrid` a few such memories join the hits,
-    below the first, and the others keep their order."""
+    """Weights of the graph by mode, tuned with `bench/graph.py`.
 
-    named: float = 1.6  # where the question names the entity from which the way leads
-    mentioned: float = 1.2  # where only the best hits do
+    A memory reached over the graph gains a share of the best hit's score, according to the strength of the path. In
+    mode `hybrid`, up to `joining` such memories rank below the first hit; the other hits keep their order.
+    """
+
+    named: float = 1.6  # the query names the entity at which the path starts
+    mentioned: float = 1.2  # only the best hits mention it
     joining: int = 3
     below_best: float = 0.97
     local: float = 1.0
@@ -235,16 +234,18 @@ CONNECTIONS = Connections()
 
 @frozen
 class Near:
-    """The question in vector space, the vectors it is held against, and the rows nearest to it."""
+    """The vector of a query, the vector index it is compared with, and its nearest rows."""
 
     vector: QueryVector | None
     index: Vectors | None = None
     seqs: frozenset[int] = frozenset()
 
 
-def telling(terms: Sequence[str], frequencies: Mapping[str, int], most: int = MOST_MATCHES) -> list[str]:
-    """The terms to look for: the rarest, as long as together they lead to no more rows than can be ranked quickly, but
-    one that leads somewhere. A common word tells little, and costs most; what others find is judged by it too."""
+def rarest_terms(terms: Sequence[str], frequencies: Mapping[str, int], most: int = MOST_MATCHES) -> list[str]:
+    """Return the rarest terms that together match at most `most` rows, at least one that matches anything.
+
+    Common words cost most and distinguish least in search; they still count when the candidates are scored.
+    """
     chosen: list[str] = []
     total = 0
     for term in sorted(terms, key=lambda term: (frequencies.get(term, 0), term)):
@@ -252,12 +253,12 @@ def telling(terms: Sequence[str], frequencies: Mapping[str, int], most: int = MO
         if total and total + rows > most:
             break
         total += rows
-        chosen.append(term)  # also what no text has: a situation may
+        chosen.append(term)  # even if no text has it, since a situation may
     return chosen
 
 
 class Gatherer:
-    """Finds candidates and their evidence."""
+    """Find the candidates of a query and the evidence for each."""
 
     def __init__(self, store: Store, embedding: Embedding, settings: RecallSettings, home: str = "") -> None:
         self._store = store
@@ -265,31 +266,33 @@ class Gatherer:
         self._settings = settings
         self._home = home
         self._behind = False
-        self._said: tuple[str, ...] = ()
+        self._notes: tuple[str, ...] = ()
         self.reports: tuple[str, ...] = ()
         self.connections = CONNECTIONS
 
     def begin(self) -> None:
-        """Nothing has been said yet about how the next question is answered."""
-        self._said, self.reports = (), ()
+        """Reset notes and reports before the next query."""
+        self._notes, self.reports = (), ()
 
     def notes(self, query: Query) -> tuple[str, ...]:
-        """What a reader of the hits should know about how they were found."""
+        """Return warnings about how the hits were found, such as a missing embedder or pending vectors."""
         if query.mode == "keyword" or query.profile in ("knowledge", "beads"):
             return ()
-        said = (self._embedding.problem, BEHIND if self._behind else "", *self._said)
-        return tuple(note for note in said if note)
+        notes = (self._embedding.problem, BEHIND if self._behind else "", *self._notes)
+        return tuple(note for note in notes if note)
 
     def gather(self, query: Query, partitions: Sequence[int]) -> Found:
-        """Every candidate of both engines with its relevance; the two look at the same time where they may."""
+        """Return the scored candidates of lexical and semantic search, which run in parallel if possible."""
         wanted = self._wanted(query, LEAST)
-        by_meaning = self._start_by_meaning(query, partitions, wanted)
+        semantic = self._start_semantic(query, partitions, wanted)
         with self._store.engine.reading():  # one snapshot, and on a server one transaction
-            return self._gathered(query, partitions, wanted, by_meaning)
+            return self._gathered(query, partitions, wanted, semantic)
 
     def connected(self, query: Query, partitions: Sequence[int], fits: Callable[[Memory], bool]) -> Found:
-        """The candidates with what their connections add, as the mode of the query has it; reports tell only of
-        memories that fit."""
+        """Return the candidates with the graph's additions for the query's mode.
+
+        Community reports of mode `global` use only memories for which `fits` is true.
+        """
         if query.mode == "global":
             return self._broad(query, partitions, fits)
         if query.mode == "local":
@@ -298,19 +301,19 @@ class Gatherer:
         return self._with_connected(query, found, partitions) if query.mode == "hybrid" else found
 
     def _local(self, query: Query, partitions: Sequence[int]) -> Found:
-        """By meaning, and by what the entities lead to that the question names; where it names none, it is said."""
+        """Mode `local`: semantic search plus memories near the entities that the query names; a note if none."""
         blind = self._embedding.embedder() is None
         found = self.gather(replace(query, mode="keyword" if blind else "naive"), partitions)
         around = self._around(query.text, found, partitions, only_named=True)
         if not around.named:
-            self._said = (UNNAMED,)
+            self._notes = (UNNAMED,)
             return found
         share = self.connections.local * _best(found)
         gains = {row: Part("graph", share * way.strength, way.path) for row, way in around.rows.items()}
         return self._joined(found, gains, partitions)
 
     def _with_connected(self, query: Query, found: Found, partitions: Sequence[int]) -> Found:
-        """The candidates and a few that the best of them lead to, by what was written down about them."""
+        """Mode `hybrid`: add a few memories that the best candidates lead to over written-down relations."""
         rules, best = self.connections, _best(found)
         if not rules.joining or not found.candidates:
             return found
@@ -328,21 +331,20 @@ class Gatherer:
         return self._joined(found, gains, partitions)
 
     def linked(self, query: Query, found: Found, partitions: Sequence[int]) -> list[Memory]:
-        """What the names in a question lead to, the nearest first: each thing under whatever name it goes."""
+        """Return the memories near the entities that a query names, under any variant of the name, nearest first."""
         rows = self._around(query.text, found, partitions, only_named=True).rows
         nearest = sorted(rows, key=lambda row: (-rows[row].strength, row))[: self._wanted(query, LEAST)]
         memories = self._store.by_seqs(nearest)
         return [memories[row] for row in nearest if row in memories]
 
     def _around(self, text: str, found: Found, partitions: Sequence[int], **only: bool) -> Around:
-
         tops = [(item.seq, item.relevance) for item in sorted(found.candidates, key=lambda item: -item.relevance)]
         with self._store.engine.reading():
             return Neighbourhood(self._store).around(text, partitions, tops, **only)
 
     def _broad(self, query: Query, partitions: Sequence[int], fits: Callable[[Memory], bool]) -> Found:
-        """Candidates by the communities that the best hits point to, which are reported on."""
-        from swarmlore.retrieval.graph_communities import Communities, read
+        """Mode `global`: add members of the communities that the best hits point to, and report on these."""
+        from swarmlore.retrieval.graph import Communities, read
 
         found = self.gather(replace(query, mode="hybrid"), partitions)
         known = Communities(self._store, partitions, fits, partial(read, self._home) if self._home else dict)
@@ -357,16 +359,15 @@ class Gatherer:
         return self._joined(found, gains, partitions)
 
     def _joined(self, found: Found, gains: Mapping[int, Part], partitions: Sequence[int]) -> Found:
-        """The candidates and the memories that gain most, each with its gain."""
+        """Add each gain to its candidate, and add the memories with the largest gains as new candidates."""
         known = {item.seq for item in found.candidates}
         best = sorted(gains, key=lambda row: (-gains[row].value, row))
         woken = {row for row in best[: WOKEN + len(known)] if row not in known}
         new = set(sorted(woken, key=lambda row: (-gains[row].value, row))[:WOKEN])
+        added: list[Candidate] = []
         if new:
             with self._store.engine.reading():
-                added = self._judged(found.question, new, partitions)
-        else:
-            added = []
+                added = self._scored(found.question, new, partitions)
         items = [
             replace(item, relevance=item.relevance + gains[item.seq].value, more=(*item.more, gains[item.seq]))
             if item.seq in gains
@@ -376,28 +377,31 @@ class Gatherer:
         return Found(found.question, items)
 
     def _gathered(
-        self, query: Query, partitions: Sequence[int], wanted: int, by_meaning: Meanwhile | InTurn | None
+        self, query: Query, partitions: Sequence[int], wanted: int, semantic: BackgroundResult | DeferredResult | None
     ) -> Found:
+        """Run the lexical search, wait for the semantic one, and score all rows found."""
         terms = tuple(query_terms(query.text))
         frequencies, size = self._store.document_frequencies(terms, partitions)
-        seqs = set() if query.mode == "naive" else self._by_words(telling(terms, frequencies), partitions, wanted)
-        near = by_meaning.result() if by_meaning else Near(None)
+        seqs = set() if query.mode == "naive" else self._by_words(rarest_terms(terms, frequencies), partitions, wanted)
+        near = semantic.result() if semantic else Near(None)
         weights = ranking.term_weights(frequencies, size)
         question = Question(weights, size, code_share(query.text), near)
-        candidates = self._judged(question, seqs | near.seqs, partitions)
+        candidates = self._scored(question, seqs | near.seqs, partitions)
         if query.near:
             fits = ranking.is_near if query.mode == "naive" else ranking.is_related
             candidates = [item for item in candidates if fits(item.gate)]
         return Found(question, candidates)
 
-    def _start_by_meaning(self, query: Query, partitions: Sequence[int], wanted: int) -> Meanwhile | InTurn | None:
-        """Embed the question and look for the nearest vectors, in a thread of its own where that is welcome."""
+    def _start_semantic(
+        self, query: Query, partitions: Sequence[int], wanted: int
+    ) -> BackgroundResult | DeferredResult | None:
+        """Start to embed the query and search its nearest vectors, in a thread of its own if the embedder allows."""
         if query.mode == "keyword":
             return None
         self._behind = self._embedding.catch_up_few()
-        index = self._embedding.index()  # catches up with the table here: the thread must not use the store
+        index = self._embedding.index()  # updated here, as the thread must not use the store
         look = partial(self._near, query.text, index, partitions, wanted)
-        return InTurn(look) if self._embedding.in_turn else Meanwhile(look)
+        return DeferredResult(look) if self._embedding.in_turn else BackgroundResult(look)
 
     def _near(self, text: str, index: Vectors | None, partitions: Sequence[int], wanted: int) -> Near:
         vector = self._embedding.query(text)
@@ -410,29 +414,30 @@ class Gatherer:
         words = self._store.match_words(terms, partitions, wanted)
         return {*words, *self._store.match_cues(terms, partitions, wanted)}
 
-    def _judged(self, question: Question, seqs: set[int], partitions: Sequence[int]) -> list[Candidate]:
+    def _scored(self, question: Question, seqs: set[int], partitions: Sequence[int]) -> list[Candidate]:
+        """Score rows by words, cosine, late interaction, situations and neighbouring turns."""
         rows = self._store.candidate_rows(sorted(seqs))
-        there = [row.seq for row in rows]
+        existing = [row.seq for row in rows]
         stems = [row.stems.split() for row in rows]
         average = sum(map(len, stems)) / max(1, len(stems))
-        late = self._late(question.near, there, partitions)
-        cosines, cue_cosines = _cosines(question.near, there)
-        situations = self._store.situations_of(there)
-        found = []
+        late = self._late_scores(question.near, existing, partitions)
+        cosines, cue_cosines = _cosines(question.near, existing)
+        situations = self._store.situations_of(existing)
+        candidates = []
         for row, words in zip(rows, stems, strict=True):
             score = ranking.words_score(words, question.weights, average)
             evidence = Evidence(score, cosines.get(row.seq), late.get(row.seq))
             cue = _best_situation(situations.get(row.seq, ()), cue_cosines.get(row.seq), question, average)
-            found.append(_candidate(row, evidence, cue, question.code))
-        return _with_neighbours(found, [_place(row) for row in rows])
+            candidates.append(_candidate(row, evidence, cue, question.code))
+        return _with_neighbours(candidates, [_place(row) for row in rows])
 
     def memories(self, found: Sequence[Candidate]) -> list[tuple[Candidate, Memory]]:
-        """Candidates with the memories they are; what was erased meanwhile is left out."""
+        """Load the memories of candidates, without those that were erased meanwhile."""
         memories = self._store.by_seqs([item.seq for item in found])
         return [(item, memories[item.seq]) for item in found if item.seq in memories]
 
     def by_vector(self, query: Query, partitions: Sequence[int]) -> list[tuple[Memory, float]]:
-        """(memory, cosine) of the nearest texts, for the profiles that rank by similarity alone."""
+        """Return the nearest memories with their cosine, for the profiles that rank by similarity alone."""
         vector, index = self._embedding.query(query.text), self._embedding.index()
         if vector is None or index is None:
             return []
@@ -441,7 +446,7 @@ class Gatherer:
         return [(memories[seq], cosine) for seq, cosine in found if seq in memories]
 
     def verdict(self, found: Found) -> Verdict:
-        """Whether the best candidate clears the bar, which rises with the size of the store."""
+        """Decide whether the best candidate clears the bar for automatic injection, which rises with the store."""
         if not found.candidates:
             return Verdict(True, "nothing in memory shares a word or a meaning with it")
         generic = self._embedding.everyday_closeness(found.question.near.vector)
@@ -456,8 +461,8 @@ class Gatherer:
         wanted = max(query.limit * self._settings.candidate_multiplier, least)
         return wanted * FILTERED if filtered else wanted
 
-    def _late(self, near: Near, seqs: Sequence[int], partitions: Sequence[int]) -> dict[int, float]:
-        """Late interaction with those candidates that have pieces."""
+    def _late_scores(self, near: Near, seqs: Sequence[int], partitions: Sequence[int]) -> dict[int, float]:
+        """Return the late-interaction score of each row whose pieces are embedded."""
         cue, index = near.vector.embedded if near.vector else None, near.index
         packed = self._store.pieces_of(seqs, index.provider) if cue is not None and index is not None else {}
         if cue is None or index is None or not packed:
@@ -490,7 +495,7 @@ def _best_situation(
 
 
 def _cosines(near: Near, seqs: Sequence[int]) -> tuple[dict[int, float], dict[int, float]]:
-    """The cosine of each row to its text and to its best situation."""
+    """Return the cosines of the query to each row's text, and to each row's best situation."""
     if near.vector is None or near.index is None:
         return {}, {}
     return near.index.cosines(near.vector.vector, seqs), near.index.cue_cosines(near.vector.vector, seqs)
@@ -515,20 +520,19 @@ def _explain(evidence: Evidence, code: float) -> tuple[Part, ...]:
 
 
 def _with_neighbours(found: list[Candidate], places: Sequence[tuple[str, float] | None]) -> list[Candidate]:
-    """Turns of a conversation gain from a turn near them that fits better."""
+    """Raise the relevance of conversation turns that stand near a better matching turn."""
     scores = ranking.with_neighbours([item.relevance for item in found], places)
-    return [
-        item if score == item.relevance else replace(item, relevance=score, more=(*item.more, _neighbour(item, score)))
-        for item, score in zip(found, scores, strict=True)
-    ]
-
-
-def _neighbour(item: Candidate, score: float) -> Part:
-    return Part("neighbours", score - item.relevance, "a turn next to it fits well")
+    raised = []
+    for item, score in zip(found, scores, strict=True):
+        if score != item.relevance:
+            gain = Part("neighbours", score - item.relevance, "a turn next to it fits well")
+            item = replace(item, relevance=score, more=(*item.more, gain))
+        raised.append(item)
+    return raised
 
 
 def _place(row: CandidateRow) -> tuple[str, float] | None:
-    """The session and position of a turn."""
+    """Return the session and position of a conversation turn; None for other rows."""
     if row.source in RAW_SOURCES and row.session and row.position is not None:
         return row.session, float(row.position)
     return None

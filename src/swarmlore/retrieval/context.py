@@ -1,4 +1,4 @@
-"""The block an agent is given, and the receipt of what it was given, or why it was given nothing."""
+"""Context injection: build the fenced block of memories for an agent, and record a receipt, also of an empty one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from swarmlore.config import Settings
-from swarmlore.domain.extraction.lesson_text import HAPPENED
+from swarmlore.domain.extraction.lesson_text import EVENT_SOURCES
 from swarmlore.domain.policy.context_block import (
     TASK_HEADER,
     Allowance,
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
 
 
 CUE_CHARS = 400
-READ_CHARS = 20_000  # of a cue; redacted before it is cut, so that no half of a secret stays
-RECEIPT_S = 2.0  # for other writers: an agent waits
+READ_CHARS = 20_000  # characters of a cue that are redacted, before it is cut further and could split a secret
+RECEIPT_S = 2.0  # longest wait for other writers, since an agent waits for the block
 COMPACTION = "compaction"
 FLOOR_CHARS = 300
 SHOWN_EARLIER = "shown earlier in this session"
 SAID_HERE = "learned in this session"
 TASK = "task"
-WITH_APPROACHES = ("default", "lane")  # the blocks of the other systems hold lessons only
-APPROACHES = 1  # proven, and as many to avoid: before a task they are told unasked
-SPARE = 3  # hits per place in the block: trust, authors and what was shown before cut some
+WITH_APPROACHES = ("default", "lane")  # profiles of other systems show lessons only
+APPROACHES = 1  # approaches shown before a task: proven ones, and as many to avoid
+SPARE = 3  # hits fetched per place in the block, as trust, authors and earlier showings exclude some
 
 
 @frozen
 class BlockRequest:
-    """When and for whom a block is asked. `trigger` names the moment: prompt, error, file, session-start, …
+    """Parameters of a context block. `trigger` names the moment: prompt, error, file, session-start, …
 
-    `files` are paths in the project: what cites them comes first. `standing` adds what a session should begin with;
-    `skip` is a reason to give nothing. `until` is when nobody waits for it any more, by the monotonic clock.
+    Memories that cite `files`, paths in the project, come first. `standing` adds the best lessons for a session
+    start; `skip` is a reason to give nothing; `until` is the deadline by the monotonic clock.
     """
 
     cue: str
@@ -66,12 +66,12 @@ class BlockRequest:
     until: float | None = None
 
 
-class TooLate(Exception):
-    """Whoever asked has stopped waiting: nothing was given, and so nothing is recorded."""
+class DeadlinePassed(Exception):
+    """Raised if the deadline of a block has passed: nothing was given, so no receipt is recorded."""
 
 
 class Injector:
-    """From a cue to a fenced block and its receipt."""
+    """Turn a cue into a fenced context block with a receipt."""
 
     def __init__(
         self,
@@ -90,36 +90,39 @@ class Injector:
         self._new_id = new_id
 
     def block(self, cue: str, facts: Mapping[str, Any], now: float) -> Block:
-        """The block for a cue; `facts` are the other fields of BlockRequest. Silence has a receipt too."""
+        """Return the block for a cue, possibly empty, and store its receipt; `facts` are fields of BlockRequest."""
         request = _request(cue, facts)
         room = self._allowance(request)
         if reason := self._reason_to_skip(request, room):
             return self._recorded(request, Composed(""), reason, now)
         hits, silence = self._found(request, self._query(request, room), now)
-        again = self._in_context(request, hits)
-        composed = self._compose([hit for hit in hits if hit.memory.id not in again], room, request, now)
-        left = tuple((hit, again[hit.memory.id]) for hit in hits if hit.memory.id in again)
-        composed = replace(composed, cut=(*composed.cut, *left))
+        in_context = self._in_context(request, hits)
+        composed = self._compose([hit for hit in hits if hit.memory.id not in in_context], room, request, now)
+        left_out = tuple((hit, in_context[hit.memory.id]) for hit in hits if hit.memory.id in in_context)
+        composed = replace(composed, cut=(*composed.cut, *left_out))
         return self._recorded(request, composed, self._reason(composed, hits, silence, room), now)
 
     def quote(self, hits: Sequence[Hit], cue: str, facts: Mapping[str, Any], now: float) -> Block:
-        """The block of memories that somebody asked for, shown before or not."""
+        """Return a block of memories that were asked for, whether they were shown before or not."""
         request = _request(cue, facts)
         whole = len(hits) == 1 and request.trigger == "get"
         composed = quote(hits, fence=os.urandom(8).hex(), now=now, project=self._caller.project, whole=whole)
         return self._recorded(request, composed, "asked for" if hits else "nothing was found", now)
 
     def _in_context(self, request: BlockRequest, hits: list[Hit]) -> dict[str, str]:
-        """The ids of what the agent has before its eyes, and why: it was shown in this session, or said in it."""
-        if request.trigger == COMPACTION:  # what was there before is out of the context
+        """Return the ids of memories that were shown in this session or learned from it, each with that reason."""
+        if request.trigger == COMPACTION:  # a compaction removed earlier blocks from the context
             return {}
         shown = self._store.shown_in(self._caller, request.session)
-        found = dict.fromkeys(shown, SHOWN_EARLIER)
-        said = (hit.memory for hit in hits if request.session and not hit.memory.raw)
-        return found | {item.id: SAID_HERE for item in said if item.source_ref.get("session") == request.session}
+        lessons = (hit.memory for hit in hits if request.session and not hit.memory.raw)
+        learned = {item.id: SAID_HERE for item in lessons if item.source_ref.get("session") == request.session}
+        return dict.fromkeys(shown, SHOWN_EARLIER) | learned
 
     def _found(self, request: BlockRequest, query: Query, now: float) -> tuple[list[Hit], str]:
-        """What cites the files, what fits the cue, how to go about a task, what a session begins with: each once."""
+        """Return unique hits, and the reason if none fits the cue.
+
+        In order: memories that cite the files, that fit the cue, approaches for a task, lessons for a session start.
+        """
         hits, silence = self._recaller.relevant(query, now) if request.cue else ([], "")
         if request.files:
             hits = [*self._recaller.about(request.files, query, now), *hits]
@@ -128,13 +131,13 @@ class Injector:
             hits = [*hits, *self._patterns.listed(now, APPROACHES)]
         if request.standing:
             hits = [*hits, *self._recaller.standing(query, now)]
-        once: dict[str, Hit] = {}
+        by_id: dict[str, Hit] = {}
         for hit in hits:
-            once.setdefault(hit.memory.id, hit)
-        told = list(once.values())
-        if request.trigger != TASK:  # what happened has many words and so fits much; lessons come first
-            told.sort(key=lambda hit: hit.memory.source in HAPPENED)
-        return told, silence
+            by_id.setdefault(hit.memory.id, hit)
+        unique = list(by_id.values())
+        if request.trigger != TASK:  # reports of events have many words and match much, so lessons come first
+            unique.sort(key=lambda hit: hit.memory.source in EVENT_SOURCES)
+        return unique, silence
 
     def _allowance(self, request: BlockRequest) -> Allowance:
         knowledge, own = self._settings.knowledge, self._settings.inject
@@ -188,7 +191,7 @@ class Injector:
 
     def _recorded(self, request: BlockRequest, composed: Composed, reason: str, now: float) -> Block:
         if request.until is not None and time.monotonic() > request.until:
-            raise TooLate
+            raise DeadlinePassed
         receipt = Receipt(
             id=self._new_id(),
             at=now,
@@ -224,7 +227,7 @@ def _request(cue: str, facts: Mapping[str, Any]) -> BlockRequest:
 
 
 def _beginning(cue: str) -> str:
-    """The first part of a long cue, cut between words: half a secret would not be recognised as one."""
+    """Return the first 20,000 characters of a cue, cut between words, as half a secret would not be redacted."""
     if len(cue) <= READ_CHARS:
         return cue
     kept = cue[:READ_CHARS]

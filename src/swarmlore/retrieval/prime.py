@@ -1,5 +1,4 @@
-"""What an agent should know before it begins: the code base, its README and stack, the notes and critical patterns for
-them, what fits the topic or stands for itself, what is new."""
+"""`swarmlore prime`: the start of a session, with code base, README, stack, relevant and recent lessons, and notes."""
 
 from __future__ import annotations
 
@@ -7,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from swarmlore.domain.language.similarity import NEGATIONS, jaccard_bigram
 from swarmlore.domain.language.tokenizer import STOP_WORDS, split_words, stem_word
-from swarmlore.domain.policy.gate import in_force, scrub_text
+from swarmlore.domain.policy.gate import scrub_text
+from swarmlore.domain.policy.new_memory import in_force
 from swarmlore.domain.records import Caller, Hit, Memory, Query
 from swarmlore.frozen import TYPE_CHECKING, field, frozen, replace
 from swarmlore.retrieval.recall import REFLECTIONS, SAME, Recaller
@@ -18,7 +18,7 @@ from swarmlore.workspace.codebase import (
     Codebase,
     Listing,
     Readme,
-    Said,
+    SourcedText,
     is_binary,
     is_readme,
     list_files,
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 RELEVANT = 5
 RECENT = 5
-LOOKED_AT = 100  # newest memories among which the recent lessons are sought
+LOOKED_AT = 100  # newest memories from which the recent lessons are chosen
 NOTES = 5
-NOTES_FOUND = 40  # among which those that fit are chosen
+NOTES_FOUND = 40  # hits from which the fitting notes are chosen
 PATTERNS = 5
-NOTES_LOOKED_AT = 500  # newest notes among which those for the stack, and critical patterns, are sought
-HIGH = 0.8  # confidence of a critical pattern
+NOTES_LOOKED_AT = 500  # newest notes from which those for the stack, and critical patterns, are chosen
+HIGH = 0.8  # lowest confidence of a critical pattern
 CRITICAL = ("architecture-decisions", "patterns")
 README_BYTES = 400_000
 _LOADED = (".agents/MEMORY.md", ".agents/instincts.yaml", "CLAUDE.md", "AGENTS.md", "GEMINI.md")
@@ -46,8 +46,7 @@ _LOADED = (".agents/MEMORY.md", ".agents/instincts.yaml", "CLAUDE.md", "AGENTS.m
 
 @frozen
 class Place:
-    """What a project's files tell without any memory: its code base, its README, what it is built with, and which
-    files of memory a client loads by itself."""
+    """Facts from a project's files: code base, README, stack, and memory files that clients load by themselves."""
 
     codebase: Codebase
     readme: Readme
@@ -57,9 +56,12 @@ class Place:
 
 @frozen
 class Primed:
-    """`relevant` fits the topic or, without one, has earned to be known; `recent` are the newest others; `approaches`
-    are those that are proven, and those to avoid; `notes` are written about the topic or the stack, `patterns` are
-    those of high confidence for it. `loaded` are files that clients read by themselves: named, not repeated."""
+    """Result of `prime`.
+
+    `relevant` fits the topic or, without one, ranks highest at session start; `recent` are the newest other lessons.
+    `approaches` are proven ones and those to avoid. `notes` are about the topic or the stack, `patterns` are notes of
+    high confidence for the stack. `loaded` are files that clients read anyway, so they are only named.
+    """
 
     project: str
     stacks: tuple[str, ...]
@@ -75,14 +77,14 @@ class Primed:
     loaded: tuple[str, ...] = ()
 
 
-def look_at(root: str) -> Place:
-    """The project in a folder, as its files tell it; nothing in it can fail or hold up the look."""
+def survey_project(root: str) -> Place:
+    """Survey the files of a project; unreadable or huge files neither fail nor delay it."""
     listing = list_files(root)
     return Place(survey(listing), _readme(root, listing), read_stack(root, listing), _loaded(root))
 
 
 def _readme(root: str, listing: Listing) -> Readme:
-    """The README at the root; what it does not say about working here, CONTRIBUTING may."""
+    """Read purpose, setup and conventions from the README at the root, and missing ones from CONTRIBUTING."""
     top = [path for path in listing.paths if "/" not in path]
     pages = [path for path in top if is_readme(path)][:1]
     pages += [path for path in top if path.lower().startswith("contributing")][:1]
@@ -103,20 +105,20 @@ def _page(root: str, path: str) -> str:
     return "" if is_binary(data) else data.decode("utf-8", "replace")
 
 
-def _scrubbed(said: Said) -> Said:
+def _scrubbed(said: SourcedText) -> SourcedText:
     return replace(said, text=scrub_text(said.text))
 
 
 def _loaded(root: str) -> tuple[str, ...]:
     tree = Tree(root)
-    found = []
+    existing = []
     for path in _LOADED:
         try:
             tree.stamp(path)
         except Unreadable:
             continue
-        found.append(path)
-    return tuple(found)
+        existing.append(path)
+    return tuple(existing)
 
 
 def prime(
@@ -129,13 +131,12 @@ def prime(
     now: float,
     place: Place,
 ) -> Primed:
-    """The few memories to begin with; the query says for which topic, within which scopes, and how many."""
+    """Choose the memories to begin a session with; the query holds topic, scopes and limit."""
     approaches = patterns.listed(now)
-    told = {hit.memory.id for hit in approaches}
-    found = recaller.recall(query, now) if query.text else recaller.standing(query, now)
-    relevant = [
-        hit for hit in patterns.told(found, now) if hit.memory.id not in told and hit.memory.source != "note"
-    ]  # notes have a list of their own
+    listed = {hit.memory.id for hit in approaches}
+    hits = patterns.told(recaller.recall(query, now) if query.text else recaller.standing(query, now), now)
+    # Notes have a list of their own.
+    relevant = [hit for hit in hits if hit.memory.id not in listed and hit.memory.source != "note"]
     scopes = ("global", *query.scopes)
     lately = [memory for memory in store.select(caller, Filter(limit=LOOKED_AT)) if memory.scope in scopes]
     recent = newest(lately, now, [hit.memory for hit in relevant])
@@ -143,7 +144,8 @@ def prime(
     words = place.stack.words or tuple(stacks)
 
     def notes_of(category: str) -> list[Memory]:
-        return recaller.versions.only(_notes(store, caller, category))
+        newest_notes = Filter(source="note", category=category, limit=NOTES_LOOKED_AT)
+        return recaller.versions.only(store.select(caller, newest_notes))
 
     critical = critical_patterns(notes_of, words, now)
     fitting = _notes_about(recaller, query, now) if query.text else _notes_for(notes_of(""), words, now)
@@ -153,7 +155,7 @@ def prime(
 
 
 def _notes_about(recaller: Recaller, query: Query, now: float) -> Iterator[Hit]:
-    """The notes that fit a topic: near enough to be shown unasked, or of that name."""
+    """Yield the notes about a topic: relevant enough to be shown unasked, or with a word of it in their subject."""
     asked = replace(query, sources=("note",), limit=NOTES_FOUND)
     near = {hit.memory.id for hit in recaller.relevant(asked, now)[0]}
     wanted = _stems(query.text)
@@ -162,26 +164,22 @@ def _notes_about(recaller: Recaller, query: Query, now: float) -> Iterator[Hit]:
             yield hit
 
 
-def _notes(store: Store, caller: Caller, category: str) -> list[Memory]:
-    return store.select(caller, Filter(source="note", category=category, limit=NOTES_LOOKED_AT))
-
-
 def _notes_for(notes: Iterable[Memory], words: Sequence[str], now: float) -> Iterator[Hit]:
-    """The notes that name something of the stack: those that name most first, then the surest, the newest."""
+    """Return notes that name a technology of the stack, by number of matches, then confidence, then age."""
     known = {*words}
-    found = []
+    ranked = []
     for memory in notes:
         shared = len(_technologies(memory) & known)
         if shared and memory.live and in_force(memory, now) and memory.category != REFLECTIONS:
-            found.append(((-shared, -memory.confidence, -memory.created_at, memory.id), Hit(memory, 0.0)))
-    return (hit for _, hit in sorted(found, key=lambda item: item[0]))
+            ranked.append(((-shared, -memory.confidence, -memory.created_at, memory.id), Hit(memory, 0.0)))
+    return (hit for _, hit in sorted(ranked, key=lambda item: item[0]))
 
 
-def _first(notes: Iterable[Hit], told: set[str]) -> tuple[Hit, ...]:
-    """The first of them, each once (pieces of a note share a key), without those that were named already."""
+def _first(notes: Iterable[Hit], listed: set[str]) -> tuple[Hit, ...]:
+    """Return the first five notes, without listed ones and duplicates; pieces of one note share a key."""
     best: dict[str, Hit] = {}
     for hit in notes:
-        if hit.memory.id not in told:
+        if hit.memory.id not in listed:
             best.setdefault(hit.memory.key or hit.memory.id, hit)
     return tuple(best.values())[:NOTES]
 
@@ -191,25 +189,25 @@ def _stems(text: str) -> set[str]:
 
 
 def _subject(memory: Memory) -> str:
-    """What a note is about, in few words."""
+    """Return title, key insight and tags of a note."""
     return " ".join((memory.title, _field(memory, "key_insight"), *memory.tags))
 
 
 def _technologies(memory: Memory) -> set[str]:
-    """What of a stack a note names: its language, its framework, its tags."""
+    """Return the language, framework and tags of a note."""
     return {_field(memory, "language"), _field(memory, "framework"), *(tag.lower() for tag in memory.tags)} - {""}
 
 
 def critical_patterns(notes_of: Callable[[str], Iterable[Memory]], words: Sequence[str], now: float) -> tuple[Hit, ...]:
-    """Notes of high confidence about architecture or patterns, whose language or tags name something of the stack."""
+    """Return notes of high confidence about architecture or patterns that name a technology of the stack."""
     known = {*words}
-    found: dict[str, Hit] = {}
+    hits: dict[str, Hit] = {}
     for category in CRITICAL:
         for memory in notes_of(category):
             fits = _technologies(memory) & known
             if memory.confidence >= HIGH and memory.live and in_force(memory, now) and fits:
-                found.setdefault(memory.key or memory.id, Hit(memory, memory.confidence))
-    return tuple(sorted(found.values(), key=lambda hit: (-hit.score, hit.memory.title, hit.memory.id))[:PATTERNS])
+                hits.setdefault(memory.key or memory.id, Hit(memory, memory.confidence))
+    return tuple(sorted(hits.values(), key=lambda hit: (-hit.score, hit.memory.title, hit.memory.id))[:PATTERNS])
 
 
 def _field(memory: Memory, name: str) -> str:
@@ -218,24 +216,24 @@ def _field(memory: Memory, name: str) -> str:
 
 
 def newest(memories: Iterable[Memory], now: float, known: Sequence[Memory] = (), limit: int = RECENT) -> list[Memory]:
-    """The newest lessons, each said once, without what is known already."""
+    """Return the newest lessons without duplicates of each other or of `known`."""
     fit = [memory for memory in memories if not memory.raw and memory.live and in_force(memory, now)]
     kept: list[Memory] = []
     for memory in sorted(fit, key=lambda memory: (memory.updated_at, memory.id), reverse=True):
-        if len(kept) < limit and not any(_says_the_same(memory, other) for other in (*known, *kept)):
+        if len(kept) < limit and not any(_is_duplicate(memory, other) for other in (*known, *kept)):
             kept.append(memory)
     return kept
 
 
-def _says_the_same(one: Memory, other: Memory) -> bool:
+def _is_duplicate(one: Memory, other: Memory) -> bool:
     same_key = bool(one.key) and one.key == other.key
     if one.id == other.id or same_key or jaccard_bigram(one.text, other.text) >= SAME:
         return True
-    return _told(one.text) == _told(other.text)
+    return _stems_with_negations(one.text) == _stems_with_negations(other.text)
 
 
-def _told(text: str) -> set[str]:
-    """The stems of a lesson; what it denies is part of it."""
+def _stems_with_negations(text: str) -> set[str]:
+    """Return the stems of a lesson's words, including negations, which reverse its meaning."""
     return {stem_word(word) for word in split_words(text[:2_000]) if word not in STOP_WORDS or word in NEGATIONS}
 
 
@@ -250,7 +248,7 @@ _KINDS = (
 
 
 def codebase_rows(found: Codebase) -> list[tuple[str, str]]:
-    """What the list of files tells, as names and values."""
+    """Return the survey of a code base as rows of a name and a value."""
     more = " and more" if found.cut else ""
     folders = " · ".join(f"{folder.path} {folder.files}{_of(folder.languages)}" for folder in found.folders)
     listed = ", ".join(f"{item.name} {item.share:.0%}" for item in found.languages)
@@ -267,7 +265,7 @@ def codebase_rows(found: Codebase) -> list[tuple[str, str]]:
 
 
 def stack_rows(found: Stack) -> list[tuple[str, str]]:
-    """The technologies by kind, as names and values; those of one file stand together."""
+    """Return the technologies of a stack as rows of a kind and a text, those of one file together."""
     rows = [(head, _named(found.of(*kinds))) for head, kinds in _KINDS]
     return [(head, text) for head, text in rows if text]
 
@@ -285,13 +283,13 @@ def _named(found: Iterable[Technology]) -> str:
 
 
 def _place(path: str, found: Iterable[Technology]) -> str:
-    """A file with the lines in which these are named, as editors and terminals take it: pyproject.toml:4,9."""
+    """Return a file with the lines that name these technologies, as in `pyproject.toml:4,9`."""
     lines = sorted({item.line for item in found if item.line})
     return f"{path}:{','.join(map(str, lines))}" if lines else path
 
 
 def _technology(item: Technology) -> str:
-    """A name with what is known of its version: 18.2.0 is locked, 18.2+ is asked for, `via` is another's version."""
+    """Format a technology: `18.2.0` is a locked version, `18.2+` a required one, `via` names the client package."""
     if item.version:
         return f"{item.name} {item.version}{'' if item.locked else '+'}"
     via = f" via {item.package}" if item.package and item.kind == "database" else ""

@@ -1,8 +1,7 @@
-"""Recall: one pipeline, six profiles.
+"""Recall: answer queries through one pipeline with six ranking profiles.
 
-candidates (words, vectors, situations, connections) → score by the profile's rule → filter → collapse near-duplicates →
-never two that contradict each other → explain. `default` is ours; the others reproduce the systems they are
-named after.
+Candidates (words, vectors, situations, graph) → score by the profile → filter → merge near-duplicates → drop one of two
+contradicting memories → explain. `default` is ours; the other profiles reproduce the systems they are named after.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from swarmlore.domain.language.display import project_name
 from swarmlore.domain.language.similarity import content_words, jaccard_bigram
 from swarmlore.domain.language.tokenizer import query_terms, query_words
 from swarmlore.domain.policy import ranking
-from swarmlore.domain.policy.gate import in_force
+from swarmlore.domain.policy.new_memory import in_force
 from swarmlore.domain.policy.ranking import (
     default_factor,
     default_priors,
     preferred,
-    stale_later,
+    rerank_stale,
     standing,
     with_citations,
 )
@@ -37,10 +36,10 @@ from swarmlore.store.store import Store
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from swarmlore.workspace.cited_code import Look
+    from swarmlore.workspace.cited_code import CitationCheck
 
     class Versions(Protocol):
-        """Tells which version of a note holds in this checkout."""
+        """Select the versions of notes that are valid in this checkout."""
 
         def holds(self, memory: Memory) -> bool: ...
 
@@ -50,16 +49,18 @@ if TYPE_CHECKING:
 REFLECTIONS = "session-reflections"  # the category by which episodes can be asked for
 MAX_LIMIT = 1000
 MAX_QUERY_CHARS = 20_000
-SCAN_ROWS = 10_000  # profiles that rank without an index look at the newest so many
-STANDING_ROWS = 200  # of the newest, for a session's start
-SAME = 0.6  # word-pair overlap from which two hits count as one, if nothing that matters differs
+SCAN_ROWS = 10_000  # newest memories considered by profiles that rank without an index
+STANDING_ROWS = 200  # newest memories considered for a session start
+SAME = 0.6  # word-pair overlap from which two hits count as one, unless an important detail differs
 NUDGED, NUDGED_PER_HIT = 40, 4
 UNRELATED, ANY_SCORE = 0.0, -math.inf
 
 
 class Hits(tuple[Hit, ...]):
-    """Hits, best first, with notes on how they were found (for example: by words only); `reports` tell in mode global
-    what the memories as a whole have to say."""
+    """Hits, best first, with notes on how they were found (for example: by words only).
+
+    `reports` are the community reports of mode `global`.
+    """
 
     notes: tuple[str, ...]
     reports: tuple[str, ...]
@@ -71,7 +72,7 @@ class Hits(tuple[Hit, ...]):
 
 
 class Recaller:
-    """Answers queries for one caller."""
+    """Answer queries for one caller."""
 
     def __init__(
         self,
@@ -79,7 +80,7 @@ class Recaller:
         caller: Caller,
         settings: Settings,
         embedding: Embedding,
-        look: Callable[[], Look],
+        look: Callable[[], CitationCheck],
         versions: Versions,
         home: str = "",
     ) -> None:
@@ -91,51 +92,51 @@ class Recaller:
         self.versions = versions
 
     def recall(self, query: Query, now: float) -> Hits:
-        """The best memories for a query, explained."""
+        """Return the best memories for a query, with explanations."""
         query = self._checked(query)
         self._gatherer.begin()
         partitions = self._partitions(query)
-        hits = self._held_against_code(self._ranked(query, partitions, now), query, now)
-        found = final_hits(hits, query, now, _floor(query))
-        return Hits(found, self._gatherer.notes(query), self._gatherer.reports)
+        hits = self._with_code_states(self._ranked(query, partitions, now), query, now)
+        final = final_hits(hits, query, now, _floor(query))
+        return Hits(final, self._gatherer.notes(query), self._gatherer.reports)
 
     def relevant(self, query: Query, now: float) -> tuple[list[Hit], str]:
-        """What is worth showing unasked, and if nothing is, why not."""
+        """Return the memories relevant enough to be shown unasked, or none and the reason."""
         query = self._checked(query)
         partitions = self._partitions(query)
         if query.profile == "swarm":
             return self._similar_enough(query, partitions, now)
         if query.profile != "default":
             ranked = self._ranked(query, partitions, now)
-            return final_hits(self._held_against_code(ranked, query, now), query, now), ""
+            return final_hits(self._with_code_states(ranked, query, now), query, now), ""
         found = self._gatherer.gather(query, partitions)
         verdict = self._gatherer.verdict(found)
         if verdict.silent:
             return [], verdict.reason
         scored = self._scored(found.candidates, query.limit, now)
-        near = final_hits(self._held_against_code(scored, query, now), query, now)
+        near = final_hits(self._with_code_states(scored, query, now), query, now)
         return verdict.near_best(near), ""
 
     def _similar_enough(self, query: Query, partitions: Sequence[int], now: float) -> tuple[list[Hit], str]:
-        """In profile swarm only what is similar by itself, whatever its age and use; without vectors nobody knows."""
+        """Return hits of profile `swarm` above its similarity floor, at any age and use; none without vectors."""
         found = self._gatherer.by_vector(query, partitions)
         if not found:
             return [], "there are no vectors, so nobody knows what is similar"
         best = max(cosine for _, cosine in found)
         hits = self._ranked_swarm([item for item in found if item[1] > ranking.SWARM_FLOOR], now)
-        shown = final_hits(self._held_against_code(hits, query, now), query, now)
+        shown = final_hits(self._with_code_states(hits, query, now), query, now)
         silence = f"nothing similar enough: the best reached {best:.2f}, the bar is {ranking.SWARM_FLOOR:.2f}"
         return shown, "" if shown else silence
 
     def standing(self, query: Query, now: float) -> list[Hit]:
-        """What a session should begin with: lessons that have earned it, best first. The query filters and limits."""
+        """Return the best lessons for a session start; the query filters and limits them."""
         lessons = [memory for memory in self._scan(self._partitions(query), STANDING_ROWS) if not memory.raw]
         scored = [(memory, standing(memory, now)) for memory in lessons]
         ranked = _ordered(Hit(memory, item.score, item.parts) for memory, item in scored)
-        return final_hits(self._held_against_code(ranked, query, now), query, now)
+        return final_hits(self._with_code_states(ranked, query, now), query, now)
 
     def about(self, files: Sequence[str], query: Query, now: float) -> list[Hit]:
-        """What cites one of these files of the project, or names its feature; cited ones first."""
+        """Return the memories that cite one of these project files, then those that name its feature."""
         cited = [f"file:{path}" for path in files]
         features = [name for path in files for name in entities_from_path(path) if name.startswith("feature:")]
         hits = [
@@ -143,27 +144,27 @@ class Recaller:
             for names, score, why in ((cited, 1.0, "cites the file"), (features, 0.5, "names its feature"))
             for memory in self._store.about(self._caller, names)
         ]
-        once = {hit.memory.id: hit for hit in reversed(hits)}  # of two the one that cites the file stays
-        return final_hits(self._held_against_code(_ordered(once.values()), query, now), query, now)
+        unique = {hit.memory.id: hit for hit in reversed(hits)}  # a hit for the citation replaces one for the feature
+        return final_hits(self._with_code_states(_ordered(unique.values()), query, now), query, now)
 
-    def _held_against_code(self, hits: Iterable[Hit], query: Query, now: float) -> Iterator[Hit]:
-        """The hits that may answer, with the state of the code they cite; only `default` ranks by it."""
+    def _with_code_states(self, hits: Iterable[Hit], query: Query, now: float) -> Iterator[Hit]:
+        """Yield the hits that may answer, with the state of the code they cite; only `default` ranks by it."""
         look = cache(self._look)
         fit = (hit for hit in hits if self._fits(hit.memory, query, now))
         cited = with_citations(fit, lambda memory: look().cited(memory))
-        return stale_later(cited, now) if query.profile == "default" else cited
+        return rerank_stale(cited, now) if query.profile == "default" else cited
 
     def _fits(self, memory: Memory, query: Query, now: float) -> bool:
-        """Whether a memory may answer this caller's question now."""
+        """Return True if a memory may answer this caller's query now."""
         if not passes(memory, query, now):
             return False
         if (of := memory.source_ref.get("episode")) is not None:
-            return self._is_asked_for(str(of), query)
+            return self._wants_episode(str(of), query)
         of_here = query.all_projects or self._store.is_of_here(self._caller, memory)
         return of_here and self.versions.holds(memory)
 
-    def _is_asked_for(self, project: str, query: Query) -> bool:
-        """Episodes tell where lessons come from and are none: found where somebody asks for them, in their project."""
+    def _wants_episode(self, project: str, query: Query) -> bool:
+        """Return True if a query asks for episodes, which are no lessons, and this one's project is in scope."""
         if not query.episodes and REFLECTIONS not in query.categories:
             return False
         return query.all_projects or is_episode_of(project, self._store.names_of(self._caller.project))
@@ -182,7 +183,7 @@ class Recaller:
         return replace(query, text=query.text[:MAX_QUERY_CHARS], entities=self._entities(query))
 
     def _entities(self, query: Query) -> tuple[str, ...]:
-        """The asked entities as slugs; a bare word that fits several is the caller's to decide."""
+        """Return the entities of a query as slugs; raise Ambiguous if a bare word matches several."""
         words = tuple(word.strip().lower() for word in query.entities)
         if all(":" in word for word in words):
             return words
@@ -192,7 +193,7 @@ class Recaller:
         return self._store.visible(self._caller, query.tiers, all_projects=query.all_projects)
 
     def _ranked(self, query: Query, partitions: Sequence[int], now: float) -> Iterable[Hit]:
-        """All candidates with the profile's score, best first."""
+        """Return all candidates with the profile's score, best first."""
         ways: dict[str, Callable[[Query, Sequence[int], float], list[Hit]]] = {
             "lane": self._lane,
             "swarm": self._swarm,
@@ -207,7 +208,7 @@ class Recaller:
         return self._scored(found.candidates, query.limit, now)
 
     def _scored(self, found: Iterable[Candidate], limit: int, now: float) -> Iterator[Hit]:
-        """Hits with their priors, best first; a candidate far behind could not be nudged to the front."""
+        """Yield candidates multiplied by their priors, best first; those too far behind to reach the top are cut."""
         best = sorted(found, key=lambda item: -item.relevance)[: max(NUDGED, NUDGED_PER_HIT * limit)]
         scores = [
             (item.relevance * default_factor(memory, now), memory, item)
@@ -266,7 +267,7 @@ class Recaller:
         return [Hit(memory, 1 / place, (Part("newest", float(place)),)) for place, memory in enumerate(found, start=1)]
 
     def _of_entities(self, query: Query, partitions: Sequence[int]) -> list[Memory]:
-        """Memories about what the query names."""
+        """Return the memories about entities that the query names."""
         known = self._store.known_entities(self._caller)
         named = {*query.entities, *entities_from_text(query.text)}
         for word in query_terms(query.text):
@@ -277,36 +278,39 @@ class Recaller:
 
     def _scan(self, partitions: Sequence[int], limit: int) -> list[Memory]:
         allowed = set(partitions)
-        found = self._store.select(self._caller, Filter(limit=limit))
-        return [memory for memory in found if self._store.partition_of(memory) in allowed]
+        newest = self._store.select(self._caller, Filter(limit=limit))
+        return [memory for memory in newest if self._store.partition_of(memory) in allowed]
 
 
 def is_episode_of(project: str, names: Iterable[str]) -> bool:
-    """Whether an episode that names a project belongs to one with these names; one that names none does to all."""
+    """Return True if an episode's project has one of these names; an episode without a project belongs to all."""
     return not project or project in {spelling for name in names for spelling in (name, project_name(name))}
 
 
 def final_hits(hits: Iterable[Hit], query: Query, now: float, floor: float = ANY_SCORE) -> list[Hit]:
-    """Filter, collapse, keep contradictions apart, cut; only scores above the floor add a hit."""
+    """Filter hits, merge near-duplicates, resolve contradictions and apply the limit.
+
+    A hit with a score at or below the floor is not added, but may still replace one that it corrects.
+    """
     kept: list[Hit] = []
     for hit in hits:
         if len(kept) >= query.limit:
             break
         if passes(hit.memory, query, now):
             joined = _with(kept, hit)
-            if hit.score > floor or len(joined) <= len(kept):  # even an unrelated one may correct a hit
+            if hit.score > floor or len(joined) <= len(kept):
                 kept = joined
     return kept
 
 
 def _floor(query: Query) -> float:
-    """The score of two unrelated texts, in the profile that knows it; what an entity or tag names is related."""
+    """Return the score of two unrelated texts, which hits must exceed; no floor with an entity or tag filter."""
     named = query.entities or query.tags
     return UNRELATED if query.profile == "default" and not named else ANY_SCORE
 
 
 def passes(memory: Memory, query: Query, now: float) -> bool:
-    """Whether a memory may answer: alive, in force, in scope, and of what was asked."""
+    """Return True if a memory is live, in force, and matches the filters of a query."""
     if not memory.live or not in_force(memory, now):
         return False
     if query.scopes and memory.scope not in query.scopes:
@@ -326,9 +330,11 @@ def _ordered(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def _with(kept: list[Hit], hit: Hit) -> list[Hit]:
-    """The hits with one more, unless one of them says the same or the opposite and is preferred; else it takes the
-    place of all such."""
-    if any(_of_one_note(hit.memory, other.memory) for other in kept):
+    """Add a hit to the kept ones, resolving duplicates and contradictions.
+
+    It replaces all kept hits that say the same or the opposite, unless one of those is preferred.
+    """
+    if any(_is_same_note(hit.memory, other.memory) for other in kept):
         return kept
     rivals = [] if hit.memory.raw else [other for other in kept if _clash(hit.memory, other.memory)]
     if not rivals:
@@ -340,8 +346,8 @@ def _with(kept: list[Hit], hit: Hit) -> list[Hit]:
     return [*others[:place], hit, *others[place:]]
 
 
-def _of_one_note(one: Memory, other: Memory) -> bool:
-    """Whether both are pieces of one note, or of a note and its copy: the better one stands for it."""
+def _is_same_note(one: Memory, other: Memory) -> bool:
+    """Return True if both are pieces of one note or of copies of it, so that the better one suffices."""
     if one.source != "note" or other.source != "note":
         return False
     same = one.source_ref.get("note")
@@ -349,11 +355,11 @@ def _of_one_note(one: Memory, other: Memory) -> bool:
 
 
 def _clash(one: Memory, other: Memory) -> bool:
-    """Whether two memories say the same or the opposite; what shares hardly a word does neither."""
+    """Return True if two memories say the same or the opposite, which takes a quarter of common words."""
     words, others = content_words(one.text), content_words(other.text)
     if other.raw or 4 * len(words & others) < min(len(words), len(others)):
         return False
-    from swarmlore.domain.policy.contradiction import contradicts  # most answers hold no two texts that are alike
+    from swarmlore.domain.policy.contradiction import contradicts  # imported late: few answers have similar texts
 
     shared = bool(set(one.entities) & set(other.entities))
     return bool(contradicts(one.text, other.text, shared_entity=shared)) or _same(one, other)
@@ -368,12 +374,12 @@ def _same(one: Memory, other: Memory) -> bool:
 
 
 def _beats(hit: Memory, rival: Memory) -> bool:
-    """Of two that say the same the better hit stays unless the other is trusted more."""
+    """Return True if `hit` replaces `rival`: of duplicates if it is trusted more, else if it is preferred."""
     return hit.trust > rival.trust if _same(hit, rival) else preferred(hit, rival).id == hit.id
 
 
 def _hive_wins(hits: Sequence[Hit]) -> list[Hit]:
-    """A swarm lesson that repeats one of the hive is left out."""
+    """Drop swarm lessons that repeat a lesson of the hive."""
     hive = [hit.memory.text for hit in hits if hit.memory.tier == "hive"]
     return [
         hit

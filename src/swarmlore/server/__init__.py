@@ -1,1 +1,1 @@
-"""One memory for many who ask at the same time: their writes in groups, their reads beside them."""
+"""Server processes: the daemon, the HTTP server, MCP, the worker, and the clients of a remote server."""

@@ -1,4 +1,4 @@
-"""Keeps the journal of a busy store small, beside its writer: whoever commits does not pay for copying pages."""
+"""Background WAL checkpointer on its own connection, so that commits never pay for a checkpoint."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 EACH_S = 0.5
-RESTS = 10  # times as long as it took: where a disk is slow, others need it more
+RESTS = 10  # pause this many times as long as a checkpoint took, to leave a slow disk to others
 
 
-class Tidier:
-    """Has a connection of its own; looks at it now and then, and copies where something was written meanwhile."""
+class Checkpointer:
+    """Thread that checkpoints the WAL every half second if the store was written to."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -30,11 +30,12 @@ class Tidier:
         pause_s = EACH_S
         while not self._closed.wait(pause_s):
             begun = time.monotonic()
-            with suppress(SwarmloreError):  # busy or gone: the next time, or the writer itself
+            with suppress(SwarmloreError):  # busy or gone: the next round tries again, or the writer checkpoints itself
                 if self._engine.changed():
                     self._engine.tidy()
             pause_s = max(EACH_S, RESTS * (time.monotonic() - begun))
 
     def close(self) -> None:
+        """Stop the thread and wait for it."""
         self._closed.set()
         self._thread.join()

@@ -1,4 +1,5 @@
-"""Listening for hooks and proxies: a thread per connection, one JSON object per line."""
+"""The daemon: one `Lore` per home, shared by hooks and MCP proxies over a socket; a thread per connection, one JSON
+object per line."""
 
 from __future__ import annotations
 
@@ -10,10 +11,10 @@ import sys
 import threading
 import time
 
-from swarmlore.background import Meanwhile
+from swarmlore.background import BackgroundResult
 from swarmlore.capture.answering import answer
-from swarmlore.capture.lore_pool import Siblings
-from swarmlore.capture.pipeline import Digester
+from swarmlore.capture.lore_pool import LorePool
+from swarmlore.capture.pipeline import SpoolReader
 from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.event import AGENT_START, COMPACTED, from_plain, is_answered
 from swarmlore.clients.hook.home import spool_dir
@@ -21,9 +22,9 @@ from swarmlore.clients.hook.socket import MOST_LINE, peer_is_us
 from swarmlore.errors import StoreBusy, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.lore import Lore
-from swarmlore.retrieval.context import TooLate
-from swarmlore.server.daemon_lock import Elected
-from swarmlore.server.worker.child import do_here
+from swarmlore.retrieval.context import DeadlinePassed
+from swarmlore.server.daemon_lock import DaemonLock
+from swarmlore.server.worker.child import run_due_jobs
 from swarmlore.server.worker.handlers import embed
 from swarmlore.server.worker.supervisor import KINDS, is_due, new_owner
 
@@ -38,11 +39,11 @@ if TYPE_CHECKING:
 
 
 EMBED = ("embed",)
-INDEX_S = 60.0  # between two looks whether there are many new vectors
+INDEX_S = 60.0  # between two checks for many new vectors
 
 
-class Chores:
-    """Looks at the queue every few seconds and when woken, and sees to it that what is due is done."""
+class QueuePoller:
+    """Thread that polls the job queue every few seconds, and when woken, and starts a worker if jobs are due."""
 
     def __init__(self, lore: Lore, note: Callable[[str, Exception], None]) -> None:
         self._lore = lore
@@ -55,10 +56,11 @@ class Chores:
         self._thread.start()
 
     def wake(self) -> None:
+        """Make the poller thread look at the job queue at once instead of at its next interval."""
         self._wake.set()
 
     def close(self, wait_s: float) -> None:
-        """Take nothing else; a process that is at it brings its job to an end, or leaves it to the next."""
+        """Start no more work; a running worker finishes its job, or leaves it to the next."""
         self._closed = True
         self._wake.set()
         self._thread.join(wait_s)
@@ -70,67 +72,68 @@ class Chores:
             self._wake.wait(self._lore.settings.worker.poll_s)
             self._wake.clear()
             try:
-                self._look()
+                self._poll()
             except (SwarmloreError, OSError) as error:
                 if not self._closed:
                     self._note("worker", error)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
+        """Queue an index build if it is due, embed here if the model is loaded, and start a worker for other jobs."""
         if self._closed:
             return
         if time.monotonic() > self._index_at:
             self._index_at = time.monotonic() + INDEX_S
             self._lore.index_later()
         if self._lore.embedding.loaded and is_due(self._lore, EMBED):
-            do_here(self._lore, {"embed": embed}, new_owner(), lambda: self._closed)
+            run_due_jobs(self._lore, {"embed": embed}, new_owner(), lambda: self._closed)
         busy = self._worker is not None and self._worker.poll() is None
         if not busy and not self._closed and is_due(self._lore):
             self._worker = start(self._lore.home)
 
 
 def start(home: str) -> subprocess.Popen[bytes]:
-    """A worker that does what is due and leaves, beside this process: it has threads, and handlers may misbehave."""
+    """Start a one-shot worker process: this process has threads, and handlers may misbehave."""
     import subprocess
 
     kinds = [word for kind in KINDS for word in ("--kind", kind)]
-    words = [sys.executable, "-m", "swarmlore", "worker", "--until-empty", "--home", home, *kinds]
+    command = [sys.executable, "-m", "swarmlore", "worker", "--until-empty", "--home", home, *kinds]
     nothing = subprocess.DEVNULL
-    return subprocess.Popen(words, stdin=nothing, stdout=nothing, stderr=nothing, cwd=home, start_new_session=True)
+    return subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing, cwd=home, start_new_session=True)
 
 
-LAST_DRAIN_S = 1.0  # at the end; what is left waits for the next process
+LAST_DRAIN_S = 1.0  # at the end; the other events wait for the next process
 DIGEST_S = 0.5
 ANSWER_S = 1.2  # a hook waits a little longer
-WRITER_S = 0.5  # for another process, while those who ask us wait; what is left is tried again
+WRITER_S = 0.5  # wait for a writer in another process, while requests wait here; then the next round tries again
 RETRY_S = 0.2
-IDLE_S = 30.0  # between two looks at the spool, where hooks may leave what they could not hand over
+IDLE_S = 30.0  # between two checks of the spool, in which hooks leave events when the daemon does not answer
 CATCH_UP = 8
 
 
-class SharedMemory:
-    """The memory of a home, opened once. Threads may ask at the same time; the store lets one in at a time."""
+class DaemonMemory:
+    """The `Lore` of a home, opened once and shared by many threads, and the thread that digests spooled events."""
 
     def __init__(self, home: str, cwd: str, client: str, env: Mapping[str, str], served: Lore | None = None) -> None:
-        """`served` is the memory of a server that has opened it already, and has a worker of its own."""
+        """`served` is the open `Lore` of a server, which has its own worker."""
         self.home = home
         self._spool = spool_dir(home)
         self._served = served is not None
         self._lore = served or Lore.open(home, cwd=cwd, client=client, env={**os.environ, **env})
-        self._siblings = Siblings(self._lore)
-        self._digester = Digester(self._lore, self._siblings)
+        self._siblings = LorePool(self._lore)
+        self._digester = SpoolReader(self._lore, self._siblings)
         self._wake = threading.Event()
         self._closed = False
-        self._chores = None if self._served else Chores(self._lore, self._note)
+        self._poller = None if self._served else QueuePoller(self._lore, self._note)
         self._worker = threading.Thread(target=self._work, name="swarmlore-digest", daemon=True)
         self._worker.start()
 
     def lore_for(self, cwd: str, client: str, env: Mapping[str, str], profile: str = "") -> Lore:
-        """The memory as a client in a folder sees it, by the rules of a profile where its door has some."""
+        """Return the `Lore` for a client in a folder, with the ranking of a profile if its tools have one."""
         return self._siblings.of_folder(cwd, client, env, profile)
 
     def take(self, record: Any, quiet: bool = False) -> dict[str, Any]:
-        """Keep an event, on disk before anybody is told so; answer it where its moment wants that, unless `quiet`:
-        another hook does."""
+        """Spool an event and, if its kind expects context, return the context block. With `quiet` another hook answers
+        it. The event is on disk before this returns."""
         deadline = time.monotonic() + ANSWER_S
         event = from_plain(record)
         if event is None:
@@ -138,23 +141,23 @@ class SharedMemory:
         if quiet or not is_answered(event):
             self._keep(record)
             return {"ok": True, "text": ""}
-        kept = Meanwhile(lambda: self._keep(record))  # the disk is waited for while the answer is looked for
+        kept = BackgroundResult(lambda: self._keep(record))  # the fsync runs in parallel with the recall
         try:
             self._wait_for_digest(event.moment, kept)
-            told = self._answer(event, deadline)
-        except Exception as error:  # noqa: BLE001 - a hook's door: the event is kept, its answer is not worth a thread
+            answered = self._answer(event, deadline)
+        except Exception as error:  # noqa: BLE001 - a hook's entry point: the event is kept, and a failed answer must not end the thread
             self._note(event.name, error)
-            told = {"ok": True, "text": ""}
+            answered = {"ok": True, "text": ""}
         kept.result()
-        return told
+        return answered
 
     def _keep(self, record: dict[str, Any]) -> None:
         spool.append(self._spool, record)
         self._wake.set()
 
     def _answer(self, event: Event, deadline: float) -> dict[str, Any]:
-        """The context for an event. Whoever asked does not wait for it for long: one that comes too late would leave a
-        receipt of what nobody was shown."""
+        """Return the context for an event before the deadline: a late one would leave a receipt of memories never
+        shown."""
         lore = self._siblings.of_actor(event)
         with lore.acting():
             left = deadline - time.monotonic()
@@ -163,29 +166,30 @@ class SharedMemory:
             with lore.store.engine.hurried(left):
                 try:
                     return {"ok": True, "text": answer(lore, event, self._mode, deadline)}
-                except TooLate:
+                except DeadlinePassed:
                     return {"ok": False, "error": "too late"}
 
-    def _wait_for_digest(self, moment: str, kept: Meanwhile) -> None:
-        """Answers that depend on what the session did just before wait a moment for that."""
+    def _wait_for_digest(self, moment: str, kept: BackgroundResult) -> None:
+        """Wait up to half a second for spooled events, if the answer depends on what the session just did."""
         if moment not in (COMPACTED, AGENT_START):
             return
         kept.result()
         deadline = time.monotonic() + DIGEST_S
-        while spool.waits(self._spool) and time.monotonic() < deadline:
+        while spool.has_events(self._spool) and time.monotonic() < deadline:
             time.sleep(0.01)
 
     @property
     def has_model(self) -> bool:
+        """Whether the embedding model is loaded."""
         return self._lore.embedding.loaded
 
     @property
     def _mode(self) -> str:
-        """By words while the model loads: an agent waits."""
+        """Search mode of answers: lexical while the model loads, as an agent waits."""
         return "" if self.has_model else "keyword"
 
     def _work(self) -> None:
-        """Load the model, then digest what comes and embed what waits, until closed."""
+        """Load the model, then digest new events and embed pending texts, until closed."""
         self._digest()
         self._try(self._lore.embedding.embedder)
         self._wake.set()
@@ -198,28 +202,28 @@ class SharedMemory:
         with self._lore.store.engine.hurried(WRITER_S):
             self._try(self._drain)
             self._try(self._catch_up)
-        if self._chores is not None:
-            self._chores.wake()  # what was digested may have left something to do
+        if self._poller is not None:
+            self._poller.wake()  # the digested events may have queued jobs
 
     def _drain(self) -> None:
         while any(self._digester.drain(LAST_DRAIN_S).counts) and not self._closed:
             pass
 
     def _catch_up(self) -> None:
-        """In small steps: whoever asks meanwhile waits for one of them at most."""
+        """Embed pending texts in small batches, so that a request waits for one batch at most."""
         while not self._served and self.has_model and self._lore.catch_up(CATCH_UP) and not self._wake.is_set():
             pass
 
     def _try(self, work: Callable[[], object]) -> None:
-        """Do something; whatever goes wrong is told to the doctor, and the next round tries again."""
+        """Run `work`; record an error for `doctor`, and let the next round try again."""
         try:
             work()
         except StoreBusy:
             time.sleep(RETRY_S)
-            self._wake.set()  # somebody writes much: soon again
-        except Exception as error:  # noqa: BLE001 - the worker's loop: it has to outlive a full disk and a broken event
+            self._wake.set()  # another process writes: try again soon
+        except Exception as error:  # noqa: BLE001 - the worker's loop must survive a full disk and a broken event
             self._note("digest", error)
-            time.sleep(RETRY_S)  # a busy or full store: not in a tight loop
+            time.sleep(RETRY_S)  # no tight loop on a full store
 
     def _note(self, hook: str, error: Exception) -> None:
         what = error.message if isinstance(error, SwarmloreError) else type(error).__name__
@@ -227,15 +231,15 @@ class SharedMemory:
             spool.note_problem(self._spool, {"at": round(time.time(), 3), "hook": hook, "what": what[:200]})
 
     def close(self) -> None:
-        """Digest what a second allows, then let go."""
+        """Digest events for a second at most, then close the store."""
         if self._closed:
             return
         self._closed = True
         self._wake.set()
         self._worker.join(LAST_DRAIN_S)
-        if self._chores is not None:
-            self._chores.close(LAST_DRAIN_S)
-        with contextlib.suppress(SwarmloreError, OSError):  # it goes on waiting
+        if self._poller is not None:
+            self._poller.close(LAST_DRAIN_S)
+        with contextlib.suppress(SwarmloreError, OSError):  # the events stay spooled
             self._digester.drain(LAST_DRAIN_S)
         if not self._served:
             self._lore.close()
@@ -246,57 +250,60 @@ READ_S = 5.0
 PAUSE_S = 0.05
 
 
-class WarmServer:
-    """Answers at the socket of a home until closed. `sessions` serves whole MCP sessions of proxies; `leave` is called
-    when a server that stays, which others can count on, asks for the place; `asked` does what commands hand over."""
+class DaemonServer:
+    """Socket server of a home. `sessions` serves MCP sessions of proxies; `leave` is called when the HTTP server takes
+    over the socket; `run_command` runs the changes of commands."""
 
     def __init__(
         self,
-        place: Elected,
-        memory: Callable[[], SharedMemory],
+        place: DaemonLock,
+        memory: Callable[[], DaemonMemory],
         sessions: Sessions | None = None,
         leave: Callable[[], None] | None = None,
-        asked: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+        run_command: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     ) -> None:
         self._place = place
         self._memory = memory
         self._sessions = sessions
         self._leave = leave
-        self._asked = asked
-        self._room = threading.BoundedSemaphore(MOST_THREADS)
+        self._run_command = run_command
+        self._free_threads = threading.BoundedSemaphore(MOST_THREADS)
         self._closed = False
-        self._opened: SharedMemory | None = None
+        self._opened: DaemonMemory | None = None
         self._thread = threading.Thread(target=self._listen, name="swarmlore-warm", daemon=True)
 
     def start(self) -> None:
+        """Start accepting connections."""
         self._thread.start()
 
     def close(self) -> None:
+        """Stop accepting connections and release the socket."""
         self._closed = True
         with contextlib.suppress(OSError):
-            self._place.listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits there
+            self._place.listener.shutdown(socket.SHUT_RDWR)  # wakes the accepting thread
         self._place.close()
 
     def _listen(self) -> None:
         while not self._closed:
             try:
                 sock, _ = self._place.listener.accept()
-            except OSError:  # closed, or out of files for the moment: who listens no more must not seem to
+            except OSError:  # closed, or out of file descriptors for the moment
                 time.sleep(0 if self._closed else PAUSE_S)
                 continue
             if not self._let_in(sock):
-                sock.close()  # a hook that is turned away keeps its event in the spool
+                sock.close()  # a rejected hook keeps its event in the spool
 
     def _let_in(self, sock: socket.socket) -> bool:
+        """Serve a connection in a new thread; return False if its user is another one or too many threads run."""
         try:
-            if not peer_is_us(sock) or not self._room.acquire(blocking=False):
+            if not peer_is_us(sock) or not self._free_threads.acquire(blocking=False):
                 return False
         except OSError:
             return False
         try:
             threading.Thread(target=self._serve, args=(sock,), name="swarmlore-answer", daemon=True).start()
-        except RuntimeError:  # no room for another thread
-            self._room.release()
+        except RuntimeError:  # no thread can be started
+            self._free_threads.release()
             return False
         return True
 
@@ -309,11 +316,11 @@ class WarmServer:
             if request.get("op") == "mcp" and self._sessions is not None:
                 self._send(sock, {"ok": True})
                 sock.settimeout(None)
-                self._room.release()
+                self._free_threads.release()
                 try:
                     self._sessions(sock, request)
                 finally:
-                    self._room.acquire()
+                    self._free_threads.acquire()
             elif request.get("op") == "leave":
                 self._send(sock, {"ok": self._leave is not None})
                 if self._leave is not None:
@@ -321,10 +328,10 @@ class WarmServer:
             else:
                 self._send(sock, self._answer(request))
         except (OSError, SwarmloreError):
-            pass  # whoever asked has gone, or we are about to; a hook without an answer keeps its event
+            pass  # the client is gone, or this process ends; a hook without an answer keeps its event
         finally:
             sock.close()
-            self._room.release()
+            self._free_threads.release()
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if request.get("op") == "ping":
@@ -332,8 +339,8 @@ class WarmServer:
         if request.get("op") == "event":
             self._opened = self._memory()
             return self._opened.take(request.get("event"), quiet=request.get("quiet") is True)
-        if request.get("op") == "ask" and self._asked is not None:
-            return self._asked(request)
+        if request.get("op") == "ask" and self._run_command is not None:
+            return self._run_command(request)
         return {"ok": False, "error": "unknown request"}
 
     @staticmethod
@@ -342,7 +349,7 @@ class WarmServer:
 
 
 def _read(sock: socket.socket) -> dict[str, Any] | None:
-    """One line; a proxy sends nothing after it before it is answered."""
+    """Read one line of JSON; a proxy sends nothing after it before it is answered."""
     data = b""
     while not data.endswith(b"\n"):
         chunk = sock.recv(65_536)
@@ -350,7 +357,7 @@ def _read(sock: socket.socket) -> dict[str, Any] | None:
             return None
         data += chunk
     try:
-        found = json.loads(data)
+        request = json.loads(data)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return request if isinstance(request, dict) else None

@@ -1,4 +1,5 @@
-"""Which process of a home is the warm one: whoever holds a lock that dies with it, and listens."""
+"""Election of the daemon of a home: the process that holds a lock file, and listens at the socket. The lock ends with
+its process."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import time
 from contextlib import suppress
 
 from swarmlore.clients.hook.home import socket_path
-from swarmlore.clients.hook.spool import HAVE_LOCKS, locked
+from swarmlore.clients.hook.spool import HAVE_LOCKS, try_lock
 from swarmlore.errors import StoreError
 
 LOCK = "warm.lock"
@@ -17,8 +18,8 @@ BACKLOG = 128
 STARTING_S = 15.0
 
 
-class Elected:
-    """The place of the warm process: its lock and its listening socket, given back by `close`."""
+class DaemonLock:
+    """The lock and the listening socket of the daemon; `close` releases both."""
 
     def __init__(self, lock: int, listener: socket.socket, path: str) -> None:
         self._lock = lock
@@ -26,19 +27,19 @@ class Elected:
         self.path = path
 
     def is_ready(self) -> None:
-        """Say that whoever comes is answered from now on: who is not, need not wait."""
+        """Record that the daemon answers from now on, so that other processes no longer wait for it to start."""
         with suppress(OSError):
             os.utime(self._lock, (0, 0))
 
     def close(self) -> None:
-        """Take the name away first: whoever comes then finds nobody instead of a closed door."""
+        """Remove the socket file first, so that a new client finds no daemon instead of a closed connection."""
         _unlink(self.path)
         self.listener.close()
         os.close(self._lock)
 
 
-def elect(home: str) -> Elected | None:
-    """Become the warm process of a home, or None where another one is it, or the system has no such sockets."""
+def acquire(home: str) -> DaemonLock | None:
+    """Become the daemon of a home; return None if another process is, or if Unix sockets or file locks are missing."""
     if not HAVE_LOCKS or not hasattr(socket, "AF_UNIX"):
         return None
     lock = _lock(home)
@@ -46,16 +47,16 @@ def elect(home: str) -> Elected | None:
         return None
     path = socket_path(home)
     try:
-        os.utime(lock)  # it may take a while now: see `is_starting`
-        return Elected(lock, _listen(path), path)
+        os.utime(lock)  # marks the daemon as starting: see `is_starting`
+        return DaemonLock(lock, _listen(path), path)
     except BaseException:
         os.close(lock)
         raise
 
 
 def is_starting(home: str) -> bool:
-    """Whether a process became the warm one just now. Where a hundred start at once it needs seconds before it answers;
-    if all others took it for dead and served themselves, it would need minutes."""
+    """Tell whether a process became the daemon less than 15 seconds ago. If a hundred clients start at once, it needs
+    seconds before it answers; if all others took it for dead and served themselves, it would need minutes."""
     try:
         return abs(time.time() - os.stat(os.path.join(home, LOCK)).st_mtime) < STARTING_S
     except OSError:
@@ -63,7 +64,7 @@ def is_starting(home: str) -> bool:
 
 
 def tidy(home: str) -> None:
-    """Remove the socket of a warm process that was killed."""
+    """Remove the socket file of a killed daemon."""
     path = socket_path(home)
     if not HAVE_LOCKS or not os.path.lexists(path):
         return
@@ -75,7 +76,7 @@ def tidy(home: str) -> None:
 
 def _lock(home: str) -> int | None:
     fd = os.open(os.path.join(home, LOCK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    if locked(fd):
+    if try_lock(fd):
         return fd
     os.close(fd)
     return None
@@ -83,7 +84,7 @@ def _lock(home: str) -> int | None:
 
 def _listen(path: str) -> socket.socket:
     _check_folder(os.path.dirname(path))
-    _unlink(path)  # a killed predecessor's: we hold the lock
+    _unlink(path)  # of a killed daemon: this process holds the lock
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
@@ -95,7 +96,7 @@ def _listen(path: str) -> socket.socket:
 
 
 def _check_folder(folder: str) -> None:
-    """The folder of a socket must be ours alone: in a shared one somebody else could listen in our place."""
+    """Raise StoreError unless the socket folder is ours alone: in a shared one another user could listen instead."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:

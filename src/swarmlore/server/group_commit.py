@@ -1,8 +1,8 @@
-"""The writes of many callers, one after the other in one thread; those that came meanwhile share a wait for the disk.
+"""Group commit: one writer thread batches concurrent writes into one transaction and one fsync.
 
-Waiting for the disk is what a small write costs most. Whoever writes is answered after the commit of its group, so an
-answer still means that the text is on disk; and as there is one writer, nobody is kept out by others. Where a line to a
-database broke, nothing of the group was changed, and all of it is done again.
+Waiting for the disk is the largest cost of a small write. Each caller is answered after the commit of its group, so an
+answer still means that the text is on disk. As there is only one writer, callers never lock each other out. If the
+database connection breaks, nothing of the group was changed, and the whole group runs again.
 """
 
 from __future__ import annotations
@@ -25,29 +25,30 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-    Turn = tuple[Callable[[], Any], Future[Any]]
-    Told = tuple[Any, BaseException | None]  # what a turn returned, or raised
+    Write = tuple[Callable[[], Any], Future[Any]]
+    Result = tuple[Any, BaseException | None]  # what a write returned, or raised
 
 
-MOST_TURNS = 64  # of one group
-GROUP_S = 0.03  # the first of a group does not wait longer for the others
+MOST_IN_GROUP = 64
+GROUP_S = 0.03  # after this a group takes no more writes: its first one waits for the commit
 MOST_WAITING = 2_000
 
 
-class Turns:
-    """Takes turns from any thread. `alone` keeps everybody else from the store while a group is written."""
+class GroupCommit:
+    """Queues writes from any thread and commits them in groups. `exclusive` returns a context manager that locks the
+    store for one group."""
 
-    def __init__(self, store: Store, alone: Callable[[], AbstractContextManager[Any]]) -> None:
+    def __init__(self, store: Store, exclusive: Callable[[], AbstractContextManager[Any]]) -> None:
         self._store = store
-        self._alone = alone
-        self._waiting: deque[Turn] = deque()
+        self._exclusive = exclusive
+        self._waiting: deque[Write] = deque()
         self._change = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="swarmlore-writer", daemon=True)
         self._thread.start()
 
-    def take(self, work: Callable[[], T]) -> Future[T]:
-        """What `work` returns or raises, once it is durable."""
+    def submit(self, work: Callable[[], T]) -> Future[T]:
+        """Queue a write. The future gives what `work` returns or raises, once it is durable."""
         future: Future[T] = Future()
         with self._change:
             if self._closed:
@@ -60,10 +61,11 @@ class Turns:
 
     @property
     def waiting(self) -> int:
+        """The number of queued writes."""
         return len(self._waiting)
 
     def close(self, wait_s: float) -> None:
-        """Do what was taken already, then end."""
+        """Finish the queued writes, then stop the thread; wait for it no longer than `wait_s`."""
         with self._change:
             self._closed = True
             self._change.notify()
@@ -71,73 +73,75 @@ class Turns:
 
     def _work(self) -> None:
         while self._wait():
-            group: list[Turn] = []
-            told: list[Told] = []
+            group: list[Write] = []
+            results: list[Result] = []
             try:
-                self._store.look(partial(self._write, group, told))
-            except BaseException as error:  # noqa: BLE001 - the group's commit failed: told to everyone in it
-                owns = [own for _, own in told]
-                told = [(None, own or error) for own in owns + [None] * (len(group) - len(owns))]
-            for (_, future), end in zip(group, told, strict=True):
-                _settle(future, *end)
+                self._store.look(partial(self._write, group, results))
+            except BaseException as error:  # noqa: BLE001 - the commit failed: every caller in the group gets the error
+                errors = [own for _, own in results]
+                results = [(None, own or error) for own in errors + [None] * (len(group) - len(errors))]
+            for (_, future), result in zip(group, results, strict=True):
+                _settle(future, *result)
 
     def _wait(self) -> bool:
-        """Whether there is a turn; False where there will be none any more."""
+        """Block until a write is queued; return False once the queue is closed and empty."""
         with self._change:
             while not self._waiting and not self._closed:
                 self._change.wait()
             return bool(self._waiting)
 
-    def _write(self, group: list[Turn], told: list[Told]) -> None:
-        """Do the turns of a group, and those that come while they are done; what takes too long is left to the next."""
-        told.clear()
-        self._take(group)
-        with self._alone(), self._store.together():
+    def _write(self, group: list[Write], results: list[Result]) -> None:
+        """Run the writes of a group, and those queued meanwhile; after `GROUP_S` leave the others to the next group."""
+        results.clear()
+        self._fill(group)
+        with self._exclusive(), self._store.together():
             until = time.monotonic() + GROUP_S
-            while len(told) < len(group):
-                told.append(self._done(*group[len(told)]))
+            while len(results) < len(group):
+                results.append(self._result_of(*group[len(results)]))
                 if not self._store.engine.intact:
-                    self._give_up(group, told)
+                    self._give_up(group, results)
                 if time.monotonic() < until:
-                    self._take(group)
+                    self._fill(group)
                 else:
-                    self._leave(group, len(told))
+                    self._put_back(group, len(results))
 
-    def _take(self, group: list[Turn]) -> None:
-        while self._waiting and len(group) < MOST_TURNS:
+    def _fill(self, group: list[Write]) -> None:
+        while self._waiting and len(group) < MOST_IN_GROUP:
             group.append(self._waiting.popleft())
 
-    def _leave(self, group: list[Turn], done: int) -> None:
+    def _put_back(self, group: list[Write], done: int) -> None:
         self._waiting.extendleft(reversed(group[done:]))
         del group[done:]
 
-    def _give_up(self, group: list[Turn], told: list[Told]) -> None:
-        """The last turn was the end of the transaction, whether it noticed or not: the others are done without it."""
+    def _give_up(self, group: list[Write], results: list[Result]) -> None:
+        """Fail the last write of the group, which ended the transaction, and raise StoreLost: the others run again."""
         lost = StoreLost("the group of writes was given up; nothing was changed", "try again in a moment")
-        _, future = group.pop(len(told) - 1)
-        _, own = told.pop()
+        _, future = group.pop(len(results) - 1)
+        _, own = results.pop()
         _settle(future, None, own or lost)
         raise lost
 
-    def _done(self, work: Callable[[], Any], future: Future[Any]) -> Told:
+    def _result_of(self, work: Callable[[], Any], future: Future[Any]) -> Result:
+        """Run one write and return its result or its error; raise only a lost connection, which fails the group."""
         if not _is_wanted(future):
             return None, None
         try:
             return work(), None
         except StoreLost as error:
             if self._store.engine.is_cut_off:
-                raise  # with all that the group did so far
+                raise  # everything that the group did so far is lost
             return None, error
-        except Exception as error:  # noqa: BLE001 - told to whoever asked; it was undone alone
+        except Exception as error:  # noqa: BLE001 - returned to its caller; only this write was rolled back
             return None, error
 
 
 def _is_wanted(future: Future[Any]) -> bool:
-    """Whether whoever asked still waits; once it is begun, it is brought to its end."""
+    """Tell whether the caller has not cancelled the write; a write that began can no longer be cancelled."""
     return future.running() or (not future.done() and future.set_running_or_notify_cancel())
 
 
 def _settle(future: Future[Any], result: Any, error: BaseException | None) -> None:
+    """Set the result or the error of a future, unless it was cancelled."""
     if not _is_wanted(future):
         return
     if error is None:

@@ -1,4 +1,5 @@
-"""A reader (`readers.py`): answers questions from its own connection to the store, until nobody asks."""
+"""Main loop of a reader process (`readers.py`): answers queries from its own store connection until its parent is
+gone."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from multiprocessing.connection import Connection
 
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.server.service import Desks, open_desks
+from swarmlore.server.service import LoreCache, open_lore_cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,47 +25,50 @@ if TYPE_CHECKING:
 IDLE_S = 0.5
 
 
-def main(words: list[str]) -> None:
-    line = Connection(int(words[1]))
-    desks = open_desks(words[2], os.environ)
+def main(argv: list[str]) -> None:
+    """Answer queries from the pipe until it closes; `argv` holds the file descriptor of the pipe and the home."""
+    pipe = Connection(int(argv[1]))
+    lores = open_lore_cache(argv[2], os.environ)
     try:
-        desks.lore.embedding.awaited()  # while nobody asks yet
-        gc.freeze()  # what is there by now stays: looking through it would only take time
+        lores.lore.embedding.awaited()  # loads the model before the first query
+        gc.freeze()  # keep the long-lived objects out of later garbage collections
         while True:
-            _keep_up(desks, line)
-            token, work, desks.lore.embedding.in_turn = line.recv()
-            _tell(line, _found(desks, token, work))
+            _keep_up(lores, pipe)
+            token, work, lores.lore.embedding.in_turn = pipe.recv()
+            _send(pipe, _result_of(lores, token, work))
     except (EOFError, OSError, KeyboardInterrupt):
-        pass  # whoever asked is gone
+        pass  # the parent is gone
     finally:
-        desks.lore.close()
+        lores.lore.close()
 
 
-def _keep_up(desks: Desks, line: Connection) -> None:
-    """Take in new vectors until somebody asks: whoever asks after a long silence would wait for all of them."""
+def _keep_up(lores: LoreCache, pipe: Connection) -> None:
+    """Load new vectors while idle, so that a query after a long silence does not wait for all of them."""
     seen = -1
-    while not line.poll(IDLE_S):
-        with suppress(SwarmloreError):  # whoever asks is told
-            version = desks.lore.store.engine.data_version()
+    while not pipe.poll(IDLE_S):
+        with suppress(SwarmloreError):  # the next query reports the error
+            version = lores.lore.store.engine.data_version()
             if version != seen:
-                desks.lore.embedding.index()
+                lores.lore.embedding.index()
             seen = version
 
 
-def _found(desks: Desks, token: Token, work: Callable[[Any], Any]) -> tuple[bool, Any]:
+def _result_of(lores: LoreCache, token: Token, work: Callable[[Any], Any]) -> tuple[bool, Any]:
+    """Run a query; return whether it succeeded, and its result or its error."""
     try:
-        return True, work(partial(desks.of, token))
+        return True, work(partial(lores.of, token))
     except SwarmloreError as error:
         return False, error
-    except Exception as error:  # noqa: BLE001 - told to whoever asked, by its kind alone: its words could be a memory's
+    except Exception as error:  # noqa: BLE001 - only its type is returned: its message could hold the text of a memory
         return False, RuntimeError(type(error).__name__)
 
 
-def _tell(line: Connection, found: tuple[bool, Any]) -> None:
+def _send(pipe: Connection, result: tuple[bool, Any]) -> None:
+    """Send a result; if it cannot be pickled, send the name of that error instead."""
     try:
-        line.send(found)
+        pipe.send(result)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
-        line.send((False, RuntimeError(type(error).__name__)))
+        pipe.send((False, RuntimeError(type(error).__name__)))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Processes that answer questions, so that a search takes no computing time from whoever writes.
+"""Reader processes: they answer queries, so that a search takes no CPU time from the writer.
 
-A thread would: in one process only one thread at a time runs our code, and a writer that steps aside for each statement
-would wait for a search each time it comes back. A question is a function with its arguments that is sent over, so it
-has to be one that can be named (`functools.partial` of a function of a module).
+Threads would not help: because of the GIL a writer that releases it for each statement would wait for a search each
+time. A query is a function with its arguments that is pickled and sent over, so it must be importable by name
+(`functools.partial` of a function of a module).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     from swarmlore.domain.records import Token
     from swarmlore.lore import Lore
@@ -26,35 +26,35 @@ if TYPE_CHECKING:
     Lend = Callable[..., Lore]
 
 
-LONGEST_S = 60.0  # for one question; nobody waits for its answer any more by then
+LONGEST_S = 60.0  # for one query; its caller has timed out by then
 END_S = 2.0
-LEAST, MOST = 2, 4
+FEWEST, MOST = 2, 4
 
 
 def how_many(cores: int) -> int:
-    """One for two cores, which leaves the others to the writer and the worker; two at least, so that one long question
-    does not hold up all others."""
-    return max(LEAST, min(MOST, cores // 2))
+    """Return the number of reader processes: one per two cores, which leaves the others to the writer and the worker;
+    at least two, so that one long query does not block all others; at most four."""
+    return max(FEWEST, min(MOST, cores // 2))
 
 
 class Reader:
-    """One such process; started when first asked, and again where it has ended."""
+    """One reader process; it starts with the first query, and again if it ended."""
 
     def __init__(self, home: str, env: Mapping[str, str]) -> None:
         self._home = home
         self._env = dict(env)
         self._process: subprocess.Popen[bytes] | None = None
-        self._line: Connection | None = None
+        self._pipe: Connection | None = None
 
     def begin(self) -> Connection:
-        """The line to it. It ends when this process does, however that ends: nobody is at the other end then."""
-        if self._line is None:
+        """Start the process if needed and return the pipe to it, which ends it when this process ends."""
+        if self._pipe is None:
             ours, theirs = Pipe()
             with theirs:
-                words = [sys.executable, "-m", "swarmlore.server.reader_process", str(theirs.fileno()), self._home]
+                command = [sys.executable, "-m", "swarmlore.server.reader_process", str(theirs.fileno()), self._home]
                 nothing = subprocess.DEVNULL
                 self._process = subprocess.Popen(
-                    words,
+                    command,
                     stdin=nothing,
                     stdout=nothing,
                     cwd=self._home,
@@ -62,35 +62,35 @@ class Reader:
                     pass_fds=[theirs.fileno()],
                     process_group=0,
                 )
-            self._line = ours
-        return self._line
+            self._pipe = ours
+        return self._pipe
 
     def ask(self, token: Token, work: Callable[[Lend], T], *, sparing: bool = False) -> T:
-        """What `work` finds in the memory of whoever shows this token; `sparing`, with one thread. A question changes
-        nothing, so one whose reader ended is asked once more."""
+        """Run `work` in the reader with the token's memory; `sparing` limits it to one thread. A query changes nothing,
+        so it is sent a second time if the reader ended."""
         for _ in range(2):
             try:
-                return self._asked(token, work, sparing)
+                return self._send(token, work, sparing)
             except (EOFError, ConnectionError):
                 self.end()
         raise Unavailable("whoever answers questions here has ended twice", "try again in a moment")
 
-    def _asked(self, token: Token, work: Callable[[Lend], T], sparing: bool) -> T:
-        line = self.begin()
-        line.send((token, work, sparing))
-        if not line.poll(LONGEST_S):
+    def _send(self, token: Token, work: Callable[[Lend], T], sparing: bool) -> T:
+        pipe = self.begin()
+        pipe.send((token, work, sparing))
+        if not pipe.poll(LONGEST_S):
             self.end()
             raise StoreBusy("that question took too long", "ask for less")
-        found: tuple[bool, Any] = line.recv()
-        well, told = found
-        if not well:
-            raise told
-        return told  # type: ignore[no-any-return]
+        ok, result = pipe.recv()
+        if not ok:
+            raise result
+        return result  # type: ignore[no-any-return]
 
     def end(self) -> None:
-        line, process, self._line, self._process = self._line, self._process, None, None
-        if line is not None:
-            line.close()
+        """Stop the process, and kill it after two seconds."""
+        pipe, process, self._pipe, self._process = self._pipe, self._process, None, None
+        if pipe is not None:
+            pipe.close()
         if process is not None:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(END_S)

@@ -1,1 +1,1 @@
-"""The store: one class over named SQL and a small engine."""
+"""The store: memories and everything else in SQLite or PostgreSQL, as one class over named SQL and a small engine."""

@@ -1,4 +1,4 @@
-"""Copies of a store, made while it is in use, and the way back from one."""
+"""Back up a store while it is in use, inspect backups, and restore one."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ WHERE = "backups lie in the folder backups of the home"
 
 @frozen
 class Backup:
+    """A checked backup file: its size, number of memories and time."""
+
     path: str
     bytes: int
     memories: int
@@ -34,18 +36,18 @@ def back_up(store: Store, home: str, path: str = "") -> Backup:
     part = f"{path}.part-{os.urandom(4).hex()}"
     try:
         store.engine.copy_to(part)
-        found = inspect(part)
+        backup = inspect(part)
         _publish(part, path)
     except OSError as error:
         raise refusal(path, error) from error
     finally:
         if os.path.exists(part):
             os.unlink(part)
-    return replace(found, path=path)
+    return replace(backup, path=path)
 
 
 def _check_folder(folder: str, own: str) -> None:
-    """The home's own folder of backups is made; any other that is not there was probably mistyped."""
+    """Create the home's own backup folder; raise if any other is missing, as its name was probably mistyped."""
     if os.path.abspath(folder) == os.path.abspath(own):
         make_folder(folder)
     elif not os.path.isdir(folder):
@@ -63,17 +65,17 @@ def _named(path: str) -> str:
 
 
 def _publish(part: str, path: str) -> None:
-    """Give a finished file its name; unlike a rename a link fails where the name was taken meanwhile."""
+    """Rename a finished file; a hard link, unlike a rename, fails if the name was taken meanwhile."""
     try:
         os.link(part, path)
     except OSError:
         if os.path.exists(path):
             raise InvalidInput(f"{path} is there already", "name another file") from None
-        os.rename(part, path)  # a file system without links, such as that of a memory stick
+        os.rename(part, path)  # a file system without hard links, such as that of a memory stick
 
 
 def inspect(path: str, *, in_use: bool = False) -> Backup:
-    """Check that a file is a whole store that this program can read; `in_use` where others may write to it."""
+    """Check that a file is a complete store this program can read; `in_use` means others may write to it."""
     if not os.path.exists(path):
         raise NotFound(f"no file {path}", WHERE)
     if not _is_sqlite(path):
@@ -94,7 +96,7 @@ def inspect(path: str, *, in_use: bool = False) -> Backup:
 
 
 def _is_sqlite(path: str) -> bool:
-    """Whether a file begins like a database; a pipe or a device is not even opened, it would be waited for."""
+    """Return whether a file starts with SQLite's header. A pipe or device is not opened, as that would block."""
     if not os.path.isfile(path):
         return False
     try:
@@ -105,24 +107,24 @@ def _is_sqlite(path: str) -> bool:
 
 
 def _look_at(path: str) -> SqliteEngine:
-    """A file that stands still is read without locks: SQLite would leave a log beside the database of a stranger."""
+    """Open a file read only; without a WAL it is opened as immutable, as SQLite would else leave files beside it."""
     if os.path.exists(path + "-wal"):
         return SqliteEngine(path, readonly=True)
     return SqliteEngine(path, refused=StoreReadOnly(f"{path} is only looked at"))
 
 
 def _no_store(path: str) -> InvalidInput:
+    """Return the error for a file that is not a copy of a store."""
     return InvalidInput(f"{path} is not a copy of a store", f"name a file that swarmlore backup wrote; {WHERE}")
 
 
 def restore(home: str, backup: Backup, now: float) -> str:
-    """Put an inspected backup in place of the store; what was there is kept in a file of its own, whose path is
-    returned."""
+    """Replace the store by an inspected backup; return the path of the copy that keeps the former content."""
     path = backup.path
     live = os.path.join(home, FILE)
     if os.path.exists(live) and os.path.samefile(live, path):
         raise InvalidInput(f"{path} is the store itself", "name a backup")
-    mark(home, now)  # from here on an empty file is a restore that failed, not a new store
+    mark(home, now)  # from here on an empty file means a failed restore, not a new store
     copy = moved = ""
     if _is_whole(live):
         make_folder(os.path.join(home, BACKUPS))
@@ -139,9 +141,9 @@ def restore(home: str, backup: Backup, now: float) -> str:
 
 
 def _is_whole(live: str) -> bool:
-    """Whether the store in use can go on being used: other processes then see the restored rows in the same file."""
+    """Return whether the current store is readable. If so, restore overwrites it in place for open processes."""
     if not (os.path.exists(live) and os.path.getsize(live)):
-        return False  # SQLite would throw away the WAL of an empty file
+        return False  # SQLite would discard the WAL of an empty file
     try:
         inspect(live, in_use=True)
     except (InvalidInput, NotFound, StoreCorrupt, StoreTooNew):
@@ -150,7 +152,7 @@ def _is_whole(live: str) -> bool:
 
 
 def _move_away(live: str) -> str:
-    """Give a store that cannot be read another name, untouched, while nobody writes to it."""
+    """Rename an unreadable store, under the write lock; return its new path."""
     if not (os.path.exists(live) and os.path.getsize(live)) and not wal_bytes(live):
         return ""
     path = f"{live}.corrupt-{_stamp()}-{os.urandom(2).hex()}"
@@ -168,7 +170,7 @@ def _move_away(live: str) -> str:
 
 
 def list_backups(home: str) -> list[str]:
-    """The files in the home's backup folder, newest first."""
+    """Return the files in the home's backup folder, newest first."""
     folder = os.path.join(home, BACKUPS)
     if not os.path.isdir(folder):
         return []
@@ -177,11 +179,12 @@ def list_backups(home: str) -> list[str]:
 
 
 def holding(home: str, id: str) -> list[str]:
-    """The backups that still hold a memory."""
+    """Return the backups that contain a memory; an unreadable one counts, as it may."""
     return [path for path in list_backups(home) if _holds(path, id)]
 
 
 def _holds(path: str, id: str) -> bool:
+    """Return whether a backup contains a memory; True if it cannot be read."""
     try:
         engine = SqliteEngine(path, readonly=True)
     except StoreError:
@@ -195,7 +198,7 @@ def _holds(path: str, id: str) -> bool:
 
 
 def _unused(base: str) -> str:
-    """A name for a new file."""
+    """Return a file name that does not exist yet."""
     path, number = base + ".db", 1
     while os.path.exists(path):
         path, number = f"{base}-{number}.db", number + 1

@@ -1,4 +1,4 @@
-"""Moving house: everything that one may see, from the store in use into another one."""
+"""Copy everything a caller may see from one store into another (`migrate-store`), and verify the copy by a digest."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
     from swarmlore.store.engine import Row
 
-
 PAGE = 200
-NOWHERE = "-"  # a project for rows that name none; an empty one would see nothing
+NOWHERE = "-"  # the project for rows without one; an empty project would see nothing
 SESSION = ("id", "client", "project", "agent", "started_at", "ended_at", "cwd", "extra")
 RECEIPT = ("id", "at", "project", "agent", "session", "trigger", "cue", "chars", "tokens", "reason", "headroom")
 OUTCOME = ("id", "at", "project", "agent", "session", "task", "success", "score", "verdict", "more")
@@ -33,7 +32,8 @@ OPERATION = ("id", "at", "verb", "by", "project", "reason", "undoes", "undone_by
 
 @frozen
 class Bundle:
-    """A memory with all that is its own. Situations are named by their place: 0 is the text itself."""
+    """A memory with its audit rows, operations, links, vectors, pieces and pending work. Situations are numbered by
+    order: 0 is the text itself."""
 
     memory: Memory
     audit: tuple[Row, ...]
@@ -44,19 +44,19 @@ class Bundle:
     waiting: tuple[Row, ...]
 
     def of(self, name: Callable[[str], str]) -> Bundle:
-        """The same with agents under other names: on a server they are called after whoever logs in."""
+        """Return the same bundle with agents renamed; on a server they are named after the login."""
         memory = self.memory
         if name(memory.owner) == memory.owner:
             return self
         return replace(
             self,
             memory=replace(memory, owner=name(memory.owner)),
-            audit=tuple((*row[:4], _renamed(row[4], name), *row[5:7], name(str(row[7]))) for row in self.audit),
+            audit=tuple((*row[:4], _rename_owner(row[4], name), *row[5:7], name(str(row[7]))) for row in self.audit),
             operations=tuple((*row[:3], name(str(row[3])), *row[4:]) for row in self.operations),
         )
 
     def canonical(self) -> str:
-        """The same text for the same content, whatever the database."""
+        """Return the same JSON text for the same content, whatever the database."""
         content = {
             "memory": memory_to_dict(self.memory),
             "audit": self.audit,
@@ -71,7 +71,7 @@ class Bundle:
 
 @frozen
 class Copied:
-    """What a copy did: memories written, those that were there already, those that differ, and the digest of all."""
+    """The result of a copy: memories written, memories that existed already, ids that differ, and the digest of all."""
 
     written: int
     known: int
@@ -82,8 +82,8 @@ class Copied:
 Progress = Callable[[int, int], None]
 
 
-def _renamed(before: str | None, name: Callable[[str], str]) -> str | None:
-    """A former record with its owner under another name."""
+def _rename_owner(before: str | None, name: Callable[[str], str]) -> str | None:
+    """Rename the owner in the JSON of a former record."""
     if before is None:
         return None
     record = json.loads(before)
@@ -97,37 +97,37 @@ def _same_name(agent: str) -> str:
 def copy(
     source: Store, target: Store, progress: Progress | None = None, name: Callable[[str], str] = _same_name
 ) -> Copied:
-    """Copy what the source shows into the target, with agents called by `name`; then compare both by their text."""
+    """Copy what the source shows into the target, renaming agents by `name`; then compare both by canonical text."""
     total = int(source.ask("count_memories")[0][0])
     written = done = 0
     _copy_phases(source, target, name)
     for page in pages(source):
         bundles = [bundle.of(name) for bundle in page]
         with target.engine.writing(durable=False):
-            written += _take_in(target, bundles)
+            written += _write_bundles(target, bundles)
         done += len(bundles)
         if progress:
-            progress(done // 2, total)  # comparing is the other half
+            progress(done // 2, total)  # the comparison is the other half
     _copy_links(source, target, name)
-    _copy_journal(source, target, name)
+    _copy_records(source, target, name)
     different, digest, seen = [], hashlib.sha256(), 0
     for page in pages(source):
         bundles = [bundle.of(name) for bundle in page]
-        there = _same_memories(target, [bundle.memory for bundle in bundles])
+        copies = _same_memories(target, [bundle.memory for bundle in bundles])
         for bundle in bundles:
             line = bundle.canonical()
             digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
-            if there.get(bundle.memory.id) != line:
+            if copies.get(bundle.memory.id) != line:
                 different.append(bundle.memory.id)
         seen += len(bundles)
         if progress:
             progress((total + seen + 1) // 2, total)
-    target.set_meta("copied", digest.hexdigest())  # waits for the disk, and with it for all that was written before
+    target.set_meta("copied", digest.hexdigest())  # this fsync makes all earlier writes durable too
     return Copied(written, seen - written, tuple(different), digest.hexdigest())
 
 
 def pages(store: Store) -> Iterator[list[Bundle]]:
-    """Every memory that the store shows now, oldest arrivals first."""
+    """Yield every memory that the store shows now, in pages, oldest first."""
     after = 0
     while seqs := [int(row[0]) for row in store.ask("every_seq", after=after, limit=PAGE)]:
         yield _pack(store, seqs)
@@ -135,47 +135,46 @@ def pages(store: Store) -> Iterator[list[Bundle]]:
 
 
 def _pack(store: Store, seqs: Sequence[int]) -> list[Bundle]:
+    """Load these memories with everything that belongs to them."""
     memories = store.by_seqs(seqs)
     ids = [memories[seq].id for seq in seqs if seq in memories]
     audit = _grouped(store.ask("audit_of_memories", ids=ids))
-    acts = {row[0]: tuple(row) for row in store.ask("operations_named", ids=_operations(audit))}
+    names = list(dict.fromkeys(str(row[0]) for rows in audit.values() for row in rows))
+    operations = {row[0]: tuple(row) for row in store.ask("operations_named", ids=names)}
     links = _grouped(store.ask("links_from", ids=ids))
     cues = _cues(store, seqs)
     vectors = _grouped(store.ask("embeddings_of", seqs=list(seqs)))
     pieces = _grouped(store.ask("every_piece_of", seqs=list(seqs)))
     waiting = _grouped(store.ask("pending_of_rows", seqs=list(seqs)))
-    places = _places(store)
+    partitions = _places(store)
     bundles = []
     for seq in seqs:
         if (memory := memories.get(seq)) is None:
             continue
         rows = audit.get(memory.id, ())
-        own = {cue: place for place, cue in enumerate(cues.get(seq, ()), start=1)} | {0: 0}
+        positions = {cue: position for position, cue in enumerate(cues.get(seq, ()), start=1)} | {0: 0}
         bundles.append(
             Bundle(
                 memory,
-                tuple((*row[:-1], *places.get(int(row[-1]), ("", "", ""))) for row in rows),
-                tuple(acts[name] for name in dict.fromkeys(row[0] for row in rows) if name in acts),
+                tuple((*row[:-1], *partitions.get(int(row[-1]), ("", "", ""))) for row in rows),
+                tuple(operations[name] for name in dict.fromkeys(row[0] for row in rows) if name in operations),
                 links.get(memory.id, ()),
-                tuple(_vector(store, row, own) for row in vectors.get(seq, ()) if row[0] in own),
+                tuple(_vector(store, row, positions) for row in vectors.get(seq, ()) if row[0] in positions),
                 tuple((row[0], bytes(row[1])) for row in pieces.get(seq, ())),
-                tuple((own[row[0]], *row[1:]) for row in waiting.get(seq, ()) if row[0] in own),
+                tuple((positions[row[0]], *row[1:]) for row in waiting.get(seq, ()) if row[0] in positions),
             )
         )
     return bundles
 
 
 def _vector(store: Store, row: Row, own: dict[int, int]) -> Row:
+    """Return a vector row with the situation's position instead of its row number, and the data as bytes."""
     cue, provider, dimension, data, pieces = row
     return (own[cue], provider, dimension, store.engine.vector_bytes(data), store.engine.number_bytes(pieces))
 
 
-def _operations(audit: dict[Any, tuple[Row, ...]]) -> list[str]:
-    return list(dict.fromkeys(str(row[0]) for rows in audit.values() for row in rows))
-
-
 def _grouped(rows: Sequence[Row]) -> dict[Any, tuple[Row, ...]]:
-    """Rows by their first column."""
+    """Group rows by their first column."""
     found: dict[Any, tuple[Row, ...]] = {}
     for first, *rest in rows:
         found[first] = (*found.get(first, ()), tuple(rest))
@@ -183,6 +182,7 @@ def _grouped(rows: Sequence[Row]) -> dict[Any, tuple[Row, ...]]:
 
 
 def _cues(store: Store, seqs: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Return the row numbers of the situations of each memory, in order."""
     found: dict[int, tuple[int, ...]] = {}
     for seq, _, _, _, cue in store.ask("situations_of", seqs=list(seqs)):
         found[int(seq)] = (*found.get(int(seq), ()), int(cue))
@@ -190,6 +190,7 @@ def _cues(store: Store, seqs: Sequence[int]) -> dict[int, tuple[int, ...]]:
 
 
 def _places(store: Store) -> dict[int, tuple[str, str, str]]:
+    """Return (tier, project, owner) of every partition by its number."""
     return {int(id): (tier, project, owner) for id, tier, project, owner in store.ask("every_partition")}
 
 
@@ -198,22 +199,23 @@ def _digest(data: bytes) -> str:
 
 
 def _as(store: Store, project: str, agent: str) -> None:
-    """See what the one sees whose row this is: a database with row-level security takes it from nobody else."""
+    """Act as a row's owner: a database with row-level security accepts the row from no other agent."""
     store.act_for(Caller(project or NOWHERE, agent, "lead"))
 
 
-def _take_in(store: Store, bundles: Sequence[Bundle]) -> int:
-    """Write memories with all that is their own, in their order; returns how many were not there yet."""
+def _write_bundles(store: Store, bundles: Sequence[Bundle]) -> int:
+    """Write memories with everything that belongs to them, in order; return how many were new."""
     written = 0
     for _, run in groupby(bundles, key=lambda bundle: (bundle.memory.project, bundle.memory.owner)):
         own = list(run)
         _as(store, own[0].memory.project, own[0].memory.owner)
         known = {str(row[0]) for row in store.ask("known_ids", ids=[bundle.memory.id for bundle in own])}
-        written += sum(_take_one(store, bundle) for bundle in own if bundle.memory.id not in known)
+        written += sum(_write_bundle(store, bundle) for bundle in own if bundle.memory.id not in known)
     return written
 
 
-def _take_one(store: Store, bundle: Bundle) -> bool:
+def _write_bundle(store: Store, bundle: Bundle) -> bool:
+    """Write one memory with indexes, history and vectors; False if its id is taken by a row we cannot see."""
     memory = bundle.memory
     partition = store.partition_of(memory)
     words = Words.of(memory)
@@ -221,16 +223,16 @@ def _take_one(store: Store, bundle: Bundle) -> bool:
     handle = {"handle": store.free_handle(memory.id)} if taken else {}
     added = store.ask("put_memory", **{**to_row(memory, partition), **handle}, stems=words.stems)
     if not added:
-        return False  # somebody else's, and not ours to see
+        return False  # the row of another caller, which we may not see
     seq = int(added[0][0])
     store.index_copy(seq, partition, memory, words)
-    _take_history(store, bundle)
-    _take_vectors(store, bundle, seq, partition)
+    _write_history(store, bundle)
+    _write_vectors(store, bundle, seq, partition)
     return True
 
 
 def _copy_phases(source: Store, target: Store, name: Callable[[str], str]) -> None:
-    """Before the memories: what is born after that is as old as the phases say. Memories begin their phases anew."""
+    """Copy the phases before the memories, whose age counts phases: in the target all start at age 0."""
     with target.engine.writing(durable=False):
         for row in source.ask("every_phase"):
             phase = dict(zip(PHASE, row, strict=True))
@@ -240,58 +242,46 @@ def _copy_phases(source: Store, target: Store, name: Callable[[str], str]) -> No
 
 
 def _copy_links(source: Store, target: Store, name: Callable[[str], str]) -> None:
-    """After the memories, because both ends have to be there."""
+    """Copy the links after the memories, as both ends must exist."""
     for bundles in pages(source):
         ends = [id for bundle in bundles for link in bundle.links for id in (bundle.memory.id, str(link[0]))]
         places = {row[0]: row[1:] for row in source.ask("places_of_ids", ids=ends)} if ends else {}
         with target.engine.writing(durable=False):
             for bundle in bundles:
                 for link in bundle.links:
-                    _take_link(target, bundle.memory.id, link, places, name)
+                    _write_link(target, bundle.memory.id, link, places, name)
 
 
-def _take_link(store: Store, id: str, link: Row, places: dict[Any, Row], name: Callable[[str], str]) -> None:
+def _write_link(store: Store, id: str, link: Row, places: dict[Any, Row], name: Callable[[str], str]) -> None:
+    """Write one link, acting as the owner of its more private end."""
     other, kind, at, strength, operation = link
     if id not in places or other not in places:
-        return  # an end that was erased, or that the one who copies cannot see
-    # Whoever sees the more private end sees both: a link is drawn by somebody who does.
+        return  # one end was erased, or is not visible to the caller who copies
+    # The owner of the more private end sees both ends.
     _, project, owner = min(places[id], places[other], key=lambda place: TIERS.index(place[0]))
     _as(store, str(project), name(str(owner)))
     store.ask("add_link", source=id, target=other, kind=kind, at=at, strength=strength, operation=operation)
 
 
-def _take_history(store: Store, bundle: Bundle) -> None:
+def _write_history(store: Store, bundle: Bundle) -> None:
+    """Write the operations and audit rows of a memory, each as its author."""
     for row in bundle.operations:
         _as(store, str(row[4]), str(row[3]))
         store.ask("put_operation", **dict(zip(OPERATION, row, strict=True)))
-    _as(store, bundle.memory.project, bundle.memory.owner)  # the same again, where the author is the one who acted
+    _as(store, bundle.memory.project, bundle.memory.owner)  # audit rows belong to the memory's owner
     for operation, action, reason, version, before, *place in bundle.audit:
-        store.ask(
-            "add_audit",
-            operation=operation,
-            memory=bundle.memory.id,
-            partition=store.partition_at(tuple(place)),
-            action=action,
-            reason=reason,
-            version=version,
-            before=before,
-        )
+        change = {"action": action, "reason": reason, "version": version, "before": before}
+        partition = store.partition_at(tuple(place))
+        store.ask("add_audit", operation=operation, memory=bundle.memory.id, partition=partition, **change)
 
 
-def _take_vectors(store: Store, bundle: Bundle, seq: int, partition: int) -> None:
+def _write_vectors(store: Store, bundle: Bundle, seq: int, partition: int) -> None:
+    """Write the vectors, pieces and pending work of a memory."""
     cues = (0, *_cues(store, [seq]).get(seq, ())) if bundle.memory.situations else (0,)
     for place, provider, dimension, data, pieces in bundle.vectors:
-        store.ask(
-            "add_embedding",
-            memory_seq=seq,
-            situation_seq=cues[place],
-            partition=partition,
-            live=int(bundle.memory.live),
-            provider=provider,
-            dimension=dimension,
-            data=store.engine.vector(data),
-            piece_ids=store.engine.numbers(pieces),
-        )
+        key = {"memory_seq": seq, "situation_seq": cues[place], "partition": partition, "live": int(bundle.memory.live)}
+        vector = {"data": store.engine.vector(data), "piece_ids": store.engine.numbers(pieces)}
+        store.ask("add_embedding", **key, provider=provider, dimension=dimension, **vector)
     for provider, data in bundle.pieces:
         store.ask("put_pieces", memory_seq=seq, provider=provider, data=data)
     for place, work, attempts, error in bundle.waiting:
@@ -300,7 +290,7 @@ def _take_vectors(store: Store, bundle: Bundle, seq: int, partition: int) -> Non
 
 
 def _same_memories(store: Store, memories: Sequence[Memory]) -> dict[str, str]:
-    """The canonical text of the same memories elsewhere, read with the sight of their owners."""
+    """Return the canonical text of these memories in another store, read with the visibility of their owners."""
     found: dict[str, str] = {}
     by_owner: dict[tuple[str, str], list[str]] = {}
     for memory in memories:
@@ -312,8 +302,8 @@ def _same_memories(store: Store, memories: Sequence[Memory]) -> dict[str, str]:
     return found
 
 
-def _copy_journal(source: Store, target: Store, name: Callable[[str], str]) -> None:
-    """Names of projects, sessions, receipts, outcomes and rejections: what is there already stays."""
+def _copy_records(source: Store, target: Store, name: Callable[[str], str]) -> None:
+    """Copy project aliases, sessions, receipts, outcomes and rejections; rows that exist stay as they are."""
     places = _places(source)
     with target.engine.writing(durable=False):
         for alias, project, at in source.ask("every_alias"):
@@ -325,7 +315,7 @@ def _copy_journal(source: Store, target: Store, name: Callable[[str], str]) -> N
             target.ask("put_session", **session)
         for seq, *values in source.ask("every_receipt"):
             receipt = dict(zip(RECEIPT, values, strict=True))
-            _take_receipt(source, target, int(seq), {**receipt, "agent": name(receipt["agent"])})
+            _write_receipt(source, target, int(seq), {**receipt, "agent": name(receipt["agent"])})
         for row in source.ask("every_outcome"):
             outcome = dict(zip(OUTCOME, row, strict=True))
             outcome["agent"] = name(outcome["agent"])
@@ -339,7 +329,8 @@ def _copy_journal(source: Store, target: Store, name: Callable[[str], str]) -> N
                 target.ask("put_rejection", partition=target.partition_at(place), **refused)
 
 
-def _take_receipt(source: Store, target: Store, seq: int, values: dict[str, Any]) -> None:
+def _write_receipt(source: Store, target: Store, seq: int, values: dict[str, Any]) -> None:
+    """Copy one receipt with its items unless the target has it."""
     _as(target, values["project"], values["agent"])
     if target.ask("has_receipt", id=values["id"]):
         return
@@ -354,7 +345,7 @@ FILE_PREFIX = "sqlite:"
 
 
 def move(source: Store, caller: Caller, target: str, now: float, progress: Progress | None = None) -> Copied:
-    """Copy into a server's store or the store of a folder; the source stays as it is."""
+    """Copy the store into a server's store or into that of a folder; the source does not change."""
     if not caller.leads:
         raise NotAllowed("a whole store is copied by a person or a lead", "run it at a terminal of your own")
     other = _open(target, now)
@@ -362,23 +353,18 @@ def move(source: Store, caller: Caller, target: str, now: float, progress: Progr
         if _is_same(source, other):
             raise InvalidInput("that is the store in use", "name another one")
         name = _names(source.engine.user, other.engine.user)
-        copied = [_copy_as(source, other, one, name, progress) for one in _own_agents(source, caller)]
+        copied = []
+        for agent in _own_agents(source, caller):
+            source.act_for(agent, wide=agent.role == "person")
+            copied.append(copy(source, other, progress, name))
         return copied[0] if len(copied) == 1 else _together(copied)
     finally:
         source.act_for(caller)
         other.close()
 
 
-def _copy_as(
-    source: Store, other: Store, caller: Caller, name: Callable[[str], str], progress: Progress | None
-) -> Copied:
-
-    source.act_for(caller, wide=caller.role == "person")
-    return copy(source, other, progress, name)
-
-
 def _own_agents(source: Store, caller: Caller) -> list[Caller]:
-    """On a server: the caller, then all agents that log in as the same user, each with what is private to it."""
+    """Return the callers to copy as: on a server also the other agents of the login, for their private rows."""
     if not source.engine.remote:
         return [caller]
     source.act_for(caller, wide=caller.role == "person")
@@ -388,7 +374,7 @@ def _own_agents(source: Store, caller: Caller) -> list[Caller]:
 
 
 def _names(source: str, target: str) -> Callable[[str], str]:
-    """On a server agents are called after whoever logs in, as `ada/claude`; in a file they are not."""
+    """Return a function that renames agents: on a server they carry the login, as `ada/claude`, in a file not."""
 
     def name(agent: str) -> str:
         plain = agent.removeprefix(f"{source}/") if source else agent
@@ -398,9 +384,9 @@ def _names(source: str, target: str) -> Callable[[str], str]:
 
 
 def _together(copied: Sequence[Copied]) -> Copied:
-    """Each pass sees what is shared, and what is private to one agent."""
-    different = tuple(dict.fromkeys(id for one in copied for id in one.different))
-    return replace(copied[0], written=sum(one.written for one in copied), different=different)
+    """Combine the results of several passes; each saw the shared rows and the private rows of one agent."""
+    different = tuple(dict.fromkeys(id for each in copied for id in each.different))
+    return replace(copied[0], written=sum(each.written for each in copied), different=different)
 
 
 def _open(target: str, now: float) -> Store:

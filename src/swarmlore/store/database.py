@@ -1,4 +1,5 @@
-"""Bring a store to this program's schema, one numbered step at a time."""
+"""The base of the store: named SQL, migrations, partitions (who may see which rows), and operations with their audit
+rows."""
 
 from __future__ import annotations
 
@@ -23,13 +24,12 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-
 SQL_DIR = os.path.join(os.path.dirname(__file__), "sql")
 _MARK = "-- name: "
 
 
 def parse(text: str) -> dict[str, str]:
-    """The statements of a file by their names."""
+    """Split a .sql file into its statements by name."""
     queries: dict[str, str] = {}
     for block in text.split(_MARK)[1:]:
         name, _, body = block.partition("\n")
@@ -39,12 +39,12 @@ def parse(text: str) -> dict[str, str]:
 
 @cache
 def load(engine: str) -> dict[str, str]:
-    """Every statement this engine runs; its own ones win over the common ones."""
+    """Return every statement of an engine by name; its own override the common ones."""
     return {**parse(_read("common.sql")), **parse(_read(f"{engine}.sql"))}
 
 
 def migrations(engine: str) -> list[tuple[int, str, str]]:
-    """(number, name, script) of every migration, in order."""
+    """Return (number, name, script) of every migration of an engine, in order."""
     folder = os.path.join(SQL_DIR, "migrations", engine)
     names = sorted(name for name in os.listdir(folder) if name.endswith(".sql"))
     return [(int(name[:4]), name[5:-4], _read(os.path.join("migrations", engine, name))) for name in names]
@@ -56,13 +56,13 @@ def _read(name: str) -> str:
 
 
 HIVE = ("hive", "", "")
-OF_ITS_PROJECT = ("session_summary", "task_completion")
-PAUSES_S = (0.1, 0.2, 0.3, 0.5, *(1.0,) * 4, *(2.0,) * 7)  # before an act is tried again: a restart takes seconds
+OF_ITS_PROJECT = ("session_summary", "task_completion")  # sources whose memories other projects never see
+PAUSES_S = (0.1, 0.2, 0.3, 0.5, *(1.0,) * 4, *(2.0,) * 7)  # before each retry: a server's restart takes seconds
 
 
 @frozen
 class Operation:
-    """One act of a caller; its audit rows can be undone together."""
+    """One audited transaction of a caller; its audit rows can be undone together."""
 
     id: str
     at: float
@@ -73,50 +73,47 @@ class Operation:
 
 
 class StoreBase:
-    """Statements by name, who sees what, and operations."""
+    """Runs named statements, decides which partitions a caller sees, and records operations."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._sql = load(engine.name)
         self._partitions: dict[tuple[str, str, str], int] = {}
         self._data_version = -1
-        self._seen_undone = 0  # acts of the engine
-        self._told = ""
+        self._seen_undone = 0  # the engine's count of rollbacks at the last look
+        self._recorded = ""  # id of the operation recorded last
         self._acting: tuple[Caller, bool] | None = None
-        self._afterwards: dict[object, Callable[[], object]] | None = None  # what waits for a group to end
-        self._undone: dict[object, Callable[[], object]] = {}  # what failed then, for the next
-        self._job = ""  # the job for which something is done at the moment
-        self._joining: dict[str, tuple[tuple[str, ...], float]] = {}  # new names of projects, not written yet
-        self.leaving = threading.Event()  # from then on nobody waits for a database that is away
-        self.hive = True  # false: the hive is neither read nor written
+        self._afterwards: dict[object, Callable[[], object]] | None = None  # callbacks for the end of the open group
+        self._undone: dict[object, Callable[[], object]] = {}  # callbacks that failed, for the next group
+        self._job = ""  # id of the job being run, for the audit
+        self._joining: dict[str, tuple[tuple[str, ...], float]] = {}  # new project aliases, not written yet
+        self.leaving = threading.Event()  # once set, nothing waits for an unreachable database
+        self.hive = True  # False: the hive is neither read nor written
 
     def ask(self, statement: str, /, **params: Any) -> list[Row]:
-        """Run a named statement; `:name` takes a value, `IN (:list:name)` a list."""
+        """Run a named statement and return its rows; `:name` takes a value, `IN (:list:name)` a list."""
         return self.engine.run(self._sql[statement], params)
 
     def note(self, statement: str, /, **params: Any) -> None:
-        """Run a named statement whose rows nobody needs; it may be sent with the next one."""
+        """Run a named statement whose rows are not needed; it may be sent together with the next one."""
         self.engine.note(self._sql[statement], params)
 
     def prove(self, statement: str, /, **params: Any) -> None:
-        """What finds something that only the open transaction wrote."""
+        """Name a query that finds a row only the open transaction wrote; it decides the outcome of a lost commit."""
         self.engine.prove(self._sql[statement], params)
 
     def ask_many(self, name: str, rows: Sequence[dict[str, Any]]) -> None:
+        """Run a named statement once for each row of parameters."""
         if rows:
             self.engine.run_many(self._sql[name], rows)
 
     def partition_of(self, memory: Memory) -> int:
-        """The partition a memory belongs to, made when it is the first."""
-        place = place_of(memory.tier, memory.project, memory.owner)
-        return self._partition(place)
+        """Return the partition of a memory; add it if it is new."""
+        return self.partition_at(place_of(memory.tier, memory.project, memory.owner))
 
     def partition_at(self, place: tuple[str, str, str]) -> int:
-        """The partition of a tier, project and owner, made when it is the first."""
-        return self._partition(place)
-
-    def _partition(self, place: tuple[str, str, str]) -> int:
-        if self._seen_undone != self.engine.undone:  # one that was made in what was undone is gone with it
+        """Return the partition of a (tier, project, owner); add it if it is new."""
+        if self._seen_undone != self.engine.undone:  # a partition added in a transaction that was rolled back is gone
             self._seen_undone = self.engine.undone
             self._partitions.clear()
         if place not in self._partitions:
@@ -129,20 +126,21 @@ class StoreBase:
         return self._partitions[place]
 
     def visible(self, caller: Caller, tiers: Sequence[str] = (), *, all_projects: bool = False) -> list[int]:
-        """The partitions this caller may see; other projects' shared ones only for a person who asks."""
+        """Return the partitions a caller sees; `all_projects` adds, for a person, other projects' shared ones."""
         wide = all_projects and caller.role == "person"
         self.act_for(caller, wide=wide)
         name = "every_shared_partition" if wide else "visible_partitions"
         narrow = {} if wide else {"projects": self._own_names(caller.project)}
-        found = [
+        partitions = [
             (int(id), tier) for id, tier in self.ask(name, agent=caller.agent, **narrow) if self.hive or tier != "hive"
         ]
-        return [id for id, tier in found if not tiers or tier in tiers]
+        return [id for id, tier in partitions if not tiers or tier in tiers]
 
     def join_projects(self, names: Sequence[str], now: float) -> str:
-        """Know all these names, strongest first, as one project from now on; returns the one its rows stand under.
+        """Treat all these names, strongest first, as one project from now on; return the name its rows are stored
+        under.
 
-        Nothing is written here, so that reading stays reading: the names are kept with the next operation.
+        Nothing is written here, so that a read stays a read: the next operation stores the names.
         """
         known = {str(alias): str(project) for alias, project in self.ask("aliases_of", names=list(names))}
         roots = [known.get(name, name) for name in names if name in known or name in known.values()]
@@ -152,31 +150,32 @@ class StoreBase:
         return root
 
     def part_projects(self, alias: str) -> bool:
-        """Forget that a name belongs to a project; tells whether it did."""
+        """Remove a project alias; return whether it existed."""
         with self.engine.writing():
             known = bool(self.ask("aliases_of", names=[alias]))
             self.ask("drop_alias", alias=alias)
         return known
 
     def names_of(self, project: str) -> list[str]:
-        """Every name under which a project's rows may stand."""
+        """Return every name under which a project's rows may be stored."""
         own = self._own_names(project)
         found = self.ask("aliases_of", names=own)
         return list(dict.fromkeys((*own, *(str(alias) for alias, root in found if root in own))))
 
     def is_of_here(self, caller: Caller, memory: Memory) -> bool:
-        """What was kept unasked of a session or a task stays in its project: the agent is the same in all of them, and
-        the words may be a customer's."""
+        """Return whether this project may show a memory. Automatic session and task summaries stay in their project:
+        the agent works in several, and the words may be a customer's."""
         if memory.source not in OF_ITS_PROJECT or memory.project == caller.project:
             return True
         return memory.project in self.names_of(caller.project)
 
     def _own_names(self, project: str) -> list[str]:
+        """Return the project's name and its new aliases that are not stored yet."""
         fresh, _ = self._joining.get(project, ((), 0.0))
         return [project, *fresh]
 
     def _keep_names(self) -> None:
-        """Write the names that were learned since the last operation."""
+        """Store the project aliases learned since the last operation."""
         for root, (fresh, at) in self._joining.items():
             for name in fresh:
                 self.ask("move_aliases", project=root, former=name)
@@ -185,7 +184,7 @@ class StoreBase:
 
     @contextmanager
     def queueing(self) -> Iterator[None]:
-        """A transaction for mail and jobs; names of projects are kept with them, so that they are found later."""
+        """Context manager: a transaction for mail and jobs; it stores new project aliases too."""
         joining = dict(self._joining)
         try:
             with self.engine.queueing():
@@ -197,13 +196,13 @@ class StoreBase:
             raise
 
     def act_for(self, caller: Caller, *, wide: bool = False) -> None:
-        """Whose sight a database that knows about sight applies from now on."""
+        """Set the caller whose visibility a database with row-level security applies from now on."""
         self._acting = (caller, wide)
         self.engine.act_for(caller, self._own_names(caller.project), wide=wide)
 
     @contextmanager
     def working(self, *, team: bool = False) -> Iterator[None]:
-        """Inside, the queue is seen as whoever looks after it sees it: the work of the same login, or the team's."""
+        """Context manager: see the job queue with worker rights (own login's jobs, or the team's)."""
         before = self._acting
         who = before[0] if before else Caller()
         self.engine.act_for(who, self._own_names(who.project), works="team" if team else "own")
@@ -214,8 +213,8 @@ class StoreBase:
 
     @contextmanager
     def operation(self, operation: Operation, *, durable: bool = True) -> Iterator[Operation]:
-        """One write transaction for one act; nothing of it stays if it fails."""
-        told, joining = self._told, dict(self._joining)
+        """Context manager: one write transaction for one operation; rolled back on an error."""
+        recorded, joining = self._recorded, dict(self._joining)
         before = self._acting or (operation.caller, False)
         self.act_for(operation.caller)
         try:
@@ -225,44 +224,44 @@ class StoreBase:
                     self._keep_names()
                 yield operation
         except BaseException:
-            self._told, self._joining = told, joining
-            self._partitions.clear()  # one that was made in this transaction is gone with it
+            self._recorded, self._joining = recorded, joining
+            self._partitions.clear()  # a partition added in this transaction is gone
             raise
         finally:
             self.act_for(before[0], wide=before[1])
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Several acts with one wait for the disk; what was kept in mind of them goes if that fails."""
-        told, joining = self._told, dict(self._joining)
-        left, later = self._undone, self._afterwards
-        self._afterwards, self._undone = dict(left), {}
+        """Context manager: commit several operations with one fsync; an error restores the caches."""
+        recorded, joining = self._recorded, dict(self._joining)
+        failed_before, outer = self._undone, self._afterwards
+        self._afterwards, self._undone = dict(failed_before), {}
         try:
             with self.engine.grouping():
                 yield
-            due = self._afterwards
+            callbacks = self._afterwards
         except BaseException:
-            self._told, self._joining, self._undone = told, joining, left
+            self._recorded, self._joining, self._undone = recorded, joining, failed_before
             self._partitions.clear()
             raise
         finally:
-            self._afterwards = later
-        for key, work in due.items():
+            self._afterwards = outer
+        for key, work in callbacks.items():
             try:
                 work()
-            except StoreError:  # the acts are certain; this is tried again after the next group
+            except StoreError:  # the group is committed; the callback is retried after the next one
                 self._undone[key] = work
 
     def afterwards(self, key: object, work: Callable[[], object]) -> None:
-        """Do something that must not be seen before the act is certain: now or, in a group, when that has ended; what
-        has the same key is done once."""
+        """Call a function once the current operation is committed: at once or, inside a group, at its end. Of several
+        calls with one key, only the last runs."""
         if self._afterwards is None:
             work()
         else:
             self._afterwards[key] = work
 
     def perform(self, operation: Operation, work: Callable[[Operation], T], *, durable: bool = True) -> T:
-        """Do one act in one transaction; where the connection broke before anything was changed, do it once more."""
+        """Run one operation in one transaction; retry it if the connection broke before anything was committed."""
 
         def act() -> T:
             with self.operation(operation, durable=durable):
@@ -271,8 +270,8 @@ class StoreBase:
         return self.look(act)
 
     def look(self, work: Callable[[], T]) -> T:
-        """Ask something before an act; where the connection broke, ask it once more. Inside a transaction that is for
-        whoever began it: what was done in it before is gone as well."""
+        """Run a read and retry it if the connection broke. Inside a transaction the error is raised, as its earlier
+        statements are lost as well."""
         for pause_s in (*PAUSES_S, None):
             try:
                 return work()
@@ -282,54 +281,37 @@ class StoreBase:
         raise AssertionError  # the loop returns or raises
 
     def _check_partitions(self) -> None:
-        """Forget the partitions after others have written: a restore may have given a number to another place."""
-        seen = self.engine.data_version()
-        if seen != self._data_version:
-            self._data_version = seen
+        """Drop the partition cache if others have written: a restore may have given a number to another partition."""
+        version = self.engine.data_version()
+        if version != self._data_version:
+            self._data_version = version
             self._partitions.clear()
 
     def audit(self, operation: Operation, memory: Memory, action: str, before: Memory | None, reason: str = "") -> None:
-        """Record one change of one memory; the operation itself is recorded with its first change."""
-        self._tell(operation)
+        """Record one change of one memory in the audit rows; its operation is recorded first."""
+        self.tell(operation)
         former = None if before is None else json.dumps(memory_to_dict(before), ensure_ascii=False)
-        self.note(
-            "add_audit",
-            operation=operation.id,
-            memory=memory.id,
-            partition=self.partition_of(memory),
-            action=action,
-            reason=reason or operation.reason,
-            version=memory.version,
-            before=former,
-        )
+        change = {"action": action, "reason": reason or operation.reason, "version": memory.version, "before": former}
+        self.note("add_audit", operation=operation.id, memory=memory.id, partition=self.partition_of(memory), **change)
 
     def tell(self, operation: Operation) -> None:
-        """Write down that somebody acts, also where no memory changes by it."""
-        self._tell(operation)
-
-    def _tell(self, operation: Operation) -> None:
-        if operation.id == self._told:
+        """Record an operation once, before its first change or although it changes no memory."""
+        if operation.id == self._recorded:
             return
-        self.note(
-            "add_operation",
-            id=operation.id,
-            at=operation.at,
-            verb=operation.verb,
-            by=operation.caller.agent,
-            project=operation.caller.project,
-            reason=operation.reason,
-            undoes=operation.undoes,
-            job=self._job,
-        )
-        if operation.caller.project:  # else it might not even be seen by who wrote it
+        values = {name: getattr(operation, name) for name in ("id", "at", "verb", "reason", "undoes")}
+        who = {"by": operation.caller.agent, "project": operation.caller.project}
+        self.note("add_operation", **values, **who, job=self._job)
+        if operation.caller.project:  # without a project the writer itself might not see the row
             self.prove("proof_operation", id=operation.id)
-        self._told = operation.id
+        self._recorded = operation.id
 
     def meta(self, name: str) -> str:
+        """Return a stored value by its name, '' if there is none."""
         rows = self.ask("get_meta", name=name)
         return str(rows[0][0]) if rows else ""
 
     def set_meta(self, name: str, value: str) -> None:
+        """Store a value under a name."""
         with self.engine.writing():
             self.ask("put_meta", name=name, value=value)
 
@@ -338,7 +320,7 @@ class StoreBase:
 
 
 def place_of(tier: str, project: str, owner: str) -> tuple[str, str, str]:
-    """Which rows are seen together: an owner's private ones, a project's swarm, the hive."""
+    """Return the (tier, project, owner) of a partition: an owner's private rows, a project's swarm, or the hive."""
     if tier == "hive":
         return HIVE
     if tier == "swarm":
@@ -349,31 +331,33 @@ def place_of(tier: str, project: str, owner: str) -> tuple[str, str, str]:
 
 
 def newest(engine_name: str) -> int:
+    """Return the newest schema version of an engine."""
     return migrations(engine_name)[-1][0]
 
 
 def migrate(engine: Engine, backup_dir: str, now: float) -> int:
-    """Apply what is missing; refuse a store from a newer program untouched; return how many steps were taken."""
+    """Apply missing migrations, after backing up an SQLite store; return how many. Refuse a newer store."""
     steps = migrations(engine.name)
-    found = engine.version()
-    if found > steps[-1][0]:
+    version = engine.version()
+    if version > steps[-1][0]:
         raise StoreTooNew(
-            f"this store has schema {found}, this program knows up to {steps[-1][0]}; nothing was changed",
+            f"this store has schema {version}, this program knows up to {steps[-1][0]}; nothing was changed",
             "update the program: pip install -U swarmlore",
         )
-    copies = backup_dir if found and not engine.remote else ""  # a new store has nothing to copy, a server its own ways
-    missing = [step for step in steps if step[0] > found]
+    copies = backup_dir if version and not engine.remote else ""  # a new store is empty, a server has its own backups
+    missing = [step for step in steps if step[0] > version]
     return sum(_apply(engine, step, "" if place else copies, now) for place, step in enumerate(missing))
 
 
 def _apply(engine: Engine, step: tuple[int, str, str], backup_dir: str, now: float) -> int:
+    """Apply one migration in a transaction unless another process did; return how many were applied (0 or 1)."""
     number, name, script = step
     with engine.writing():
-        found = engine.version()
-        if found >= number:  # another process was faster
+        version = engine.version()
+        if version >= number:  # another process was faster
             return 0
         if backup_dir:
-            _copy_first(engine, backup_dir, found)  # here, where nobody can write between the copy and the change
+            _copy_first(engine, backup_dir, version)  # under the lock: nobody writes between the copy and the migration
         engine.script(script)
         row = {"version": number, "name": name, "applied_at": now}
         engine.run(load(engine.name)["add_migration"], row)
@@ -381,7 +365,8 @@ def _apply(engine: Engine, step: tuple[int, str, str], backup_dir: str, now: flo
     return 1
 
 
-def _copy_first(engine: Engine, backup_dir: str, found: int) -> None:
+def _copy_first(engine: Engine, backup_dir: str, version: int) -> None:
+    """Back up the store before a migration."""
     make_folder(backup_dir)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    engine.copy_to(os.path.join(backup_dir, f"before-migration-{found:04d}-{stamp}.db"))
+    engine.copy_to(os.path.join(backup_dir, f"before-migration-{version:04d}-{stamp}.db"))

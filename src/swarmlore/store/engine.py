@@ -1,4 +1,4 @@
-"""What a database has to offer so that the store can be written once."""
+"""The interface of a database engine (SQLite, PostgreSQL): what `Store` needs so that it is written once."""
 
 from __future__ import annotations
 
@@ -13,178 +13,143 @@ Params = Mapping[str, Any]
 
 
 class Watch(Protocol):
-    """Notices that there may be something new in the queue."""
+    """Wakes a worker when the job queue may have changed."""
 
     def wait(self, seconds: float) -> bool:
-        """Return when something was written since the last time, or after so long at most; tells whether it was."""
-        ...
+        """Wait until the database was written since the last call, at most this long; return whether it was."""
 
     def close(self) -> None: ...
 
 
 class Engine(Protocol):
-    """Run statements and transactions; the few things that really differ between databases are named queries."""
+    """Runs statements and transactions. Most differences between databases are in the named SQL; the rest is here."""
 
     name: str
     readonly: bool
     remote: bool
-    """Whether the rows are elsewhere: then vectors are searched there, and words are counted per partition there."""
+    """Whether the rows are on a server. Vectors are then searched and words counted per partition by the server."""
 
     user: str
-    """Who logged in, where one has to; agents of a team are named after it."""
+    """The login on a server, '' for a file. Agents of a team's store are named after it (`ada/claude`)."""
 
     undone: int
-    """How many transactions, or acts of a group, were undone so far: what was kept in mind of them is gone."""
+    """Number of transactions, or operations of a group, rolled back so far. Caches compare it to notice a rollback."""
 
     path: str
-    """Where the rows are: a file, or the address of a server without its password."""
+    """The path of the file, or the address of the server without its password."""
 
     @property
     def inside(self) -> bool:
-        """Whether this thread is in a transaction."""
-        ...
+        """Return whether this thread is in a transaction."""
 
     def run(self, sql: str, params: Params = ...) -> list[Row]:
         """Run one statement and return all its rows; `:name` takes a value, `IN (:list:name)` a list."""
-        ...
 
     def note(self, sql: str, params: Params) -> None:
-        """Run one statement whose rows nobody needs. It may be sent later, with the next one or at the end of the act:
-        then it is seen by that one, and a failure of it shows there."""
-        ...
+        """Run one statement whose rows are not needed. It may be delayed and sent with the next statement, which sees
+        its effect and raises its errors."""
 
     def run_many(self, sql: str, rows: Iterable[Params]) -> None:
-        """Run one statement for each of many parameter sets."""
-        ...
+        """Run one statement once for each of many parameter sets."""
 
     def script(self, sql: str) -> None:
-        """Run several statements, each to its end."""
-        ...
+        """Run several statements, each to completion."""
 
     def act_for(self, caller: Caller, projects: Sequence[str], *, wide: bool = False, works: str = "") -> None:
-        """From now on see what this caller may see, whose project has these names; wide: what every project shares;
-        works: the queue as well, `own` for what the same login put there, `team` for all of it."""
-        ...
+        """From now on apply this caller's visibility; `projects` are all names of its project. `wide` adds the shared
+        rows of every project; `works` adds the job queue: `own` for jobs of the same login, `team` for all."""
 
     def writing(self, *, durable: bool = True) -> AbstractContextManager[None]:
-        """One write transaction: committed and durable when it ends, undone when it fails; nested ones join."""
-        ...
+        """Context manager: one write transaction, durable at its end, rolled back on an error; nested ones join."""
 
     def grouping(self) -> AbstractContextManager[None]:
-        """Several acts, one after the other, with one wait for the disk: each act inside is undone alone if it fails,
-        and none is certain before the group has ended."""
-        ...
+        """Context manager: several operations committed together with one fsync. Each is rolled back alone if it fails,
+        and none is durable before the group ends."""
 
     @property
     def grouped(self) -> bool:
-        """Whether what is written now is an act of a group."""
-        ...
+        """Return whether a group is open."""
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether the line to the database is gone, and the open transaction with it."""
-        ...
+        """Return whether the connection, and with it the open transaction, is lost."""
 
     @property
     def intact(self) -> bool:
-        """Whether the open transaction can still be committed: a question that failed may be the end of it."""
-        ...
+        """Return whether the open transaction can still be committed; a failed statement may have aborted it."""
 
     def uniting(self) -> AbstractContextManager[None]:
-        """The same, as part of a group where one is open."""
-        ...
+        """Context manager: join the open group, or open one."""
 
     def prove(self, sql: str, params: Params) -> None:
-        """What finds something that only the open transaction wrote: should the answer to its commit be lost, that
+        """Register a query that finds a row only the open transaction wrote. If the answer to COMMIT is lost, the query
         tells whether it was committed."""
-        ...
 
     def queueing(self, *, durable: bool = True) -> AbstractContextManager[None]:
-        """A transaction for rows of the queue, which decide nothing about memories: it waits for no writer where the
-        database can do that. Inside a write transaction it is part of that."""
-        ...
+        """Context manager: a transaction on the job queue. Where the database allows it, it does not wait for the
+        writers' lock. Inside a write transaction it joins that."""
 
     def watch(self) -> Watch:
-        """Be told when somebody has written to the queue, from now on."""
-        ...
+        """Return a watch that notices later writes to the queue."""
 
     def now(self) -> float:
-        """The time by which leases are counted: that of whoever holds the rows."""
-        ...
+        """Return the clock that leases are counted by: the server's, or this machine's for a file."""
 
     def hurried(self, seconds: float) -> AbstractContextManager[None]:
-        """Inside, this thread waits for other writers so long at most."""
-        ...
+        """Context manager: this thread waits at most this long for other writers."""
 
     def roomy(self) -> AbstractContextManager[None]:
-        """Inside, more memory may be used: many rows come, and each is compared with what is there."""
-        ...
+        """Context manager: allow a larger cache, for bulk imports that compare every row with stored ones."""
 
     def reading(self) -> AbstractContextManager[None]:
-        """Statements inside see one snapshot."""
-        ...
+        """Context manager: all statements inside see one snapshot."""
 
     def accept(self) -> None:
-        """The content was found to be ours; until this is called, closing leaves every file as it was."""
-        ...
+        """Declare the content valid. Until then, closing leaves every file unchanged."""
 
     def leave_tidying(self) -> None:
-        """Another connection calls `tidy`; a commit of this one does that work only where it falls far behind."""
-        ...
+        """Leave checkpoints to another connection, which calls `tidy`; commits checkpoint only as a fallback."""
 
     def tidy(self) -> None:
-        """Copy what a journal holds into the file, as far as that keeps nobody waiting; one that has become long begins
-        anew, for which writers wait a moment."""
-        ...
+        """Checkpoint the WAL without blocking others. Restart a long one, for which writers wait a moment."""
 
     def version(self) -> int:
-        """The number of the newest migration that this store has seen."""
-        ...
+        """Return the number of the newest migration applied to this store."""
 
-    def set_version(self, version: int) -> None: ...
+    def set_version(self, version: int) -> None:
+        """Record the number of the newest applied migration."""
 
     def data_version(self) -> int:
-        """A number that is another one after another connection has written."""
-        ...
+        """Return a number that changes when another connection has written."""
 
     def changed(self) -> bool:
-        """Whether anybody, this connection included, has written since the last time this was asked."""
-        ...
+        """Return whether any connection, including this one, has written since the last call."""
 
     def vector(self, data: bytes) -> Any:
-        """Little-endian floats as the database keeps them."""
-        ...
+        """Convert little-endian float32 bytes to the database's vector type."""
 
     def numbers(self, data: bytes) -> Any:
-        """Little-endian numbers of two bytes as the database keeps them."""
-        ...
+        """Convert little-endian 16-bit integers to the database's type."""
 
     def vector_bytes(self, value: Any) -> bytes:
-        """What `vector` was given."""
-        ...
+        """Convert a stored vector back to bytes; inverse of `vector`."""
 
     def number_bytes(self, value: Any) -> bytes:
-        """What `numbers` was given."""
-        ...
+        """Convert stored integers back to bytes; inverse of `numbers`."""
 
     def scrub(self) -> None:
-        """Make deleted content unrecoverable from the database's own files, as far as that is in its power."""
-        ...
+        """Make deleted content unrecoverable from the database's own files, as far as the engine can."""
 
     def damaged_indexes(self) -> list[str]:
-        """The indexes of words that contradict themselves; looks without keeping a writer waiting."""
-        ...
+        """Return the names of inconsistent full-text indexes; the check does not block writers."""
 
     def check(self) -> list[str]:
-        """What is wrong with the database; empty when nothing is."""
-        ...
+        """Return the problems of the database; empty if there are none."""
 
     def copy_to(self, path: str) -> None:
-        """Write a consistent copy of the whole store to a new file while others go on."""
-        ...
+        """Write a consistent copy of the whole store to a new file while others keep writing."""
 
     def facts(self) -> Mapping[str, Any]:
-        """What `doctor` and `stats` should know: version, size, where it is."""
-        ...
+        """Return version, size, path and settings for `doctor` and `stats`."""
 
     def close(self) -> None: ...

@@ -1,4 +1,5 @@
-"""The files of a store as the system sees them: made privately, looked at before they are opened, refused in words."""
+"""Files of a store: private creation, checks before opening, error messages, and the fair write lock between
+processes."""
 
 from __future__ import annotations
 
@@ -11,14 +12,14 @@ from contextlib import contextmanager, suppress
 
 from swarmlore.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly
 
-SMALLEST_PAGE = 512  # bytes of a page of SQLite, at least
+SMALLEST_PAGE = 512  # SQLite's smallest page size in bytes
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_DESCRIPTORS = ("/proc/self/fd", "/dev/fd")  # of Linux, and of others
+_DESCRIPTORS = ("/proc/self/fd", "/dev/fd")  # Linux, other systems
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def create(path: str) -> None:
-    """An empty file that only its user can read, where there is none."""
+    """Create an empty file that only its user can read, if there is none."""
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     except OSError as error:
@@ -26,7 +27,7 @@ def create(path: str) -> None:
 
 
 def make_folder(path: str) -> None:
-    """A folder that only its user can read, where there is none."""
+    """Create a folder that only its user can read, if there is none."""
     try:
         os.makedirs(path, mode=0o700, exist_ok=True)
     except OSError as error:
@@ -34,7 +35,7 @@ def make_folder(path: str) -> None:
 
 
 def refusal(path: str, error: OSError) -> StoreError:
-    """Why a file of the store cannot be made or opened, and what to do."""
+    """Return the error, with a hint, for a file of the store that cannot be created or opened."""
     if error.errno in _FULL:
         return StoreFull(f"no space left for {path}", "free some space, then run the command again")
     if error.errno in _FORBIDDEN:
@@ -44,7 +45,7 @@ def refusal(path: str, error: OSError) -> StoreError:
 
 
 def damaged(path: str, what: str = "is damaged") -> StoreCorrupt:
-    """A store that cannot be read; nobody tries to mend it."""
+    """Return the error for a damaged store; nothing attempts to repair it."""
     return StoreCorrupt(
         f"{path} {what}; it was left as it is",
         "restore a copy: swarmlore restore-backup FILE; backups lie in the folder backups beside the store",
@@ -52,13 +53,14 @@ def damaged(path: str, what: str = "is damaged") -> StoreCorrupt:
 
 
 def check_size(path: str) -> None:
-    """Refuse a file that was cut short; SQLite takes one byte for an empty store and adds zeros to half a page.
+    """Raise StoreCorrupt for a truncated file. SQLite itself would treat one byte as an empty store and pad half a
+    page.
 
-    One that this process has open was looked at then. It must not be opened once more beside SQLite: closing it would
-    take away the locks of all of the process's connections to it.
+    A file this process has open was checked when it was opened. It must not be opened again beside SQLite: closing it
+    would release all locks of this process on it.
     """
     size = os.path.getsize(path) if os.path.exists(path) else 0
-    if size == 0 or _held(path) is not None:
+    if size == 0 or _open_descriptor(path) is not None:
         return
     try:
         with open(path, "rb") as file:
@@ -66,13 +68,13 @@ def check_size(path: str) -> None:
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}", "check its permissions") from error
     whole_pages = size % max(page, SMALLEST_PAGE) == 0
-    # With a WAL the last page may be unfinished: what belongs there is still in the WAL.
+    # With a WAL the last page may be incomplete: its content is still in the WAL.
     if size < SMALLEST_PAGE or (not whole_pages and not wal_bytes(path)):
         raise damaged(path, "was cut short")
 
 
 def wal_bytes(path: str) -> int:
-    """The size of a store's write-ahead log; the last process that closes a store takes it away."""
+    """Return the size of a store's WAL, 0 without one; the last process that closes a store removes it."""
     try:
         return os.path.getsize(path + "-wal")
     except FileNotFoundError:
@@ -80,7 +82,7 @@ def wal_bytes(path: str) -> int:
 
 
 def identity(path: str) -> tuple[int, int]:
-    """Which file stands under a name; a restore can put another one there."""
+    """Return device and inode of a path, to notice that a restore replaced the file."""
     try:
         found = os.stat(path)
     except OSError:
@@ -89,19 +91,19 @@ def identity(path: str) -> tuple[int, int]:
 
 
 def flush(path: str) -> None:
-    """Wait until what was written to a file that this process has open is on disk."""
-    if (fd := _held(path)) is not None:
-        with suppress(OSError):  # closed meanwhile, or a disk that fails: whoever writes next is told
+    """Call fsync on a file that this process has open."""
+    if (fd := _open_descriptor(path)) is not None:
+        with suppress(OSError):  # closed meanwhile, or a failing disk: the next write raises it
             os.fsync(fd)
 
 
-def _held(path: str) -> int | None:
-    """A descriptor that this process has of a file; none on systems that do not list them."""
+def _open_descriptor(path: str) -> int | None:
+    """Return a file descriptor of this process for a file, or None; some systems do not list them."""
     mine = identity(path)
     for folder in _DESCRIPTORS:
         with suppress(OSError):
             for name in os.listdir(folder):
-                with suppress(OSError):  # the one of this very list is gone already
+                with suppress(OSError):  # the descriptor of this listing is closed already
                     found = os.fstat(int(name))
                     if (found.st_dev, found.st_ino) == mine:
                         return int(name)
@@ -110,12 +112,12 @@ def _held(path: str) -> int | None:
 
 
 def is_still(path: str) -> bool:
-    """Whether a file cannot change while it is read: a WAL needs a folder that can be written, and there is neither."""
+    """Return whether a file cannot change while it is read: no WAL, and a read-only folder, so none can come."""
     return not wal_bytes(path) and not os.access(os.path.dirname(path) or ".", os.W_OK)
 
 
 def address(path: str, *, still: bool) -> str:
-    """What SQLite is given to open; a file that is still is read without locks and without files beside it."""
+    """Return the path or URI for SQLite; with `still` the file is read as immutable, without locks or side files."""
     try:
         name = path.encode()
     except UnicodeEncodeError:
@@ -131,16 +133,16 @@ try:
     import fcntl
 
     HAVE_LOCKS = True
-except ImportError:  # Windows: SQLite's own lock has to do
+except ImportError:  # Windows: only SQLite's own lock
     HAVE_LOCKS = False
 
-STAND_BACK_S = 0.002
+STAND_BACK_S = 0.002  # pause after a release that others waited for, so that one of them gets the lock
 POLL_S = 0.0005
 POLL_MAX_S = 0.004
 
 
 class Patience:
-    """How long this thread waits for others; less for a while where somebody waits for it."""
+    """How long a thread waits for a lock; can be lowered for a while, per thread."""
 
     def __init__(self, seconds: float) -> None:
         self._usual = seconds
@@ -152,6 +154,7 @@ class Patience:
 
     @contextmanager
     def at_most(self, seconds: float) -> Iterator[None]:
+        """Context manager: this thread waits at most this long."""
         before = self.seconds
         self._local.seconds = min(before, max(0.0, seconds))
         try:
@@ -161,7 +164,8 @@ class Patience:
 
 
 class FairLock:
-    """Mutual exclusion over processes and threads, without starvation."""
+    """File lock between processes and threads without starvation: a second file shows that others wait, and the holder
+    then pauses after releasing."""
 
     def __init__(self, path: str, timeout_s: float = 30.0) -> None:
         self._path = path
@@ -184,7 +188,7 @@ class FairLock:
 
     def __exit__(self, *_: object) -> None:
         self._depth -= 1
-        crowded = self._depth == 0 and self._let_go()
+        crowded = self._depth == 0 and self._release()
         self._threads.release()
         if crowded:
             time.sleep(STAND_BACK_S)
@@ -236,8 +240,8 @@ class FairLock:
             time.sleep(pause)
             pause = min(pause * 1.5, POLL_MAX_S)
 
-    def _let_go(self) -> bool:
-        """Release, and tell whether somebody waits."""
+    def _release(self) -> bool:
+        """Release the lock; return whether another process waits for it."""
         if not HAVE_LOCKS:
             return False
         fcntl.flock(self._held_fd, fcntl.LOCK_UN)

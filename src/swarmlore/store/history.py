@@ -1,4 +1,4 @@
-"""What happened to a memory, and how to take it back."""
+"""Audit rows of memories, undo, forgetting and erasing."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ if TYPE_CHECKING:
 
     from swarmlore.store.engine import Row
 
-# Counters go on counting whatever happens to the content; an undo leaves them alone.
+# Counters continue whatever happens to the content: an undo does not reset them.
 _COUNTERS = (
     *("access_count", "last_accessed_at", "feedback_score", "feedback_count", "last_validated_at", "outcomes"),
 )
-# How a rating is called in the history. It changes no content: it stands in the way of no other undo.
+# The audit actions of a rating. It changes no content, so it does not prevent the undo of an earlier operation.
 RATED = {True: "rated helpful", False: "rated harmful"}
 UNRATED = "unrated"
-SCRUB_META = "scrub"  # the last erasure that the files may still tell of
+SCRUB_META = "scrub"  # the last erasure whose text may still be in the files
 SCRUBBED = "done"
 _FEEDBACK = ("feedback_score", "feedback_count", "last_validated_at")
 
 
 @frozen
 class Past:
-    """How a memory came to be as it is. `taken_back`: its last change was that an import was undone; `before` is what
-    it was before that import, None where it was not there. `hidden_by` is the operation that hid it, with its verb."""
+    """How a memory came to its current state. `taken_back`: its last change was the undo of an import; `before` is its
+    state before that import, None if it did not exist. `hidden_by` is the operation that hid it, `verb` that
+    operation's verb."""
 
     taken_back: bool = False
     before: Memory | None = None
@@ -40,39 +41,39 @@ class Past:
 
 
 class History(Memories):
-    """Audit rows, undo, forget and erase."""
+    """The methods of `Store` for audit rows, undo, forget and erase."""
 
     def history(self, caller: Caller, ref: str) -> list[AuditRow]:
-        """Every change of one memory, oldest first, with the record before and after it."""
+        """Return every change of one memory, oldest first, with the record before and after it."""
         memory = self.resolve(caller, ref)
-        found = self.ask("audit_of_memory", id=memory.id)
-        if not found:
+        rows = self.ask("audit_of_memory", id=memory.id)
+        if not rows:
             return []
-        befores: list[Mapping[str, Any] | None] = [None if row[5] is None else from_json(row[5]) for row in found]
+        befores: list[Mapping[str, Any] | None] = [None if row[5] is None else from_json(row[5]) for row in rows]
         afters = [*befores[1:], memory_to_dict(memory)]
         return [
             AuditRow(str(row[0]), row[1], memory.id, row[2], row[3], row[4], before, after)
-            for row, before, after in zip(found, befores, afters, strict=True)
+            for row, before, after in zip(rows, befores, afters, strict=True)
         ]
 
     def pasts(self, ids: Sequence[str]) -> dict[str, Past]:
-        """How each of these memories came to be as it is."""
+        """Return for each memory how it came to its current state."""
         rows: dict[str, list[Row]] = {}
         for row in self.ask("pasts_of", ids=list(ids)) if ids else ():  # newest first
             rows.setdefault(str(row[0]), []).append(row)
         return {id: _past(found) for id, found in rows.items()}
 
     def forget(self, operation: Operation, memory: Memory, reason: str = "") -> Memory:
-        """Hide a memory; `undo` brings it back."""
+        """Hide a memory; `undo` restores it."""
         return self.revise(operation, memory, replace(memory, forgotten_at=operation.at), "forgotten", reason)
 
     def erase(self, operation: Operation, memory: Memory) -> None:
-        """Remove a memory's text from rows, history and indexes. The caller scrubs the files afterwards."""
+        """Delete a memory's text from rows, audit rows and indexes. The caller must scrub the files afterwards."""
         seq, partition = self._row_of(memory)
         self._unindex(seq, partition, memory)
         self._replace_situations(seq, ())
         drop_vectors(self, seq)
-        for name in (FILE_META, MAKING_META):  # a file beside the store that may hold them; the caller removes it
+        for name in (FILE_META, MAKING_META):  # the vector file may contain them; the caller removes it
             self.ask("drop_meta", name=name)
         self.ask("delete_pieces", memory_seq=seq)
         self.ask("drop_pending_of", memory_seq=seq)
@@ -89,24 +90,24 @@ class History(Memories):
         self.audit(operation, replace(memory, text="", title=""), "erased", None)
 
     def owe_scrub(self, operation: Operation) -> None:
-        """Keep in mind that something was erased; part of its transaction."""
+        """Record that something was erased and the files need scrubbing; part of its transaction."""
         self.ask("put_meta", name=SCRUB_META, value=operation.id)
 
     def scrub(self) -> None:
-        """Make what was erased unrecoverable. Where that fails it stays owed."""
+        """Make erased text unrecoverable in the files; if that fails, the scrub stays owed."""
         owed = self.meta(SCRUB_META)
         self.engine.scrub()
         with self.engine.writing(durable=False):
-            if self.meta(SCRUB_META) == owed:  # else something was erased since
+            if self.meta(SCRUB_META) == owed:  # otherwise something was erased meanwhile
                 self.ask("put_meta", name=SCRUB_META, value=SCRUBBED)
 
     def is_scrub_owed(self) -> bool:
-        """Whether what was erased may still be in the files. A store that never heard of this tells by its history."""
+        """Return whether erased text may still be in the files. An older store looks in its audit rows."""
         owed = self.meta(SCRUB_META)
         return owed != SCRUBBED if owed else bool(self.ask("any_erased"))
 
     def superseded_by(self, caller: Caller, id: str) -> list[Memory]:
-        """Every memory whose place this one took, directly or through another."""
+        """Return every visible memory that this one replaced, directly or through another."""
         found: dict[str, Memory] = {}
         queue = [id]
         while queue:
@@ -118,45 +119,46 @@ class History(Memories):
         return list(found.values())
 
     def last_operation(self, caller: Caller) -> str:
-        """The caller's newest act that can still be undone, or ''."""
+        """Return the caller's newest operation that can be undone, or ''."""
         self.act_for(caller)
         rows = self.ask("last_operation", by=caller.agent, projects=self.names_of(caller.project))
         return str(rows[0][0]) if rows else ""
 
     def last_act(self, caller: Caller) -> tuple[str, str]:
-        """The caller's newest act that is in force, also one that cannot be undone, and its verb; or nothing."""
+        """Return id and verb of the caller's newest operation in force, even one that cannot be undone, or ('', '')."""
         self.act_for(caller)
         rows = self.ask("last_act", by=caller.agent, projects=self.names_of(caller.project))
         return (str(rows[0][0]), str(rows[0][1])) if rows else ("", "")
 
     def last_undo(self, caller: Caller) -> str:
-        """The caller's newest undo that is in force, or ''."""
+        """Return the caller's newest undo that is in force, or ''."""
         self.act_for(caller)
         rows = self.ask("last_undo", by=caller.agent, projects=self.names_of(caller.project))
         return str(rows[0][0]) if rows else ""
 
     def undo(self, operation: Operation, target: str) -> list[Memory]:
-        """Take back one operation, whole, or refuse and change nothing. An undo can be undone too."""
+        """Revert all changes of one operation, or raise and change nothing. An undo can be undone too."""
         undoes = self._check_undoable(operation.caller, target)
-        self._tell(operation)  # also where it changes no memory: it can be undone in its turn
+        self.tell(operation)  # even if it changes no memory: an undo can be undone
         reverted = [self._revert(operation, *change) for change in self._changes_of(target)]
         self.ask("delete_links_of_operation", operation=target)
         self.ask("mark_undone", id=target, undone_by=operation.id)
-        if undoes:  # what had been taken back counts again
+        if undoes:  # undoing an undo puts the first operation in force again
             self.ask("mark_undone", id=undoes, undone_by="")
         return reverted
 
     def undone(self, operation: str) -> str:
-        """What an operation took back, if it is an undo; else ''."""
+        """Return the operation that an undo reverted, or '' if this is not an undo."""
         rows = self.ask("get_operation", id=operation)
         return str(rows[0][6]) if rows else ""
 
     def was_undone(self, operation: str) -> bool:
+        """Return whether an operation was undone."""
         rows = self.ask("get_operation", id=operation)
         return bool(rows and rows[0][7])
 
     def _changes_of(self, target: str) -> list[tuple[str, str, int, str | None]]:
-        """Each memory an operation touched, once: its last action and audit row there, and what it was before."""
+        """Return each memory of an operation once: last action and audit row there, and its state before."""
         changes: dict[str, tuple[str, str, int, str | None]] = {}
         for id, action, seq, before in self.ask("audit_of_operation", operation=target):  # newest first
             last = changes.get(id, (id, action, seq, before))
@@ -164,7 +166,7 @@ class History(Memories):
         return list(changes.values())
 
     def _check_undoable(self, caller: Caller, target: str) -> str:
-        """Whose undo the target is, or ''; raises where it cannot be undone."""
+        """Return the operation that the target itself undid, or ''; raise if the target cannot be undone."""
         rows = self.ask("get_operation", id=target)
         if not rows or rows[0][4] not in self.names_of(caller.project):
             raise NotFound(*_no_operation(target))
@@ -178,17 +180,20 @@ class History(Memories):
         return str(undoes)
 
     def _check_of_others(self, caller: Caller, target: str, verb: str) -> None:
-        """What another did is not there for who sees nothing of it; who leads can take back what they see whole."""
+        """Check that the caller may undo another agent's operation: a lead that sees all of it. If it sees nothing of
+        it, the operation does not exist for it."""
         touched = {int(row[0]) for row in self.ask("partitions_of_operation", operation=target)}
-        seen, shared = set(self.visible(caller)), set(self.visible(caller, ("swarm",)))
+        visible, shared = set(self.visible(caller)), set(self.visible(caller, ("swarm",)))
         whose = {"projects": self.names_of(caller.project), "agent": caller.agent, "every": int(caller.leads)}
-        if not touched & seen and not (not touched and self.ask("get_outcome", **whose, id=target)):
+        if not touched & visible and not (not touched and self.ask("get_outcome", **whose, id=target)):
             raise NotFound(*_no_operation(target))
-        out_of_private = verb == "promote" and bool(touched & shared)  # a server does not even tell of the other half
-        if not caller.leads or not touched <= seen or out_of_private:
+        # On a server the private half of a promotion is not visible.
+        out_of_private = verb == "promote" and bool(touched & shared)
+        if not caller.leads or not touched <= visible or out_of_private:
             raise NotAllowed("this operation is another agent's", "only its author, a lead or a person can undo it")
 
     def _revert(self, operation: Operation, id: str, action: str, seq: int, before: str | None) -> Memory:
+        """Restore the state of a memory before one change; raise Conflict if it was changed since."""
         now = self.get(operation.caller, id)
         if now is None:
             raise NotFound(f"memory {id} is not there any more", "it was erased, or it is not yours to see")
@@ -207,7 +212,7 @@ class History(Memories):
         return self.revise(operation, now, restored, "undone", f"undo of {action}")
 
     def _unrate(self, operation: Operation, now: Memory, seq: int, former: Memory) -> Memory:
-        """Take back a rating, or the taking back of one; the content stays, whatever became of it meanwhile."""
+        """Undo a rating, or the undo of one; later changes of the content stay."""
         if self.ask("ratings_since", id=now.id, seq=seq)[0][0]:
             raise Conflict(
                 f"memory {now.handle} was rated again since", f"see what happened: swarmlore history {now.handle}"
@@ -223,13 +228,14 @@ def _no_operation(target: str) -> tuple[str, str]:
 
 
 def _past(rows: Sequence[Row]) -> Past:
-    """The past that the changes of one memory tell, newest first."""
-    taken_back, before, place = False, None, 0
-    while place < len(rows) and rows[place][4] == "import":  # an undo of an import: look at what was before that one
-        of_import = [number for number, row in enumerate(rows) if row[1] == rows[place][3]]
+    """Derive the past of a memory from its changes, newest first."""
+    taken_back, before, position = False, None, 0
+    # The change is the undo of an import: continue with the changes before that import.
+    while position < len(rows) and rows[position][4] == "import":
+        of_import = [number for number, row in enumerate(rows) if row[1] == rows[position][3]]
         if not of_import:
             break
-        taken_back, before, place = True, rows[of_import[-1]][5], of_import[-1] + 1
+        taken_back, before, position = True, rows[of_import[-1]][5], of_import[-1] + 1
     hidden_by, verb = next(((str(row[1]), str(row[2])) for row in rows if not _is_hidden(row[5])), ("", ""))
     former = memory_from_dict(from_json(before)) if before is not None else None
     return Past(taken_back, former, hidden_by, verb)

@@ -1,7 +1,7 @@
-"""The queue: jobs under leases. Whoever takes a job has it for a while, and after that nothing that it does counts.
+"""The job queue: jobs under leases. A worker owns a job for the time of its lease; after that nothing it does counts.
 
 A lease is a name (`owner`), a number that grows with each lease (`fence`) and an end. Attempts are counted when a lease
-is taken, so that a job that brings down whoever runs it cannot be tried for ever.
+is taken, so that a job that crashes its worker is not retried for ever.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from swarmlore.domain.records import Caller, Job, WorkerSeen
 from swarmlore.errors import Conflict
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.store.memories import from_json
-from swarmlore.store.phases import Lives
+from swarmlore.store.phases import PhaseStore
 
 if TYPE_CHECKING:
     from typing import Any, TypeAlias, TypeVar
@@ -31,7 +31,8 @@ DONE_S = 14 * 86_400.0
 
 @frozen
 class Terms:
-    """On which terms jobs are taken: by whom, which kinds, for how long, how often; whether everybody's."""
+    """The terms on which a worker claims jobs: its name, the kinds, the lease time, the maximum of attempts, and
+    whether it takes the whole team's jobs."""
 
     owner: str
     kinds: tuple[str, ...]
@@ -40,15 +41,15 @@ class Terms:
     team: bool = False
 
 
-class Jobs(Lives):
-    """Jobs, their leases and their effects."""
+class Jobs(PhaseStore):
+    """The methods of `Store` for jobs, their leases and their effects."""
 
-    _ended: tuple[str, int] | None = None  # the lease that ended with the last effect of its job
+    _ended: tuple[str, int] | None = None  # the lease of the job that its last effect finished
 
-    # For those who have something to do
+    # Putting jobs
 
     def put_job(self, job: Job, now: float, *, again: bool = False) -> Job:
-        """Queue a job, or return the one with its key; `again` arms that one anew."""
+        """Queue a job, or return the queued one with its key; `again` updates that one and makes it due again."""
         row = {name: getattr(job, name) for name in _PUT}
         body = json.dumps(dict(job.body), ensure_ascii=False)
         self.act_for(job.caller)
@@ -63,45 +64,45 @@ class Jobs(Lives):
         return _job(found[0]) if found else job
 
     def job_waits(self, caller: Caller, key: str, folder: str) -> bool:
-        """Whether a caller's job of this key waits already."""
+        """Return whether a caller's job of this key is already waiting."""
         self.act_for(caller)
         return bool(self.ask("job_waits", project=caller.project, agent=caller.agent, key=key, folder=folder))
 
     def queue_length(self, most: int) -> int:
-        """How many jobs wait or run; counted up to `most`."""
+        """Return the number of waiting and running jobs, counted up to `most`."""
         with self.working():
             return int(self.ask("queue_length", most=most)[0][0])
 
     # For workers
 
     def claim(self, terms: Terms, now: Moment) -> Job | None:
-        """The oldest job that is due, leased; those that were tried often enough are put aside on the way."""
+        """Lease the oldest due job; mark expired jobs without attempts left as dead on the way."""
         with self.working(team=terms.team), self.engine.queueing(durable=False):
             at = _at(now)
-            common = {"now": at, "most": terms.attempts}
-            self.ask("bury_expired", **common, error=LOST)
+            expiry = {"now": at, "most": terms.attempts}
+            self.ask("bury_expired", **expiry, error=LOST)
             until = at + terms.lease_s
-            found = self.ask("claim_job", **common, owner=terms.owner, until=until, kinds=list(terms.kinds))
-        return _job(found[0]) if found else None
+            rows = self.ask("claim_job", **expiry, owner=terms.owner, until=until, kinds=list(terms.kinds))
+        return _job(rows[0]) if rows else None
 
     def due_in(self, terms: Terms, now: float) -> float | None:
-        """Seconds until the next job can be taken, 0 if one can be now; None where there is nothing. Only reads."""
+        """Return the seconds until the next job is due, 0 if one is due now, None if there is none. Reads only."""
         with self.working(team=terms.team):
-            found = self.ask("next_due", kinds=list(terms.kinds), now=now)[0][0]
-        return None if found is None else max(0.0, float(found) - now)
+            due_at = self.ask("next_due", kinds=list(terms.kinds), now=now)[0][0]
+        return None if due_at is None else max(0.0, float(due_at) - now)
 
     def renew(self, job: Job, now: Moment, lease_s: float) -> bool:
-        """Keep a job for longer; False where the lease is lost."""
+        """Extend a lease; return False if it is lost."""
         self.act_for(job.caller)
         with self.engine.queueing(durable=False):
             return self._holds(job, _at(now), lease_s)
 
     def _holds(self, job: Job, now: float, lease_s: float) -> bool:
-        """Whether the lease is ours; the row is locked by that until the transaction ends, so it stays ours."""
+        """Extend a lease; return whether it is still ours. This locks the row until the transaction ends."""
         return bool(self.ask("renew_job", **_lease(job), now=now, until=now + lease_s))
 
     def finish(self, job: Job, now: Moment) -> bool:
-        """A job is done; False where the lease was lost: then it is somebody else's to say."""
+        """Mark a job as done; return False if the lease was lost to another worker."""
         if self._ended == (job.id, job.fence):
             return True
         self.act_for(job.caller)
@@ -109,7 +110,7 @@ class Jobs(Lives):
             return self._finish(job, _at(now))
 
     def _finish(self, job: Job, now: float) -> bool:
-        """Part of a transaction. A message that asked for the job has served: it is acknowledged, and its body goes."""
+        """Mark a job as done in a transaction. A message that requested it is acknowledged, its body deleted."""
         done = bool(self.ask("finish_job", **_lease(job), now=now))
         if done and (mail := job.body.get("mail")):
             self.ask("settle_recipient", message=mail, at=now)
@@ -117,7 +118,8 @@ class Jobs(Lives):
         return done
 
     def fail(self, job: Job, error: str, now: Moment, *, pause_s: float, attempts: int) -> str:
-        """A job could not be done: it waits for its next try or is put aside. Its state then, '' if it was not ours."""
+        """Record a failed attempt: the job waits for its retry or, without attempts left, is dead. Return its new
+        state, '' if the lease was lost."""
         self.act_for(job.caller)
         with self.engine.queueing():
             at = _at(now)
@@ -126,7 +128,7 @@ class Jobs(Lives):
         return str(found[0][0]) if found else ""
 
     def release(self, job: Job, now: Moment) -> bool:
-        """Give back a job that could not be brought to its end; False where it was not ours any more."""
+        """Return an unfinished job to the queue; return False if the lease was lost."""
         self.act_for(job.caller)
         with self.engine.queueing():
             return bool(self.ask("release_job", **_lease(job), now=_at(now)))
@@ -134,8 +136,8 @@ class Jobs(Lives):
     def once(
         self, job: Job, key: str, work: Callable[[], T], now: Moment, lease_s: float, *, last: bool = False
     ) -> T | None:
-        """Do something for a job in one transaction with the check of its lease, unless it was done before; with the
-        last such thing the job is done as well."""
+        """Apply an effect of a job in one transaction with the check of its lease, unless it was applied before (same
+        key). With `last` the job is marked as done in it too."""
         self.act_for(job.caller)
         with self.engine.writing():
             at = _at(now)
@@ -143,21 +145,22 @@ class Jobs(Lives):
                 raise Conflict(
                     f"the lease of job {job.id} is lost", "somebody else has the job now; nothing was changed"
                 )
-            new = self.ask("put_effect", project=job.project, agent=job.agent, key=key, at=at)
-            told = self._for(job, work) if new else None
+            is_new = self.ask("put_effect", project=job.project, agent=job.agent, key=key, at=at)
+            result = self._run_for(job, work) if is_new else None
             if last:
                 self.act_for(job.caller)
                 self._finish(job, at)
         if last:
             self._ended = (job.id, job.fence)
-        return told
+        return result
 
     def had_effect(self, job: Job, key: str) -> bool:
-        """Whether a job has changed something under this key, however long it is undone."""
+        """Return whether the effect with this key was applied, even if it was undone since."""
         self.act_for(job.caller)
         return bool(self.ask("find_effect", project=job.project, agent=job.agent, key=key))
 
-    def _for(self, job: Job, work: Callable[[], T]) -> T:
+    def _run_for(self, job: Job, work: Callable[[], T]) -> T:
+        """Call a function while operations are recorded with this job."""
         before, self._job = self._job, job.id
         try:
             return work()
@@ -165,46 +168,47 @@ class Jobs(Lives):
             self._job = before
 
     def seen_worker(self, id: str, host: str, pid: int, now: float, *, team: bool = False) -> None:
-        """Tell that a worker is there; forget what is long over."""
+        """Record a sign of life of a worker; delete old workers, jobs and effects."""
         with self.working(team=team), self.engine.queueing(durable=False):
             self.ask("put_worker", id=id, host=host, pid=pid, at=now)
             self.ask("prune_workers", before=now - WORKERS_S)
             self.ask("prune_jobs", now=now, age=DONE_S)
             self.ask("prune_effects", now=now, age=EFFECTS_S)
 
-    # For those who look after it
+    # Inspecting the queue
 
     def job_counts(self, caller: Caller | None = None) -> list[tuple[str, str, int, float]]:
-        """(state, kind, how many, since when) of what is not done: a caller's, or all; neither whose nor what."""
+        """Return (state, kind, number, oldest time) of unfinished jobs, a caller's or all, without owners."""
         whose = self._whose_jobs(caller) if caller else {"projects": [""], "agent": "", "every": 1}
         with self.working():
             found = self.ask("count_jobs", **whose, all=int(caller is None))
         return [(str(state), str(kind), int(many), float(oldest)) for state, kind, many, oldest in found]
 
     def open_jobs(self, caller: Caller, limit: int) -> list[Job]:
-        """Jobs that wait or run, oldest first: one's own; a lead or a person sees the project's."""
+        """Return waiting and running jobs, oldest first: one's own; a lead or a person sees the project's."""
         self.act_for(caller)
         with self.working(team=caller.leads):
             return [_job(row) for row in self.ask("list_open", **self._whose_jobs(caller), limit=limit)]
 
     def done_since(self, since: float) -> int:
+        """Return the number of jobs finished since a time."""
         with self.working():
             return int(self.ask("count_done", since=since)[0][0])
 
     def workers(self, limit: int = 20) -> list[WorkerSeen]:
-        """Workers that were at it in the last day, the last one first."""
+        """Return the workers seen in the last day, the latest first."""
         with self.working(team=True):
             return [WorkerSeen(*row) for row in self.ask("list_workers", limit=limit)]
 
     def dead_jobs(self, caller: Caller, limit: int = 20, *, everywhere: bool = False) -> list[Job]:
-        """Jobs that were given up, newest first: one's own; a lead or a person sees the project's, or all projects'."""
+        """Return dead jobs, newest first: one's own; for a lead or a person the project's or, `everywhere`, all."""
         self.act_for(caller)
         asked = {**self._whose_jobs(caller), "all": int(everywhere), "limit": limit}
         with self.working(team=caller.leads):
             return [_job(row) for row in self.ask("list_dead", **asked)]
 
     def dead_like(self, caller: Caller, ref: str) -> list[Job]:
-        """The one or two whose id begins like this."""
+        """Return up to two dead jobs whose id starts with `ref`."""
         self.act_for(caller)
         with self.working(team=caller.leads):
             whose = {**self._whose_jobs(caller), "all": int(caller.role == "person")}
@@ -212,13 +216,13 @@ class Jobs(Lives):
         return [_job(row) for row in found]
 
     def retry_job(self, caller: Caller, id: str, now: float) -> bool:
-        """Let a job that was given up be tried anew."""
+        """Queue a dead job again; return whether it was there."""
         with self.working(team=caller.leads), self.engine.queueing():
             self.ask("wake_workers")
             return bool(self.ask("retry_job", id=id, at=now))
 
     def discard_job(self, caller: Caller, id: str) -> bool:
-        """Remove a job that was given up, with all that it held."""
+        """Delete a dead job with its body; return whether it was there."""
         with self.working(team=caller.leads), self.engine.queueing():
             return bool(self.ask("discard_job", id=id))
 
@@ -230,7 +234,7 @@ _PUT = ("id", "project", "agent", "role", "trust", "folder", "kind", "key")
 
 
 def _at(now: Moment) -> float:
-    """The time, read once the lock is there: who waited for that would else lease something that is over."""
+    """Return the time; a clock is read only once the lock is held, else a lease could be over when it is taken."""
     return now() if callable(now) else now
 
 

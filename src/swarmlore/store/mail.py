@@ -1,4 +1,4 @@
-"""Messages between the agents of a project, and who can be written to. An inbox is its agent's alone."""
+"""Messages between the agents of a project. Only its own agent reads an inbox."""
 
 from __future__ import annotations
 
@@ -16,29 +16,28 @@ if TYPE_CHECKING:
 
     from swarmlore.store.engine import Row
 
-
 ERASED = "[erased]"
 DAY_S = 86_400.0
-UNREAD_TIMES = 4  # as long as what was read, what nobody read is kept
+UNREAD_TIMES = 4  # unread messages are kept this many times longer than read ones
 
 
 class Mails(Jobs):
-    """Agents and messages."""
+    """The methods of `Store` for agents and messages."""
 
     def put_agent(self, caller: Caller, agent: Agent, now: float) -> None:
-        """Let an agent be known to the others of its project."""
+        """Register an agent, so that others of its project can write to it."""
         self.act_for(caller)
-        told = {name: getattr(agent, name) for name in ("name", "program", "model", "task")}
+        values = {name: getattr(agent, name) for name in ("name", "program", "model", "task")}
         with self.queueing():
-            self.ask("put_agent", project=caller.project, **told, at=now)
+            self.ask("put_agent", project=caller.project, **values, at=now)
 
     def agents(self, caller: Caller) -> list[Agent]:
-        """Who can be written to, the most active first."""
+        """Return the registered agents of the project, the most active first."""
         self.act_for(caller)
         return [Agent(*row) for row in self.ask("list_agents", projects=self.names_of(caller.project))]
 
     def add_message(self, caller: Caller, message: Message) -> None:
-        """Put a message into the inbox of each to whom it goes; part of a transaction."""
+        """Put a message into each recipient's inbox; part of a transaction."""
         row = {name: getattr(message, name) for name in _ROW}
         row |= {"addressed": json.dumps(message.to, ensure_ascii=False), "ack_required": int(message.ack_required)}
         self.ask("add_message", project=caller.project, **row)
@@ -48,14 +47,14 @@ class Mails(Jobs):
         self.ask("touch_agent", projects=[caller.project], name=caller.agent, at=message.sent_at)
 
     def inbox(self, caller: Caller, limit: int, *, urgent: bool, unread: bool, thread: str) -> list[Message]:
-        """An agent's own messages without their bodies, newest first."""
+        """Return an agent's messages without their bodies, newest first."""
         found = self.ask("list_inbox", **self._wanted(caller, urgent, unread, thread), limit=limit)
         return [_message(row) for row in found]
 
     def count_inbox(self, caller: Caller, *, urgent: bool, unread: bool, thread: str) -> tuple[int, int]:
-        """How many there are of these, and how many of them are urgent and were not read."""
-        every, waiting = self.ask("count_inbox", **self._wanted(caller, urgent, unread, thread))[0]
-        return int(every), int(waiting)
+        """Return the number of matching messages, and how many of them are urgent and unread."""
+        total, urgent_unread = self.ask("count_inbox", **self._wanted(caller, urgent, unread, thread))[0]
+        return int(total), int(urgent_unread)
 
     def _wanted(self, caller: Caller, urgent: bool, unread: bool, thread: str) -> dict[str, Any]:
         return {**self._mail_of(caller), "urgent": int(urgent), "unread": int(unread), "thread": thread}
@@ -65,27 +64,27 @@ class Mails(Jobs):
         return {"projects": self.names_of(caller.project), "agent": caller.agent}
 
     def messages_like(self, caller: Caller, ref: str) -> list[Message]:
-        """The one or two in an agent's inbox whose id begins or ends like this."""
+        """Return up to two messages of an agent's inbox whose id starts or ends with `ref`."""
         return [_message(row) for row in self.ask("get_message", **self._mail_of(caller), ref=ref, last=ref + "~")]
 
     def sent(self, caller: Caller, limit: int, ref: str = "") -> list[Sent]:
-        """What an agent wrote, newest first, and what became of it."""
-        found = self.ask("list_sent", **self._mail_of(caller), ref=ref, last=ref + "~", limit=limit)
-        messages = [_message((*row, None, None)) for row in found]
-        became: dict[str, list[Delivery]] = {}
+        """Return the messages an agent sent, newest first, with their deliveries."""
+        rows = self.ask("list_sent", **self._mail_of(caller), ref=ref, last=ref + "~", limit=limit)
+        messages = [_message((*row, None, None)) for row in rows]
+        by_message: dict[str, list[Delivery]] = {}
         for id, *rest in self.ask("deliveries", messages=[message.id for message in messages]) if messages else ():
-            became.setdefault(id, []).append(Delivery(*rest))
-        return [Sent(message, tuple(became.get(message.id, ()))) for message in messages]
+            by_message.setdefault(id, []).append(Delivery(*rest))
+        return [Sent(message, tuple(by_message.get(message.id, ()))) for message in messages]
 
     def read_message(self, caller: Caller, id: str, now: float, *, ack: bool = False) -> None:
-        """Note that an agent has read a message, or that it has taken care of it."""
+        """Mark a message as read by an agent or, with `ack`, as acknowledged."""
         self.act_for(caller)
         with self.engine.queueing():
             self.ask("ack_message" if ack else "read_message", id=id, agent=caller.agent, at=now)
 
     def erase_words(self, caller: Caller, text: str) -> None:
-        """Take a text that is erased out of what waits, so that it is not learned again, and out of mail that the
-        caller sees; part of a transaction. It is looked for by its words: a lesson is not written as it was said."""
+        """Erase a text from waiting jobs, so that it is not learned again, and from the caller's mail and outcomes;
+        part of a transaction. It is matched by its words, as a lesson is not stored as it was said."""
         words = normalize(text)
         if not words:
             return
@@ -93,34 +92,34 @@ class Mails(Jobs):
         with self.working():
             for id, body, error in self.ask("held_by_jobs", **self._whose_jobs(caller)):
                 held = from_json(body)
-                kept, said = _without(held, text, words), _without(error, text, words)
-                if (kept, said) != (held, error):
-                    self.ask("change_job", id=id, body=json.dumps(kept, ensure_ascii=False), error=said)
+                kept, kept_error = _without(held, text, words), _without(error, text, words)
+                if (kept, kept_error) != (held, error):
+                    self.ask("change_job", id=id, body=json.dumps(kept, ensure_ascii=False), error=kept_error)
         for id, *texts in self.ask("held_by_mail", **self._mail_of(caller)):
-            kept = [_without(told, text, words) for told in texts]
+            kept = [_without(part, text, words) for part in texts]
             if kept != texts:
                 self.ask("change_message", id=id, **dict(zip(("subject", "body", "thread"), kept, strict=True)))
 
         for id, task, more in self.ask("held_by_outcomes", **self._whose_jobs(caller)):
-            told = from_json(more)
-            kept = _without({"task": task, "more": told}, text, words)
-            if kept != {"task": task, "more": told}:
+            fields = from_json(more)
+            kept = _without({"task": task, "more": fields}, text, words)
+            if kept != {"task": task, "more": fields}:
                 self.ask("change_outcome", id=id, task=kept["task"], more=json.dumps(kept["more"], ensure_ascii=False))
 
     def prune_mail(self, caller: Caller, now: float, days: float) -> None:
-        """Remove what this agent sent long ago: what was read first; part of a transaction."""
+        """Delete this agent's old sent messages, read ones sooner than unread ones; part of a transaction."""
         before, long_before = now - days * DAY_S, now - UNREAD_TIMES * days * DAY_S
         self.ask("prune_mail", **self._mail_of(caller), before=before, long_before=long_before)
 
     def delete_message(self, caller: Caller, id: str, *, everywhere: bool) -> None:
-        """Remove a message from one inbox, or for all."""
+        """Delete a message from one inbox, or with `everywhere` from all."""
         self.act_for(caller)
         with self.engine.queueing():
             self.ask("drop_message", id=id) if everywhere else self.ask("drop_received", id=id, agent=caller.agent)
 
     def drop_origin(self, caller: Caller, origin: str, *, erase: bool) -> None:
-        """Let nothing more be learned from a session, a message or an outcome that is taken back; part of a
-        transaction."""
+        """Delete the jobs that would learn from a session, message or outcome that is taken back; with `erase` also the
+        message. Part of a transaction."""
         self.act_for(caller)
         with self.working():
             for id, body, _ in self.ask("held_by_jobs", **self._whose_jobs(caller)):
@@ -133,13 +132,13 @@ class Mails(Jobs):
                 self.ask("drop_message", id=id)
 
     def count_mail(self, caller: Caller) -> tuple[int, int]:
-        """How many messages an agent has, and how many of them it has not read."""
+        """Return the number of an agent's messages, and how many of them are unread."""
         found = self.ask("count_mail", **self._mail_of(caller))[0]
         return int(found[0]), int(found[1])
 
 
 def _without(value: Any, text: str, words: str) -> Any:
-    """The same value without a text, as it stands or, by its words, as it was said: then without that whole line."""
+    """Return a JSON value without a text: replace literal occurrences, erase lines with its normalised words."""
     if isinstance(value, dict):
         return {name: _without(item, text, words) for name, item in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Memories in and out of the store, with their derived indexes kept in the same transaction."""
+"""Memories in the store: put, get, revise and list rows, and update their derived indexes in the same transaction."""
 
 from __future__ import annotations
 
@@ -21,45 +21,45 @@ if TYPE_CHECKING:
 
     from swarmlore.store.database import StoreBase
 
-
-LAST_META = "last_change"  # the highest number that was ever given, where the vector that had it may be gone
-GONE_META = "vectors_gone"
-FILE_META = "vector_file"  # the file of vectors beside the store that is its own
-MAKING_META = "vector_making"  # the one that is being made
-MOST_TOLD = 256  # deletions; whoever was away for longer looks at all that is left
+LAST_META = "last_change"  # highest change number ever assigned; its vector may have been deleted
+GONE_META = "vectors_gone"  # the log of deleted vectors
+FILE_META = "vector_file"  # token of the vector file that belongs to this store
+MAKING_META = "vector_making"  # token of the vector file under construction
+MOST_LOGGED = 256  # deletions kept in the log; a reader further behind compares all keys
 
 
 def last_change(store: StoreBase) -> int:
-    """The highest change number that a vector or a deletion has."""
+    """Return the highest change number of a vector or a deletion."""
     return int(store.ask("last_change")[0][0])
 
 
 def make_room(store: StoreBase, memory_seq: int, situation_seq: int) -> None:
-    """Delete a vector whose successor comes at once; its number is not given out again, or nobody would notice."""
-    if not store.engine.remote and situation_seq in _there(store, memory_seq):
+    """Delete a vector that is replaced at once. Its change number is not reused, or readers miss the change."""
+    if not store.engine.remote and situation_seq in _cues_with_vectors(store, memory_seq):
         store.ask("put_meta", name=LAST_META, value=str(last_change(store)))
     _delete(store, memory_seq, situation_seq)
 
 
 def drop_vectors(store: StoreBase, memory_seq: int, situation_seq: int | None = None) -> None:
-    """Delete the vectors of a memory, or that of its text (0) or of one situation, and tell."""
+    """Delete and log the vectors of a memory: all, that of its text (0), or that of one situation."""
     if store.engine.remote:
         _delete(store, memory_seq, situation_seq)
         return
-    leaving = [cue for cue in _there(store, memory_seq) if situation_seq in (None, cue)]
-    if not leaving:
+    dropped = [cue for cue in _cues_with_vectors(store, memory_seq) if situation_seq in (None, cue)]
+    if not dropped:
         return
-    number = last_change(store) + 1
+    change = last_change(store) + 1
     _delete(store, memory_seq, situation_seq)
-    since, told = gone(store)
-    told += [(number, memory_seq, cue) for cue in leaving]
-    if len(told) > MOST_TOLD:
-        since = told[-MOST_TOLD - 1][0]
-    store.ask("put_meta", name=GONE_META, value=json.dumps([since, told[-MOST_TOLD:]]))
-    store.ask("put_meta", name=LAST_META, value=str(number))
+    since, deletions = gone(store)
+    deletions += [(change, memory_seq, cue) for cue in dropped]
+    if len(deletions) > MOST_LOGGED:
+        since = deletions[-MOST_LOGGED - 1][0]
+    store.ask("put_meta", name=GONE_META, value=json.dumps([since, deletions[-MOST_LOGGED:]]))
+    store.ask("put_meta", name=LAST_META, value=str(change))
 
 
-def _there(store: StoreBase, memory_seq: int) -> list[int]:
+def _cues_with_vectors(store: StoreBase, memory_seq: int) -> list[int]:
+    """Return the situation numbers of a memory that have a vector; 0 is its text."""
     return [int(row[0]) for row in store.ask("vectors_of", memory_seq=memory_seq)]
 
 
@@ -71,11 +71,11 @@ def _delete(store: StoreBase, memory_seq: int, situation_seq: int | None) -> Non
 
 
 def gone(store: StoreBase) -> tuple[int, list[tuple[int, int, int]]]:
-    """(change, [(change, memory, situation)]): all deletions after the first number, oldest first."""
-    told = store.meta(GONE_META)
-    if not told:
+    """Return (change, [(change, memory, situation)]): all deletions of vectors after the first number, oldest first."""
+    stored = store.meta(GONE_META)
+    if not stored:
         return 0, []
-    since, rows = json.loads(told)
+    since, rows = json.loads(stored)
     return int(since), [(int(change), int(memory), int(cue)) for change, memory, cue in rows]
 
 
@@ -95,17 +95,18 @@ _USUAL = tuple(
 
 
 def to_row(memory: Memory, partition: int) -> dict[str, Any]:
-    """The parameters of `put_memory` and `replace_memory`."""
+    """Return the parameters of the statements `put_memory` and `replace_memory`."""
     row = {name: getattr(memory, name) for name in COLUMNS}
     row["partition"] = partition
     row["session"] = str(memory.source_ref.get("session", ""))
-    row["position"] = _position(memory)
+    position = memory.source_ref.get("position")
+    row["position"] = position if isinstance(position, int) else None
     row["more"] = json.dumps(_more(memory), ensure_ascii=False, separators=(",", ":"))
     return row
 
 
 def from_row(row: tuple[Any, ...], situations: tuple[Situation, ...] = ()) -> Memory:
-    """The memory of a row selected with `SELECT`."""
+    """Build the memory of a row selected with `SELECT`; raise StoreCorrupt for a damaged row."""
     try:
         return _memory(row, situations)
     except (ValueError, TypeError, AttributeError) as error:
@@ -113,7 +114,7 @@ def from_row(row: tuple[Any, ...], situations: tuple[Situation, ...] = ()) -> Me
 
 
 def from_json(text: str) -> Any:
-    """A JSON column's value."""
+    """Parse the value of a JSON column; raise StoreCorrupt if it is damaged."""
     try:
         return json.loads(text)
     except ValueError as error:
@@ -133,14 +134,14 @@ def _memory(row: tuple[Any, ...], situations: tuple[Situation, ...]) -> Memory:
 
 
 def text_key(text: str) -> int:
-    """Equal for texts that differ only in case and white space. A checksum, not a proof: who finds a row by it compares
-    the texts. Above 32 bits, where no shingle is."""
+    """Return a checksum of a text, equal for texts that differ only in case and white space. Collisions are possible,
+    so compare the texts of rows found by it. It lies above 32 bits, where no shingle is."""
     data = " ".join(text.lower().split()).encode("utf-8", "replace")
     return (zlib.crc32(data) | 1 << 31) << 31 | zlib.crc32(data[::-1]) >> 1
 
 
 def handle_of(id: str, length: int) -> str:
-    """The end of a UUID is random; an id from elsewhere is hashed first."""
+    """Return the last `length` characters of an id, which in a UUID are random; hash any other id first."""
     tail = id.replace("-", "")
     if len(tail) != 32 or not all(char in "0123456789abcdef" for char in tail):
         from hashlib import blake2b
@@ -150,17 +151,12 @@ def handle_of(id: str, length: int) -> str:
 
 
 def place_word(partition: int) -> str:
-    """A partition as a word of the full-text index; the checksum keeps it from meeting a real word."""
+    """Encode a partition as a word of the full-text index; the checksum keeps it from colliding with a real word."""
     return f"zq{partition}x{zlib.crc32(str(partition).encode()):08x}"
 
 
-def _position(memory: Memory) -> int | None:
-    position = memory.source_ref.get("position")
-    return position if isinstance(position, int) else None
-
-
 def _more(memory: Memory) -> dict[str, Any]:
-    """What has no column of its own; defaults are left out."""
+    """Return the fields without a column of their own, for the JSON column `more`; defaults are left out."""
     more = {name: value for name, usual in _USUAL if (value := getattr(memory, name)) != usual}
     for name in more.keys() & _RECORDS.keys():
         more[name] = [record_fields(item) for item in more[name]]
@@ -175,20 +171,20 @@ MIN_HANDLE = 6
 MIN_PREFIX = 4
 SITUATIONS_KEPT = 8
 NEIGHBOURS = 12
-PAGE = 500
-THOROUGH = 1_000
+PAGE = 500  # rows loaded at once
+THOROUGH = 1_000  # newest rows that a thorough search for near-duplicates compares
 MOST_OF_KEY = 4_000
-FEW_SHINGLES = 5
+FEW_SHINGLES = 5  # a text with more shingles must share two with a neighbour, beyond MANY_SHINGLES three
 MANY_SHINGLES = 12
-STEMS_KEPT = 4_000  # characters of a long text's words that scoring looks at
+STEMS_KEPT = 4_000  # characters of a long text's stems that scoring uses
 _ALL = 2**62
-SHINGLE_LOOK = 20  # newest rows looked at per shared shingle: a phrase in more of them says little
+SHINGLE_LOOK = 20  # newest rows compared per shared shingle: a phrase in more rows says little
 
 
 @frozen
 class Filter:
-    """What `list` keeps. Empty means any; status '' means live, 'any' everything, 'forgotten' the hidden ones;
-    `tiers` and `sources` are several; `path` is a file that it came from; `without` is a source that is left out."""
+    """The conditions of `Store.select`. An empty value means any; status '' means live, 'any' everything, 'forgotten'
+    the hidden memories; `path` is a file the memory came from; `without` is a source to leave out."""
 
     tier: str = ""
     tiers: tuple[str, ...] = ()
@@ -207,11 +203,12 @@ class Filter:
 
     @property
     def every_tier(self) -> tuple[str, ...]:
-        """Those that are asked for, one or several."""
+        """Return the tiers of `tier` and `tiers` together."""
         return (*self.tiers, self.tier) if self.tier else self.tiers
 
     @property
     def every_source(self) -> tuple[str, ...]:
+        """Return the sources of `source` and `sources` together."""
         return (*self.sources, self.source) if self.source else self.sources
 
 
@@ -220,7 +217,7 @@ FILTERED = ("kind", "category", "session", "owner", "path", "status", "without")
 
 @frozen
 class Words:
-    """A memory as the full-text index and the scoring see it."""
+    """The stemmed words of a memory, as the full-text index and the scoring use them."""
 
     title: str
     body: str
@@ -228,7 +225,8 @@ class Words:
 
     @classmethod
     def of(cls, memory: Memory) -> Words:
-        from swarmlore.domain.language.tokenizer import index_text  # reading does not need it
+        """Stem the title, text, tags and entities of a memory."""
+        from swarmlore.domain.language.tokenizer import index_text  # imported here: reading does not need it
 
         title = index_text(memory.title) if memory.title else ""
         about = (*memory.tags, *memory.entities)
@@ -236,14 +234,15 @@ class Words:
 
     @property
     def stems(self) -> str:
+        """Return all stems as one text for scoring; a long body is cut to `STEMS_KEPT` characters."""
         return f"{self.title} {self.tags} {self.body[:STEMS_KEPT]}".strip()
 
 
 class Memories(Graphs):
-    """Put, get, replace and list memories; every read takes the caller."""
+    """Put, get, revise and list memories; every read takes the caller and returns what that caller may see."""
 
     def put(self, operation: Operation, memory: Memory, action: str = "added", reason: str = "") -> Memory:
-        """Store a new memory with its indexes and its audit row; the handle is chosen here."""
+        """Store a new memory with its indexes, audit row and a new handle; raise Conflict if the id is taken."""
         memory = replace(memory, handle=self.free_handle(memory.id), situations=_newest(memory.situations))
         partition = self.partition_of(memory)
         words = Words.of(memory)
@@ -259,7 +258,7 @@ class Memories(Graphs):
         return memory
 
     def index_copy(self, seq: int, partition: int, memory: Memory, words: Words) -> None:
-        """Index a row that was copied from another store, with its situations; what waits for it is copied as well."""
+        """Index a row that was copied from another store, with its situations. The copy brings its own pending work."""
         for situation in memory.situations:
             self._add_situation(seq, partition, situation, memory.live)
         if memory.situations:
@@ -267,25 +266,31 @@ class Memories(Graphs):
         self._index(seq, partition, memory, words)
 
     def revise(self, operation: Operation, before: Memory, after: Memory, action: str, reason: str = "") -> Memory:
-        """Replace a memory by its next version; the former one goes to the history."""
+        """Replace a memory by its next version and record the former version in the audit row."""
+        from swarmlore.domain.policy.lifecycle import renews  # imported here: reading does not need it
+
         after = replace(after, version=before.version + 1, situations=_newest(after.situations))
         partition = self.partition_of(after)
         seq, old_partition = self._row_of(before)
         self._unindex(seq, old_partition, before)
         words = Words.of(after)
-        self.ask("replace_memory", **_without_handle(to_row(after, partition)), stems=words.stems)
+        row = to_row(after, partition)
+        del row["handle"]  # it never changes
+        self.ask("replace_memory", **row, stems=words.stems)
         if after.situations != before.situations:
             self._replace_situations(seq, after.situations)
         self._reindex_cues(seq, partition, after.live)
         self._index(seq, partition, after, words)
-        self._renew_vector(seq, partition, after, same_text=_reads_alike(before, after))
-        if _renews(before, after):
+        same_text = (before.text, before.title) == (after.text, after.title)
+        self._renew_vector(seq, partition, after, same_text=same_text)
+        if renews(before, after):
             self.ask("renew_memory", seq=seq)
         self.audit(operation, after, action, before, reason)
         return after
 
     def _row_of(self, memory: Memory) -> tuple[int, int]:
-        """The row and partition of a memory that is still as it was read; another process may have been faster."""
+        """Return the row number and partition of a memory. Raise NotFound or Conflict if another process removed or
+        changed it since it was read."""
         found = self.ask("row_of", id=memory.id)
         if not found:
             raise NotFound(f"memory {memory.handle} is not there any more", "look it up with: swarmlore list")
@@ -295,12 +300,13 @@ class Memories(Graphs):
         return int(seq), int(partition)
 
     def get(self, caller: Caller, id: str) -> Memory | None:
-        """The memory, if it is there and the caller may see it."""
-        found = self._load("WHERE id = :id AND partition IN (:list:partitions)", caller, id=id)
-        return found[0] if found else None
+        """Return the memory with this id if it exists and the caller may see it."""
+        where = "WHERE id = :id AND partition IN (:list:partitions)"
+        rows = self.engine.run(SELECT + where, {"id": id, "partitions": self.visible(caller)})
+        return from_row(rows[0], self.situations_of([int(rows[0][0])]).get(int(rows[0][0]), ())) if rows else None
 
     def resolve(self, caller: Caller, ref: str) -> Memory:
-        """The one visible memory that an id, a handle or a unique prefix names."""
+        """Return the one visible memory named by an id, a handle or a unique prefix; raise NotFound or Ambiguous."""
         memory = self.get(caller, ref)
         if memory is None:
             memory = self.get(caller, self._expand(caller, ref.strip()))
@@ -309,6 +315,7 @@ class Memories(Graphs):
         return memory
 
     def _expand(self, caller: Caller, ref: str) -> str:
+        """Return the id for a handle or a unique id prefix, '' if none; raise Ambiguous if several match."""
         partitions = self.visible(caller)
         exact = self.ask("id_of_handle", handle=ref.lower(), partitions=partitions)
         if len(exact) == 1:
@@ -322,46 +329,47 @@ class Memories(Graphs):
         return found[0] if found else ""
 
     def touch(self, id: str, now: float) -> None:
-        """Count one access. A counter: not audited, and not worth waiting for the disk."""
+        """Count one access of a memory. A counter is not audited and not worth an fsync."""
         with self.engine.writing(durable=False):
             self.ask("touch_memory", id=id, now=now)
 
     def select(self, caller: Caller, filter: Filter) -> list[Memory]:
-        """Visible memories, newest arrivals first; those before the offset are passed over without being read."""
-        found: list[Memory] = []
-        left, below = filter.offset, _ALL
-        page = min(filter.limit, PAGE) if not filter.tags and not left else PAGE
-        while len(found) < filter.limit:
+        """Return the visible memories that match a filter, newest first; rows before the offset are skipped without
+        loading them where no tags are asked for."""
+        selected: list[Memory] = []
+        skip, below = filter.offset, _ALL
+        page = min(filter.limit, PAGE) if not filter.tags and not skip else PAGE
+        while len(selected) < filter.limit:
             seqs = self._newest(caller, filter, page, below)
-            passed = min(left, len(seqs)) if not filter.tags else 0
-            batch = self.by_seqs(seqs[passed:])
-            fits = [batch[seq] for seq in seqs[passed:] if set(filter.tags) <= set(batch[seq].tags)]
-            found += fits[left - passed :]
-            left = max(0, left - passed - len(fits))
+            skipped = min(skip, len(seqs)) if not filter.tags else 0
+            batch = self.by_seqs(seqs[skipped:])
+            matching = [batch[seq] for seq in seqs[skipped:] if set(filter.tags) <= set(batch[seq].tags)]
+            selected += matching[skip - skipped :]
+            skip = max(0, skip - skipped - len(matching))
             if len(seqs) < page:
                 break
             below = seqs[-1]
-        return found[: filter.limit]
+        return selected[: filter.limit]
 
     def _newest(self, caller: Caller, filter: Filter, limit: int, below: int) -> list[int]:
-        """The newest rows before a given one, over all partitions the caller sees."""
+        """Return the newest row numbers below a given one that match a filter, over all visible partitions."""
         asked = {**_conditions(filter), "limit": limit, "below": below}
-        rows_ = [
+        seqs = [
             row[0]
             for partition in self.visible(caller, filter.every_tier)
             for row in self.ask("list_memories", **asked, partition=partition)
         ]
-        return sorted(rows_, reverse=True)[:limit]
+        return sorted(seqs, reverse=True)[:limit]
 
     def count_selected(self, caller: Caller, filter: Filter) -> int:
-        """How many `select` has without a limit, whatever their tags are; looks at every row."""
-        counted = "SELECT count(*) FROM (" + self._sql["list_memories"] + "\n) AS listed"  # it may end with a remark
+        """Count the memories that `select` would return without a limit, ignoring the tags; scans every row."""
+        count_sql = "SELECT count(*) FROM (" + self._sql["list_memories"] + "\n) AS listed"  # it may end with a comment
         asked = {**_conditions(filter), "limit": _ALL, "below": _ALL}
-        places = self.visible(caller, filter.every_tier)
-        return sum(int(self.engine.run(counted, {**asked, "partition": place})[0][0]) for place in places)
+        partitions = self.visible(caller, filter.every_tier)
+        return sum(int(self.engine.run(count_sql, {**asked, "partition": partition})[0][0]) for partition in partitions)
 
     def by_seqs(self, seqs: Sequence[int]) -> dict[int, Memory]:
-        """Memories by their row numbers; the caller's sight was applied when the numbers were found."""
+        """Return memories by their row numbers; the numbers must come from a query that already checked visibility."""
         if not seqs:
             return {}
         found = self.engine.run(SELECT + "WHERE seq IN (:list:seqs)", {"seqs": list(seqs)})
@@ -369,30 +377,32 @@ class Memories(Graphs):
         return {int(row[0]): from_row(row, situations.get(int(row[0]), ())) for row in found}
 
     def neighbours(self, partition: int, text: str, key: str = "", *, thorough: bool = False) -> dict[int, Memory]:
-        """Live memories of one partition that share a key, the text or enough of its words, best first.
+        """Return live memories of one partition that share the key, the text or enough words with a new one, best
+        first.
 
-        Thorough, all of the newest ones; else those that share less than half of their content words are left out.
+        With `thorough`, the newest memories are added whatever their words; otherwise those that share less than half
+        of their content words are left out.
         """
         found = self.like(partition, text, key, thorough=thorough)
         return {seq: memory for seq, memory in found.items() if memory.live}
 
     def like(self, partition: int, text: str, key: str = "", *, thorough: bool = False) -> dict[int, Memory]:
-        """The same, with those of this text that are in quarantine."""
+        """Return the same as `neighbours`, plus quarantined memories that have exactly this text or key."""
         equal, alike = self._rows_by_shingles(partition, text)
         if key:
             equal += [int(row[0]) for row in self.ask("seqs_of_key", partition=partition, key=key)]
-        if thorough:  # profile knowledge keeps a few hundred lessons and may refuse a text for any of them
+        if thorough:  # the profile `knowledge` keeps a few hundred lessons; any of them may be a duplicate
             newest = [int(row[0]) for row in self.ask("newest_of", partition=partition, limit=THOROUGH)]
             best = list(dict.fromkeys((*equal, *newest)))
         else:
-            alike = self._of_the_same_words(text, [seq for seq in alike if seq not in equal])
+            alike = self._sharing_words(text, [seq for seq in alike if seq not in equal])
             best = list(dict.fromkeys((*equal, *alike)))[:NEIGHBOURS]
         found = self.by_seqs(best)
         return {seq: found[seq] for seq in best if seq in found and (found[seq].live or seq in equal)}
 
     def _rows_by_shingles(self, partition: int, text: str) -> tuple[list[int], list[int]]:
-        """Rows of the same text, oldest first, and rows that share shingles with it, most first; the longer the text,
-        the less one shingle alone says."""
+        """Return (rows with the same text, oldest first; rows that share shingles with it, most shared first). A longer
+        text must share more shingles, as one alone says less."""
         keys = shingles(text)
         asked = json.dumps((text_key(text), *keys))
         found = self.ask("memories_of_shingles", partition=partition, shingles=asked, look=SHINGLE_LOOK)
@@ -402,7 +412,8 @@ class Memories(Graphs):
         enough = [(count, int(seq)) for seq, count in shared.items() if count >= least and seq]
         return equal, [seq for _, seq in sorted(enough, reverse=True)[:NEIGHBOURS]]
 
-    def _of_the_same_words(self, text: str, seqs: Sequence[int]) -> list[int]:
+    def _sharing_words(self, text: str, seqs: Sequence[int]) -> list[int]:
+        """Keep the rows that share at least half of the content words of the shorter text."""
         from swarmlore.domain.language.similarity import content_words
 
         if not seqs:
@@ -413,26 +424,29 @@ class Memories(Graphs):
         return [seq for seq, others in words.items() if 2 * len(mine & others) >= min(len(mine), len(others))]
 
     def ids_of_session(self, caller: Caller, session: str, *, hidden: bool = False) -> list[str]:
+        """Return the ids of the visible memories of a session; with `hidden`, forgotten ones too."""
         found = self.ask("ids_of_session", session=session, hidden=int(hidden), partitions=self.visible(caller))
         return [str(row[0]) for row in found]
 
     def ids_of_source(self, caller: Caller, source: str, *, hidden: bool = False) -> list[str]:
+        """Return the ids of the visible memories from a source; with `hidden`, forgotten ones too."""
         found = self.ask("ids_of_source", source=source, hidden=int(hidden), partitions=self.visible(caller))
         return [str(row[0]) for row in found]
 
     def ids_derived_from(self, caller: Caller, ids: Sequence[str], *, hidden: bool = False) -> list[str]:
+        """Return the ids of the visible memories derived from these; with `hidden`, forgotten ones too."""
         found = self.ask("ids_derived_from", ids=list(ids), hidden=int(hidden), partitions=self.visible(caller))
         return [str(row[0]) for row in found]
 
     def of_key(self, caller: Caller, key: str, tiers: Sequence[str] = ()) -> list[Memory]:
-        """The newest visible memories of a key, hidden ones too, oldest first."""
-        found = (self.ask("seqs_of_key", partition=place, key=key) for place in self.visible(caller, tiers))
-        seqs = sorted(int(row[0]) for rows_ in found for row in rows_)[-MOST_OF_KEY:]
+        """Return the newest visible memories with a key, forgotten ones included, oldest first."""
+        found = (self.ask("seqs_of_key", partition=partition, key=key) for partition in self.visible(caller, tiers))
+        seqs = sorted(int(row[0]) for rows in found for row in rows)[-MOST_OF_KEY:]
         memories = self.by_seqs(seqs)
         return [memories[seq] for seq in seqs if seq in memories]
 
     def of_keys(self, partitions: Sequence[int], keys: Sequence[str]) -> dict[str, list[Memory]]:
-        """The memories of some keys, hidden ones too, oldest first."""
+        """Return the memories of some partitions by key, forgotten ones included, oldest first."""
         asked = self.ask("seqs_of_keys", partitions=list(partitions), keys=list(keys)) if partitions and keys else []
         memories = self.by_seqs([int(seq) for seq, _ in asked])
         found: dict[str, list[Memory]] = {}
@@ -442,7 +456,7 @@ class Memories(Graphs):
         return found
 
     def citing(self, caller: Caller) -> Iterator[Memory]:
-        """Live visible memories that cite code, oldest first."""
+        """Yield live visible memories that cite code, oldest first."""
         asked = {"partitions": self.visible(caller), "limit": PAGE}
         after = 0
         while seqs := [int(row[0]) for row in self.ask("citing_memories", **asked, after=after)]:
@@ -451,7 +465,7 @@ class Memories(Graphs):
             after = seqs[-1]
 
     def about(self, caller: Caller, entities: Sequence[str]) -> list[Memory]:
-        """Live visible memories that name one of these entities, newest first; `file:<path>` for a cited file."""
+        """Return live visible memories that name an entity, newest first; `file:<path>` is a cited file."""
         if not entities:
             return []
         found = self.ask("seqs_of_entities", partitions=self.visible(caller), entities=list(entities))
@@ -459,42 +473,35 @@ class Memories(Graphs):
         return sorted((m for m in memories.values() if m.live), key=lambda m: m.created_at, reverse=True)
 
     def known_entities(self, caller: Caller) -> list[str]:
+        """Return every entity that a visible memory names."""
         return [str(row[0]) for row in self.ask("entities_known", partitions=self.visible(caller))]
 
-    def _load(self, where: str, caller: Caller, **params: object) -> list[Memory]:
-        found = self.engine.run(SELECT + where, {**params, "partitions": self.visible(caller)})
-        situations = self.situations_of([int(row[0]) for row in found])
-        return [from_row(row, situations.get(int(row[0]), ())) for row in found]
-
     def situations_of(self, seqs: Sequence[int]) -> dict[int, tuple[Situation, ...]]:
-        """The situations in which memories were needed, of those that have any."""
+        """Return the situations of each of these memories, leaving out memories that have none."""
         found: dict[int, tuple[Situation, ...]] = {}
         for seq, text, via, at, _ in self.ask("situations_of", seqs=list(seqs)):
             found[seq] = (*found.get(seq, ()), Situation(text, via, at))
         return found
 
     def free_handle(self, id: str) -> str:
-        """The shortest end of an id that names nothing else here."""
+        """Return the shortest suffix of an id that is not the handle of another memory."""
         for length in range(MIN_HANDLE, 33):
             handle = handle_of(id, length)
             if not self.ask("handle_taken", handle=handle):
                 return handle
-        return id  # 128 equal bits: the id itself is taken too, and the insert will say so
+        return id  # 128 equal bits: the id itself is taken too, and the insert fails
 
     def _index(self, seq: int, partition: int, memory: Memory, words: Words) -> None:
-        """Full text, shingles, entities and the graph follow the row; what is not live is not found."""
-        self._add_shingles(seq, partition, _keys(memory))
+        """Index a memory: shingles always; full text, entities and graph only while it is live."""
+        if keys := _keys(memory):
+            self.note("add_shingles", partition=partition, memory_seq=seq, shingles=json.dumps(sorted(keys)))
         if memory.live:
             self.note("index_words", **word_row(seq, partition, words))
             self.ask_many("add_entity", entity_rows(seq, partition, memory))
             self.index_graph(seq, partition, memory)
 
-    def _add_shingles(self, seq: int, partition: int, keys: set[int]) -> None:
-        if keys:
-            self.note("add_shingles", partition=partition, memory_seq=seq, shingles=json.dumps(sorted(keys)))
-
     def _renew_vector(self, seq: int, partition: int, memory: Memory, *, same_text: bool) -> None:
-        """A vector goes with its text; where only the state changed it stays and follows."""
+        """Queue a new vector if the text changed; otherwise keep it and update state and partition."""
         if same_text:
             self.ask("turn_embeddings", seqs=[seq], live=int(memory.live), partition=partition)
         else:
@@ -516,18 +523,18 @@ class Memories(Graphs):
         self.ask("add_pending", memory_seq=seq, situation_seq=cue, work="embed")
 
     def _replace_situations(self, seq: int, wanted: Iterable[Situation]) -> None:
-        """Keep the rows (and vectors) of situations that stay, drop the others, add the new ones."""
-        left = list(wanted)
+        """Keep rows and vectors of situations that stay, delete the others, and add the new ones."""
+        new = list(wanted)
         for _, text, via, at, cue in self.ask("situations_of", seqs=[seq]):
             situation = Situation(text, via, at)
-            if situation in left:
-                left.remove(situation)
+            if situation in new:
+                new.remove(situation)
                 continue
             self.ask("unindex_cue", seqs=[cue])
             drop_vectors(self, seq, cue)
             self.ask("done_pending", work="embed", memory_seq=seq, situation_seq=cue)
             self.ask("delete_situation", seq=cue)
-        for situation in left:
+        for situation in new:
             self._add_situation(seq, 0, situation, live=False)
 
     def _reindex_cues(self, seq: int, partition: int, live: bool) -> None:
@@ -538,70 +545,59 @@ class Memories(Graphs):
 
 
 def index_text(text: str) -> str:
-    """The words of a text for the full-text index; imported on use, reading does not need it."""
+    """Stem a text for the full-text index; imported on use, as reading does not need it."""
     from swarmlore.domain.language.tokenizer import index_text as analyse
 
     return analyse(text)
 
 
-@lru_cache(maxsize=16)  # a text is compared with its neighbours, then stored
+@lru_cache(maxsize=16)  # a text is compared with its neighbours and then stored: computed once
 def shingles(text: str) -> tuple[int, ...]:
+    """Return the shingles of a text, cached."""
     from swarmlore.domain.language.similarity import shingles as cut
 
     return cut(text)
 
 
 def _place(partition: int) -> dict[str, Any]:
-    """A partition as each engine's index of words wants it: as a word, or as it is."""
+    """Return a partition for both engines' full-text indexes: as a word for SQLite, as a number for PostgreSQL."""
     return {"place": place_word(partition), "partition": partition}
 
 
 def _conditions(filter: Filter) -> dict[str, Any]:
-    """What the statement that lists memories asks of them; their tiers say where it is asked."""
+    """Return the parameters of the statement `list_memories`; tiers are applied by choosing partitions."""
     sources = filter.every_source
-    asked: dict[str, Any] = {name: getattr(filter, name) for name in FILTERED}
-    return asked | {"sources": sources, "any_source": int(not sources)}
+    values: dict[str, Any] = {name: getattr(filter, name) for name in FILTERED}
+    return values | {"sources": sources, "any_source": int(not sources)}
 
 
 def _newest(situations: tuple[Situation, ...]) -> tuple[Situation, ...]:
     return tuple(sorted(situations, key=lambda situation: situation.at))[-SITUATIONS_KEPT:]
 
 
-def _renews(before: Memory, after: Memory) -> bool:
-    from swarmlore.domain.policy.lifecycle import renews  # reading does not need it
-
-    return renews(before, after)
-
-
-def _reads_alike(before: Memory, after: Memory) -> bool:
-    return (before.text, before.title) == (after.text, after.title)
-
-
-def _without_handle(row: dict[str, object]) -> dict[str, object]:
-    del row["handle"]
-    return row
-
-
 def word_row(seq: int, partition: int, words: Words) -> dict[str, Any]:
+    """Return the row of a memory in the full-text index."""
     return {"seq": seq, **_place(partition), "title": words.title, "body": words.body, "tags": words.tags}
 
 
 def cue_row(cue: int, partition: int, text: str) -> dict[str, Any]:
+    """Return the row of a situation in the full-text index."""
     return {"seq": cue, "body": index_text(text), **_place(partition)}
 
 
 def entity_rows(seq: int, partition: int, memory: Memory) -> list[dict[str, Any]]:
+    """Return the entity rows of a memory; a cited file counts as the entity `file:<path>`."""
     names = (*memory.entities, *dict.fromkeys(f"file:{citation.path}" for citation in memory.citations))
     return [{"partition": partition, "entity": name, "memory_seq": seq} for name in names]
 
 
 def key_rows(seq: int, partition: int, memory: Memory) -> list[dict[str, Any]]:
-    """The rows of the keys that a memory has in the state it is in."""
+    """Return the shingle rows that a memory has in its current state."""
     return _shingle_rows(seq, partition, _keys(memory))
 
 
 def shingle_rows(seq: int, partition: int, memory: Memory) -> list[dict[str, Any]]:
-    """The rows of every key under which a memory can meet its like."""
+    """Return every shingle row a memory can have in any state, including its text key."""
     return _shingle_rows(seq, partition, _every_key(memory))
 
 
@@ -610,7 +606,7 @@ def _shingle_rows(seq: int, partition: int, keys: Iterable[int]) -> list[dict[st
 
 
 def _keys(memory: Memory) -> set[int]:
-    """What is in quarantine is known by its text still, so that it does not come back by being said again."""
+    """Return the index keys of a memory in its state. A quarantined one keeps its text key, to block duplicates."""
     if memory.live:
         return _every_key(memory)
     quarantined = memory.status == "quarantined" and memory.forgotten_at is None
@@ -618,4 +614,5 @@ def _keys(memory: Memory) -> set[int]:
 
 
 def _every_key(memory: Memory) -> set[int]:
+    """Return the text key of a memory and, unless it is raw, its shingles."""
     return {text_key(memory.text), *(() if memory.raw else shingles(memory.text))}

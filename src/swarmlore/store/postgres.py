@@ -1,8 +1,8 @@
 """PostgreSQL through psycopg: the engine of a team's store.
 
 The program works as the role `swarmlore_app`, which owns nothing and cannot bypass row-level security; the caller is
-set for each transaction. Writers queue at one advisory lock, first come, first served: what is decided in a write
-transaction (is this known already?) holds when it commits.
+set for each transaction. Writers queue at one advisory lock, first come, first served, so a check in a write
+transaction (is this lesson a duplicate?) still holds when it commits.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from swarmlore.store.postgres_connection import (
     ROLE_FACTS,
     SCRUBBED,
     SERVER_FACTS,
-    SET_SIGHT,
+    SET_VISIBILITY,
     SET_WAITS,
     TAKE_TURN,
     TAKE_TURN_FOR,
     UNPROTECTED,
     WRITES,
     Pool,
-    Sight,
-    sight_params,
+    Visibility,
     spelled,
+    visibility_params,
     with_lists,
 )
 
@@ -53,12 +53,11 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-
 ROLE = "swarmlore_app"
 
 
 def check_address(url: str) -> None:
-    """Raise for an address that cannot be read; none of it is repeated, as any part may belong to the password."""
+    """Raise ConfigError for an unreadable address, without quoting it: any part may belong to the password."""
     hint = "write @ : / # % of a password as %40 %3A %2F %23 %25"
     try:
         psycopg.conninfo.conninfo_to_dict(url)
@@ -79,22 +78,22 @@ _REASONS = {
 }
 
 
-def why_unreachable(said: str) -> str:
-    """The reason in our words; the driver's own may repeat what was typed."""
-    return next((f": {why}" for words, why in _REASONS.items() if words in said), "")
+def why_unreachable(message: str) -> str:
+    """Return the reason of a failed connection in our words; the driver's own message may repeat the password."""
+    return next((f": {why}" for words, why in _REASONS.items() if words in message), "")
 
 
 def may_come_back(error: psycopg.OperationalError) -> bool:
-    """Whether the server seems to be on its way up or down; the driver tells it in words only."""
-    said = str(error)
-    return any(words in said for words in ("starting up", "shutting down", "recovery", "refused", "No such file"))
+    """Return whether the server seems to be starting up or shutting down; the driver reports this only as text."""
+    message = str(error)
+    return any(words in message for words in ("starting up", "shutting down", "recovery", "refused", "No such file"))
 
 
 LOST = ("the connection to the database broke; nothing was changed", "try again in a moment")
 
 
 def translated(error: Exception, path: str) -> Exception:
-    """What went wrong in our words, with what to do next; a mistake of ours stays as it is."""
+    """Return our error, with a hint, for a driver error; return any other error unchanged."""
     if isinstance(error, pg.UniqueViolation):
         return errors.Conflict("that id is taken", "give another one, or none")
     if isinstance(error, (pg.InsufficientPrivilege, pg.UndefinedTable, pg.InvalidSchemaName)):
@@ -139,54 +138,53 @@ _MEANINGS: tuple[tuple[tuple[type[Exception], ...], type[errors.SwarmloreError],
     ((psycopg.OperationalError,), errors.StoreLost, *LOST),
 )
 
-
-logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it warns of is told by our own errors
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # our own errors report what it warns about
 SCHEMA = "swarmlore"
 POOL_SIZE = 8
 CONNECT_S = 10.0
 PATIENCE_S = 3.0
 LOCK_S = 30.0
-IDLE_S = 20  # a writer whose line is dead must not keep the others waiting
-WRITERS = 0x5357524D  # the advisory lock that writers queue at
+IDLE_S = 20  # a writer whose connection is dead must not block the others
+WRITERS = 0x5357524D  # the advisory lock at which writers queue
 READ_TRIES = 3
-# A line is known to be dead after some 35 s of silence, or after 20 s in which nothing that was sent arrived.
+# A dead connection is detected after some 35 s of silence, or 20 s after data was sent and not acknowledged.
 KEEPALIVE: dict[str, Any] = {
     "keepalives_idle": 20,
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
-CLOCK_S = 30.0  # until the server is asked for its time again
-CHANNEL = "swarmlore_job"  # where whoever puts a job tells of it
-OUTCOME_S = 30.0  # how long to ask what became of a commit whose answer was lost
+CLOCK_S = 30.0  # how long the server's time is cached
+CHANNEL = "swarmlore_job"  # NOTIFY channel for new jobs
+OUTCOME_S = 30.0  # how long to ask for the outcome of a commit whose answer was lost
 
 
 @frozen
 class Proof:
-    """What finds something that only the open transaction wrote, and who sees that."""
+    """A query that finds a row only the open transaction wrote, and the visibility it needs."""
 
     sql: str
     params: Params
-    sight: Sight
+    visibility: Visibility
 
 
 class _Turn:
-    """What one thread is doing: its connection while a transaction is open, and for whom that was begun."""
+    """The transaction state of one thread: its connection, and the caller the transaction was begun for."""
 
     def __init__(self) -> None:
         self.db: psycopg.Connection[Any] | None = None
         self.cursor: psycopg.Cursor[Any] | None = None
-        self.held: list[tuple[str, Params]] = []  # statements whose rows nobody needs: sent with the next
+        self.held: list[tuple[str, Params]] = []  # statements whose rows are not needed: sent with the next one
         self.depth = 0
-        self.united = False  # whether acts are parts of the open transaction
+        self.united = False  # whether a group is open: each operation is a savepoint
         self.proof: Proof | None = None
-        self.told = NOBODY  # the sight that the open transaction was given
-        self.noticed = False  # whether it is known what others wrote before the open transaction
+        self.applied = NOBODY  # the visibility set in the open transaction
+        self.noticed = False  # whether the write counter was read in this transaction
         self.seen = -1
 
 
 class PostgresEngine:
-    """Pooled connections to one database."""
+    """The engine of a team's store: pooled connections to one PostgreSQL database."""
 
     name = "postgres"
     remote = True
@@ -194,23 +192,23 @@ class PostgresEngine:
     readonly = False
 
     def __init__(self, url: str, *, owner: bool = False, lock_timeout_s: float = LOCK_S) -> None:
-        """`owner` works as the role that logged in, for migrations and copies of the whole store."""
+        """Connect. `owner` works as the role that logged in, for migrations and whole-store copies."""
         check_address(url)
         self.path = without_password(url)
         self.user = user_of(url)
         self._owner = owner
         self._patience = Patience(lock_timeout_s)
         self._local = threading.local()
-        self._sight: ContextVar[Sight] = ContextVar("sight", default=NOBODY)
+        self._visibility: ContextVar[Visibility] = ContextVar("visibility", default=NOBODY)
         self._url = url
         self._clock: tuple[float, float] | None = None
-        self._seen_writes = -1  # the number of writes that we know of
-        self._others_wrote = 0  # how often that number was another than we left
+        self._seen_writes = -1  # the server's write counter when we last read it
+        self._others_wrote = 0  # how often the counter had changed through others
         self._pool = Pool(self._connect, POOL_SIZE)
         self._reach()
 
     def _reach(self) -> None:
-        """Connect once: whatever keeps us from the server shows now. One that is being restarted is waited for."""
+        """Connect once, so that a wrong address fails here; wait for a server that is restarting."""
         deadline = time.monotonic() + min(PATIENCE_S, self._patience.seconds)
         while True:
             try:
@@ -224,7 +222,7 @@ class PostgresEngine:
             time.sleep(0.2)
 
     def _connect(self) -> psycopg.Connection[Any]:
-        """A connection that sees our schema and, unless we are the owner, works as the role that owns nothing."""
+        """Open a connection with our search path that works as the role without ownership, unless we are the owner."""
         db = psycopg.connect(
             self._url, autocommit=True, connect_timeout=int(CONNECT_S), application_name="swarmlore", **KEEPALIVE
         )
@@ -258,19 +256,19 @@ class PostgresEngine:
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
         if self._turn.db is not None:
-            with self._ours():
-                return self._execute(self._turn.db, sql, params)
-        return self._again(lambda: self._read(sql, params))
+            with self._driver_errors():
+                self._hold_visibility()
+                return self._execute_now(self._turn.db, spelled(sql), with_lists(params or {}))
+        return self._retry_read(lambda: self._read(sql, params))
 
     def _read(self, sql: str, params: Params | None) -> list[Row]:
-        """One statement in a transaction of its own, sent in one go: each answer that is waited for is a way there and
-        back."""
-        with self._ours(), self._pool.connection() as db:
+        """Run one statement in its own transaction, pipelined: each answer waited for costs a network round trip."""
+        with self._driver_errors(), self._pool.connection() as db:
             try:
-                with _at_once(db):
+                with _pipelined(db):
                     db.execute(BEGIN)
                     if not self._owner:
-                        db.execute(SET_SIGHT, sight_params(self._sight.get()))
+                        db.execute(SET_VISIBILITY, visibility_params(self._visibility.get()))
                     cursor = db.execute(spelled(sql), with_lists(params or {}))
                     db.execute("COMMIT")
                 return _rows(cursor)
@@ -278,8 +276,8 @@ class PostgresEngine:
                 _roll_back(db)
                 raise
 
-    def _again(self, work: Callable[[], T]) -> T:
-        """Reading twice does no harm: a connection that broke is replaced and asked again."""
+    def _retry_read(self, work: Callable[[], T]) -> T:
+        """Run a read; on a lost connection drop the pooled connections and retry. Reading twice does no harm."""
         for left in range(READ_TRIES - 1, -1, -1):
             try:
                 return work()
@@ -290,22 +288,19 @@ class PostgresEngine:
                 time.sleep(0.1)
         raise AssertionError  # the loop returns or raises
 
-    def _execute(self, db: psycopg.Connection[Any], sql: str, params: Params | None) -> list[Row]:
-        self._tell_sight()
-        return self._ask(db, spelled(sql), with_lists(params or {}))
-
-    def _ask(self, db: psycopg.Connection[Any], sql: str, params: Params | None = None) -> list[Row]:
-        """The rows of a statement, which is sent with those that were held back."""
+    def _execute_now(self, db: psycopg.Connection[Any], sql: str, params: Params | None = None) -> list[Row]:
+        """Run a statement together with the delayed ones, and return its rows."""
         turn = self._turn
         turn.cursor = turn.cursor or db.cursor()
         if not turn.held:
             return _rows(turn.cursor.execute(sql, params))
-        with _at_once(db):
+        with _pipelined(db):
             self._send_held(db)
             turn.cursor.execute(sql, params)
         return _rows(turn.cursor)
 
     def _send_held(self, db: psycopg.Connection[Any]) -> None:
+        """Send the delayed statements."""
         held, self._turn.held = self._turn.held, []
         for sql, params in held:
             db.execute(sql, params)
@@ -314,7 +309,7 @@ class PostgresEngine:
         if self._turn.db is None:
             self.run(sql, params)
         else:
-            self._tell_sight()
+            self._hold_visibility()
             self._turn.held.append((spelled(sql), with_lists(params)))
 
     def run_many(self, sql: str, rows: Iterable[Params]) -> None:
@@ -323,14 +318,14 @@ class PostgresEngine:
             with self.writing():
                 self.run_many(sql, rows)
             return
-        with self._ours():
-            self._tell_sight()
-            with _at_once(db):
+        with self._driver_errors():
+            self._hold_visibility()
+            with _pipelined(db):
                 self._send_held(db)
                 db.cursor().executemany(spelled(sql), list(rows))
 
     def script(self, sql: str) -> None:
-        with self._ours():
+        with self._driver_errors():
             if self._turn.db is not None:
                 self._turn.db.execute(sql.encode(), prepare=False)
                 return
@@ -341,39 +336,40 @@ class PostgresEngine:
 
     def act_for(self, caller: Caller, projects: Sequence[str], *, wide: bool = False, works: str = "") -> None:
         named = tuple(projects) if caller.project else ()
-        self._sight.set(Sight(caller.agent, named, caller.leads, wide, works))
+        self._visibility.set(Visibility(caller.agent, named, caller.leads, wide, works))
 
-    def _tell_sight(self) -> None:
-        if told := self._sight_to_tell():
-            self._turn.held.append((SET_SIGHT, told))
+    def _hold_visibility(self) -> None:
+        """Delay a statement that applies the caller's visibility, if the open transaction has another."""
+        if settings := self._visibility_to_apply():
+            self._turn.held.append((SET_VISIBILITY, settings))
 
-    def _sight_to_tell(self) -> dict[str, str]:
-        """For whom the open transaction acts from now on; nothing where it knows."""
-        turn, sight = self._turn, self._sight.get()
-        if turn.told == sight or self._owner:
+    def _visibility_to_apply(self) -> dict[str, str]:
+        """Return the settings for the current caller's visibility; empty if the open transaction already has them."""
+        turn, visibility = self._turn, self._visibility.get()
+        if turn.applied == visibility or self._owner:
             return {}
-        turn.told = sight
-        return sight_params(sight)
+        turn.applied = visibility
+        return visibility_params(visibility)
 
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[None]:
         turn = self._turn
         if turn.db is not None and (turn.depth or turn.united):
-            with self._part(turn.db), self._joined():
+            with self._savepoint(turn.db), self._nested():
                 yield
             return
         if turn.db is not None:
             raise errors.StoreError("a write cannot begin inside a read", "end the read first")
         begin = partial(self._begin_writing, durable=durable)
-        with self._transaction(begin=begin, commit=self._commit_write), self._joined():
+        with self._transaction(begin=begin, commit=self._commit_write), self._nested():
             yield
 
     @contextmanager
     def grouping(self) -> Iterator[None]:
-        """One transaction: between two acts there is no way there and back, and nobody else's turn."""
+        """Run several operations in one transaction: no round trips in between and no waiting for other writers."""
         with self.writing():
             turn = self._turn
-            turn.united, turn.depth = True, turn.depth - 1  # the next who writes begins an act
+            turn.united, turn.depth = True, turn.depth - 1  # the next write begins an operation of its own
             try:
                 yield
             finally:
@@ -397,58 +393,59 @@ class PostgresEngine:
         return db is None or db.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
 
     @contextmanager
-    def _part(self, db: psycopg.Connection[Any]) -> Iterator[None]:
-        """One of several acts in a transaction, undone alone where it fails; what is inside an act is part of it."""
+    def _savepoint(self, db: psycopg.Connection[Any]) -> Iterator[None]:
+        """Run one operation of a group in a savepoint, so that it can be rolled back alone; nested writes join it."""
         turn = self._turn
         if turn.depth:
             yield
             return
-        with self._ours():
-            told, proof = turn.told, turn.proof
+        with self._driver_errors():
+            applied, proof = turn.applied, turn.proof
             turn.held.append(("SAVEPOINT act", {}))
             try:
                 yield
-                self._ask(db, "RELEASE act")
+                self._execute_now(db, "RELEASE act")
             except BaseException:
-                turn.told, turn.proof = told, proof  # whom it acts for is undone as well
+                turn.applied, turn.proof = applied, proof  # the rollback restores the former visibility as well
                 if not (db.closed or db.broken):
                     self._undo(db)
                 raise
 
     def _undo(self, db: psycopg.Connection[Any]) -> None:
-        """Go back to where the act began, which the server may not even have been told yet."""
-        with suppress(psycopg.Error), _at_once(db):
+        """Roll back to the savepoint, which may not even have been sent yet."""
+        with suppress(psycopg.Error), _pipelined(db):
             self._send_held(db)
         db.execute("ROLLBACK TO act; RELEASE act")
 
     def prove(self, sql: str, params: Params) -> None:
-        self._turn.proof = None if self._owner else Proof(sql, params, self._sight.get())
+        self._turn.proof = None if self._owner else Proof(sql, params, self._visibility.get())
 
     def _begin_writing(self, db: psycopg.Connection[Any], durable: bool) -> psycopg.Cursor[Any] | None:
-        """Wait for our turn; the number of writes that is asked for afterwards stands until we are done."""
-        told = self._sight_to_tell()
-        db.execute(TAKE_TURN_FOR if told else TAKE_TURN, {**told, **self._waits(durable), "writers": WRITERS})
+        """Take the writers' lock, and read the write counter, which no other writer changes until we are done."""
+        settings = self._visibility_to_apply()
+        db.execute(TAKE_TURN_FOR if settings else TAKE_TURN, {**settings, **self._waits(durable), "writers": WRITERS})
         return None if self._owner else db.execute(WRITES)
 
     def _begin_queueing(self, db: psycopg.Connection[Any], durable: bool) -> None:
-        self._tell_sight()
+        """Set visibility and timeouts, without the writers' lock."""
+        self._hold_visibility()
         db.execute(SET_WAITS, self._waits(durable))
 
     def _waits(self, durable: bool) -> dict[str, str]:
-        """How long a transaction waits for others, and whether for the disk."""
+        """Return the transaction's settings for lock timeout, idle timeout and waiting for the disk."""
         patience = f"{max(1, int(self._patience.seconds * 1000))}ms"
         return {"lock": patience, "sync": "on" if durable else "off", "idle": f"{IDLE_S}s"}
 
     @contextmanager
     def queueing(self, *, durable: bool = True) -> Iterator[None]:
-        """Without the lock of the writers: jobs are taken one by one, and each row has a lock of its own."""
+        """Run a transaction without the writers' lock: jobs are claimed one by one under row locks."""
         turn = self._turn
         if turn.db is not None and (turn.depth or turn.united):
-            with self._part(turn.db), self._joined():
+            with self._savepoint(turn.db), self._nested():
                 yield
             return
         begin = partial(self._begin_queueing, durable=durable)
-        with self._transaction(begin=begin, commit=self._commit), self._joined():
+        with self._transaction(begin=begin, commit=self._commit), self._nested():
             yield
 
     @contextmanager
@@ -460,7 +457,7 @@ class PostgresEngine:
             yield
 
     @contextmanager
-    def _joined(self) -> Iterator[None]:
+    def _nested(self) -> Iterator[None]:
         turn = self._turn
         turn.depth += 1
         try:
@@ -475,18 +472,18 @@ class PostgresEngine:
         begin: Callable[[psycopg.Connection[Any]], psycopg.Cursor[Any] | None] | None = None,
         commit: Callable[[psycopg.Connection[Any]], None] | None = None,
     ) -> Iterator[None]:
-        """One transaction on one connection of the pool, for the caller that acts now."""
+        """Run one transaction on a pooled connection; `begin` sets it up and `commit` ends it."""
         turn = self._turn
-        with self._ours(), self._pool.connection() as db:
-            turn.db, turn.told, turn.proof, turn.held = db, NOBODY, None, []
+        with self._driver_errors(), self._pool.connection() as db:
+            turn.db, turn.applied, turn.proof, turn.held = db, NOBODY, None, []
             try:
-                with _at_once(db):
+                with _pipelined(db):
                     db.execute(f"BEGIN ISOLATION LEVEL {isolation}")
                     writes = begin(db) if begin else None
                 if writes is not None:
-                    self._notice(writes)
+                    self._take_count(writes)
                 yield
-                (commit or self._end)(db)
+                (commit or self._commit_read)(db)
             except BaseException:
                 self.undone += 1
                 _roll_back(db)
@@ -495,22 +492,23 @@ class PostgresEngine:
                 turn.db, turn.cursor, turn.depth, turn.united, turn.noticed = None, None, 0, False, False
 
     def _commit_write(self, db: psycopg.Connection[Any]) -> None:
-        """Commit, and count it."""
+        """Commit, and increase the write counter."""
         if self._owner:
             self._commit(db)
             return
-        writes, number = self._ask(db, COUNT_WRITE)[0]
+        writes, number = self._execute_now(db, COUNT_WRITE)[0]
         self._commit_as(db, number)
         self._seen_writes = writes
 
     def _commit(self, db: psycopg.Connection[Any]) -> None:
-        self._commit_as(db, self._ask(db, "SELECT pg_current_xact_id_if_assigned()::TEXT")[0][0])
+        """Commit; the transaction's number tells its outcome if the answer is lost."""
+        self._commit_as(db, self._execute_now(db, "SELECT pg_current_xact_id_if_assigned()::TEXT")[0][0])
 
-    def _end(self, db: psycopg.Connection[Any]) -> None:
-        self._ask(db, "COMMIT")
+    def _commit_read(self, db: psycopg.Connection[Any]) -> None:
+        self._execute_now(db, "COMMIT")
 
     def _commit_as(self, db: psycopg.Connection[Any], number: str | None) -> None:
-        """Commit; where the answer is lost, ask the server what became of it, so that nothing is done twice."""
+        """Commit. If the answer is lost, ask the server for the outcome, so that the operation is not repeated."""
         try:
             db.execute("COMMIT")
         except psycopg.OperationalError as error:
@@ -519,18 +517,18 @@ class PostgresEngine:
                 raise errors.StoreLost(*LOST) from error
 
     def _was_committed(self, number: str, proof: Proof | None = None) -> bool:
-        """Whether a transaction was committed; waits for one that is still at it. A server that died before it wrote
-        the number down gives it to another transaction: what was written is the proof."""
+        """Return whether a transaction was committed; wait while it is still running. A server that crashed before it
+        saved the number may reuse it, so the written row itself is the proof."""
         deadline = time.monotonic() + OUTCOME_S
         while time.monotonic() < deadline:
             try:
                 with self._pool.connection() as db:
                     row = db.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()
                     if row is not None and row[0] == "committed" and proof is not None:
-                        return _is_there(db, proof)
+                        return _is_found(db, proof)
             except psycopg.OperationalError:
                 row = None
-            except psycopg.DataError:  # "in the future": the server died before it ever wrote that number down
+            except psycopg.DataError:  # "in the future": the server crashed before it saved that number
                 return False
             if row is not None and row[0] != "in progress":
                 return bool(row[0] == "committed")
@@ -543,25 +541,25 @@ class PostgresEngine:
     # Facts
 
     def watch(self) -> _Watch:
-        with self._ours():
+        with self._driver_errors():
             return _Watch(self._connect)
 
     def now(self) -> float:
-        """The server's time, so that all machines mean the same by a lease; ours only counts on from it."""
+        """Return the server's time, advanced by our clock, so that leases mean the same on all machines."""
         elapsed = time.monotonic()
         if self._clock is None or elapsed - self._clock[0] > CLOCK_S:
-            told = float(self.run("SELECT extract(epoch FROM clock_timestamp())::FLOAT8")[0][0])
-            self._clock = (time.monotonic(), told)
+            server_time = float(self.run("SELECT extract(epoch FROM clock_timestamp())::FLOAT8")[0][0])
+            self._clock = (time.monotonic(), server_time)
         return self._clock[1] + time.monotonic() - self._clock[0]
 
     def accept(self) -> None:
-        """Nothing to keep as it was: the server guards its own files."""
+        """Do nothing: the server manages its own files."""
 
     def leave_tidying(self) -> None:
-        """The server does it anyway."""
+        """Do nothing: the server checkpoints by itself."""
 
     def tidy(self) -> None:
-        """The server does it by itself."""
+        """Do nothing: the server checkpoints by itself."""
 
     def version(self) -> int:
         if not self.run("SELECT to_regclass(:name)", {"name": f"{SCHEMA}.migration"})[0][0]:
@@ -569,22 +567,23 @@ class PostgresEngine:
         return int(self.run("SELECT coalesce(max(version), 0) FROM migration")[0][0])
 
     def set_version(self, version: int) -> None:
-        """The newest row of `migration` says it."""
+        """Do nothing: the newest row of `migration` holds the version."""
 
     def data_version(self) -> int:
         if not self._turn.noticed:
-            self._notice_number(self._writes())
+            self._count_others(self._writes())
         return self._others_wrote
 
     def _writes(self) -> int:
         return int(self.run(WRITES)[0][0])
 
-    def _notice(self, asked: psycopg.Cursor[Any]) -> None:
-        """Under the lock: nobody else writes until we are done."""
-        self._notice_number(int(_rows(asked)[0][0]))
+    def _take_count(self, asked: psycopg.Cursor[Any]) -> None:
+        """Read the write counter at the begin of a write transaction; the lock keeps it valid until the end."""
+        self._count_others(int(_rows(asked)[0][0]))
         self._turn.noticed = True
 
-    def _notice_number(self, writes: int) -> None:
+    def _count_others(self, writes: int) -> None:
+        """Note whether the write counter changed through others since we last read it."""
         if writes != self._seen_writes:
             self._seen_writes = writes
             self._others_wrote += 1
@@ -607,7 +606,7 @@ class PostgresEngine:
         return array("H", value).tobytes()
 
     def scrub(self) -> None:
-        """Give back the space of deleted rows. Log and backups of the server are its administrator's."""
+        """Vacuum the tables. The server's log and backups are its administrator's business."""
         with self._pool.connection() as db:
             for table in SCRUBBED:
                 try:
@@ -616,7 +615,7 @@ class PostgresEngine:
                     return  # autovacuum does it later
 
     def damaged_indexes(self) -> list[str]:
-        return []  # they are tables, which the server guards
+        return []  # the text index is a table, which the server guards
 
     def check(self) -> list[str]:
         found = self.run(UNPROTECTED, {"schema": SCHEMA})
@@ -627,6 +626,7 @@ class PostgresEngine:
         return problems
 
     def _role(self) -> tuple[str, bool, bool, bool]:
+        """Return the current role: name, superuser, bypasses row-level security, owns the tables."""
         row = self.run(ROLE_FACTS, {"schema": SCHEMA})[0]
         return str(row[0]), bool(row[1]), bool(row[2]), bool(row[3])
 
@@ -653,8 +653,8 @@ class PostgresEngine:
         self._pool.close()
 
     @contextmanager
-    def _ours(self) -> Iterator[None]:
-        """Turn the driver's errors into ours."""
+    def _driver_errors(self) -> Iterator[None]:
+        """Context manager: turn the driver's errors into ours."""
         try:
             yield
         except (psycopg.Error, UnicodeError, OverflowError) as error:
@@ -662,7 +662,7 @@ class PostgresEngine:
 
 
 class _Watch:
-    """Listens on a line of its own; where that broke, it is made anew, and until then a look now and then has to do."""
+    """Listen for new jobs on a connection of its own; a broken one is replaced, and reported as a change."""
 
     def __init__(self, connect: Callable[[], psycopg.Connection[Any]]) -> None:
         self._connect = connect
@@ -683,7 +683,7 @@ class _Watch:
         except psycopg.OperationalError:
             self.close()
             time.sleep(max(0.0, min(1.0, deadline - time.monotonic())))
-            return True  # what came meanwhile was not told
+            return True  # notifications may have been missed meanwhile
 
     def close(self) -> None:
         if self._db is not None:
@@ -691,26 +691,26 @@ class _Watch:
         self._db = None
 
 
-def _is_there(db: psycopg.Connection[Any], proof: Proof) -> bool:
-    """Whether whoever wrote it finds it."""
+def _is_found(db: psycopg.Connection[Any], proof: Proof) -> bool:
+    """Return whether a proof's row is found with the visibility of its writer."""
     with db.transaction():
-        db.execute(SET_SIGHT, sight_params(proof.sight))
+        db.execute(SET_VISIBILITY, visibility_params(proof.visibility))
         return db.execute(spelled(proof.sql), proof.params).fetchone() is not None
 
 
-def _at_once(db: psycopg.Connection[Any]) -> AbstractContextManager[object]:
-    """Statements inside are sent without waiting for the answers to those before, where the driver can do that."""
+def _pipelined(db: psycopg.Connection[Any]) -> AbstractContextManager[object]:
+    """Send the statements inside without waiting for the answers before, where the driver supports pipelining."""
     return db.pipeline() if psycopg.Pipeline.is_supported() else nullcontext()
 
 
 def _rows(cursor: psycopg.Cursor[Any]) -> list[Row]:
-    """What a statement found; asked of the answer itself, as the cursor would describe every column for that."""
+    """Return a statement's rows. The result is asked if it has any, as the cursor would describe every column."""
     answer = cursor.pgresult
     return cursor.fetchall() if answer is not None and answer.nfields else []
 
 
 def _roll_back(db: psycopg.Connection[Any]) -> None:
-    """End a transaction that failed, on a connection that may be broken; the pool throws broken ones away."""
+    """Roll back a failed transaction; the connection may be broken, then the pool discards it."""
     if db.closed or db.broken:
         return
     try:
@@ -720,6 +720,7 @@ def _roll_back(db: psycopg.Connection[Any]) -> None:
 
 
 def _may_become_app(db: psycopg.Connection[Any]) -> bool:
+    """Return whether this login may switch to the app role."""
     row = db.execute(
         "SELECT pg_has_role(current_user, oid, 'SET') FROM pg_roles WHERE rolname = %s", (ROLE,)
     ).fetchone()

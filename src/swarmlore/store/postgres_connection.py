@@ -1,7 +1,7 @@
-"""Connections to one server, kept for the next who needs one.
+"""Connections to one PostgreSQL server: a small pool, parameter spelling, and the settings of a transaction.
 
-Made by the thread that needs it, when it needs it: nothing works in the background, so a command that asks one question
-opens one connection, and a server that comes back is noticed by the next question.
+A connection is opened by the thread that needs it. Nothing runs in the background, so a command with one query opens
+one connection, and a server that comes back is noticed by the next query.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[Any]
 
 
-class Sight(NamedTuple):
-    """Who looks, as the policies of the database want it; a tuple, as it is compared for each statement."""
+class Visibility(NamedTuple):
+    """The caller's visibility for row-level security; a tuple, as it is compared for each statement."""
 
     agent: str = ""
     projects: tuple[str, ...] = ()
@@ -36,18 +36,18 @@ class Sight(NamedTuple):
     works: str = ""
 
 
-NOBODY = Sight()
+NOBODY = Visibility()
 
 
 @cache
 def spelled(sql: str) -> str:
-    """A statement as psycopg reads it: values `%(name)s`, lists through ANY."""
+    """Rewrite a statement for psycopg: `:name` becomes `%(name)s`, and lists use ANY."""
     sql = re.sub(r"\bIN \(:list:(\w+)\)", r"= ANY (:\1)", sql.replace("%", "%%"))
     return re.sub(r"(?<![:\w]):(\w+)\b", r"%(\1)s", sql)
 
 
 def with_lists(params: Params) -> Params:
-    """Sets and tuples as the lists that become arrays."""
+    """Convert sets and tuples to lists, which psycopg passes as arrays."""
     kinds = (tuple, set, frozenset)
     return {name: list(value) if isinstance(value, kinds) else value for name, value in params.items()}
 
@@ -59,26 +59,27 @@ _WAITS = (
     "set_config('lock_timeout', %(lock)s, true), set_config('synchronous_commit', %(sync)s, true), "
     "set_config('idle_in_transaction_session_timeout', %(idle)s, true)"
 )
-_SIGHT = (
+_VISIBILITY = (
     "set_config('swarmlore.agent', %(agent)s, true), set_config('swarmlore.leads', %(leads)s, true), "
     "set_config('swarmlore.wide', %(wide)s, true), set_config('swarmlore.projects', %(projects)s, true), "
     "set_config('swarmlore.works', %(works)s, true)"
 )
 _LOCK = "pg_advisory_xact_lock(%(writers)s)"
-SET_SIGHT = f"SELECT {_SIGHT}"
+SET_VISIBILITY = f"SELECT {_VISIBILITY}"
 SET_WAITS = f"SELECT {_WAITS}"
-# From left to right: for whom, how long to wait, and then the wait.
+# Evaluated from left to right: visibility, timeouts, then the lock.
 TAKE_TURN = f"SELECT {_WAITS}, {_LOCK}"
-TAKE_TURN_FOR = f"SELECT {_SIGHT}, {_WAITS}, {_LOCK}"
+TAKE_TURN_FOR = f"SELECT {_VISIBILITY}, {_WAITS}, {_LOCK}"
 
 
-def sight_params(sight: Sight) -> dict[str, str]:
+def visibility_params(visibility: Visibility) -> dict[str, str]:
+    """Return the parameters of `SET_VISIBILITY` for a caller's visibility."""
     return {
-        "agent": sight.agent,
-        "leads": "1" if sight.leads else "",
-        "wide": "1" if sight.wide else "",
-        "works": sight.works,
-        "projects": _array_text(sight.projects) if sight.projects else "",
+        "agent": visibility.agent,
+        "leads": "1" if visibility.leads else "",
+        "wide": "1" if visibility.wide else "",
+        "works": visibility.works,
+        "projects": _array_text(visibility.projects) if visibility.projects else "",
     }
 
 
@@ -87,21 +88,9 @@ def _array_text(values: Sequence[str]) -> str:
     return "{" + ",".join(f'"{value}"' for value in quoted) + "}"
 
 
-SCRUBBED = (
-    "memory",
-    "situation",
-    "audit",
-    "posting",
-    "cue_posting",
-    "shingle",
-    "mention",
-    "relation",
-    "community",
-    "embedding",
-    "piece",
-    "rejection",
-    "job",
-    "message",
+SCRUBBED = (  # tables that hold text of memories
+    *("memory", "situation", "audit", "posting", "cue_posting", "shingle", "mention", "relation", "community"),
+    *("embedding", "piece", "rejection", "job", "message"),
 )
 UNPROTECTED = """
     SELECT relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
@@ -119,12 +108,11 @@ SERVER_FACTS = """
         (SELECT extversion FROM pg_extension WHERE extname = 'vector')
 """
 
-
-IDLE_S = 30.0  # one that lay idle longer is asked whether it still lives
+IDLE_S = 30.0  # a connection idle for longer is tested before use
 
 
 class Pool:
-    """At most `size` connections at a time; who finds none free waits for one."""
+    """A connection pool of at most `size` connections; a thread that finds none free waits for one."""
 
     def __init__(self, connect: Callable[[], Connection], size: int) -> None:
         self._connect = connect
@@ -135,7 +123,7 @@ class Pool:
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """A connection for one transaction; a broken one is not given to anybody else."""
+        """Context manager: a connection for one transaction; a broken one is not reused."""
         with self._places:
             db = self._take() or self._connect()
             try:
@@ -162,7 +150,7 @@ class Pool:
         db.close()
 
     def forget(self) -> None:
-        """Close what is free: after one line broke, the others are likely to be dead as well."""
+        """Close the free connections: after one broke, the others are likely dead too."""
         with self._guard:
             free, self._free = self._free, []
         for db, _ in free:
@@ -174,6 +162,7 @@ class Pool:
 
 
 def _lives(db: Connection) -> bool:
+    """Return whether a connection still answers."""
     try:
         db.execute("SELECT 1")
     except psycopg.Error:

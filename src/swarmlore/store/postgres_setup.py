@@ -1,4 +1,5 @@
-"""A team's store on its server: made or brought up to date by a role that may, then used by one that owns nothing."""
+"""Set up and open a team's store on PostgreSQL. A privileged role creates or migrates it; a role without ownership uses
+it."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from swarmlore.store.postgres import ROLE, SCHEMA, PostgresEngine
 
 _FOUNDATION = f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}; CREATE EXTENSION IF NOT EXISTS vector SCHEMA public;"
 
-# Where the role that logs in may not make roles, it works as itself; row-level security is forced on owners, too.
+# A login that may not create roles works as itself; row-level security is forced on owners, too.
 _APP_ROLE = f"""
 DO $$
 BEGIN
@@ -37,16 +38,16 @@ END $$;
 
 
 def reach(url: str, now: float, lock_timeout_s: float) -> PostgresEngine:
-    """The engine of a server's store, whose schema is the one this program knows."""
+    """Connect to a server's store and return its engine; set it up or migrate it first if its schema is older."""
     engine = PostgresEngine(url, lock_timeout_s=lock_timeout_s)
     try:
-        found = engine.version()
-        if found == newest(engine.name):
+        version = engine.version()
+        if version == newest(engine.name):
             return engine
-        if found > newest(engine.name):
+        if version > newest(engine.name):
             known = newest(engine.name)
             raise StoreTooNew(
-                f"{engine.path} has schema {found}, this program knows up to {known}; nothing was changed",
+                f"{engine.path} has schema {version}, this program knows up to {known}; nothing was changed",
                 "update the program: pip install -U swarmlore",
             )
     except BaseException:
@@ -58,7 +59,7 @@ def reach(url: str, now: float, lock_timeout_s: float) -> PostgresEngine:
 
 
 def set_up(url: str, now: float) -> None:
-    """Make or change the schema, as the role that the address names."""
+    """Create or migrate the schema, as the role in the address."""
     engine = PostgresEngine(url, owner=True)
     try:
         with engine.writing():

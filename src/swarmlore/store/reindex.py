@@ -1,9 +1,9 @@
-"""The indexes anew from the rows: in place, piece by piece, while others read and write.
+"""Rebuild the indexes from the rows: in place, piece by piece, while other processes read and write.
 
-Nothing is emptied first. Until its turn comes, a row is found as it was indexed before: searching stays useful, and
-nothing is stored a second time because its like could not be seen. Each piece is a transaction that reads its rows and
-writes what follows from them. What others change before that is read as they left it; what they change afterwards they
-index themselves. Only a full-text index that contradicts itself is emptied, as nobody can tell what in it is right.
+Nothing is emptied first. A row stays findable as it was indexed until its turn, so search stays useful and
+near-duplicates are still recognised. Each piece is one transaction that reads its rows and writes their index entries;
+later changes by others index themselves. Only a full-text index that contradicts itself is emptied, as its correct
+entries cannot be told apart.
 """
 
 from __future__ import annotations
@@ -29,15 +29,14 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int], None]
     Values = dict[str, Any]
 
-
-REINDEX_META = "reindex"  # why the indexes should be built anew: a migration left them behind, or this did not end
-PIECE = 200  # rows of one transaction: other writers wait for it
-KEYS = 20_000  # that are read at once
-LOOKED_AT = 20_000  # memories whose keys are held in mind at once
-GIVE_WAY_S = 0.002  # between two pieces, for a thread that waits; processes have their turn while one is worked out
+REINDEX_META = "reindex"  # why a rebuild is due: a migration made the indexes stale, or a rebuild was interrupted
+PIECE = 200  # rows per transaction: other writers wait for it
+KEYS = 20_000  # index keys read at once
+LOOKED_AT = 20_000  # memories whose keys are compared at once
+GIVE_WAY_S = 0.002  # pause between two pieces for waiting threads; other processes write while a piece is computed
 END = 2**62  # above every row number, and -END below
-MOST = 2**64 - 1
-KINDS = {  # the tables that say of a row what it is about, and where in theirs its number stands
+MASK = 2**64 - 1
+KINDS = {  # the tables derived from a memory: name, position of `memory_seq` in the columns, columns
     "entity": ("entities", 2, ("partition", "entity", "memory_seq")),
     "mention": ("mentions", 2, ("partition", "name", "memory_seq", "said", "type", "about", "weight")),
     "relation": ("relations", 4, ("partition", "source", "target", "kind", "memory_seq", "about", "strength")),
@@ -46,7 +45,7 @@ KINDS = {  # the tables that say of a row what it is about, and where in theirs 
 
 @frozen
 class Item:
-    """A row whose turn it is, and what follows from it."""
+    """A memory to be reindexed and its index entries."""
 
     seq: int
     partition: int
@@ -60,7 +59,7 @@ class Item:
 
 @frozen
 class Piece:
-    """What was done in one transaction: the rows, the last number that is done, and the rows whose keys look wrong."""
+    """The result of one transaction: its rows, the last number done, and the rows that seem to have wrong keys."""
 
     seqs: Sequence[int]
     upto: int
@@ -68,26 +67,28 @@ class Piece:
 
 
 class Marks:
-    """What keys each row has, as one number: equal where the keys are. An array for the rows that there are; numbers
-    that come later, or that no row ever had, stand apart."""
+    """A hash of the index keys of each row, to detect differences. An array holds the row numbers that existed at the
+    start, a dict all others."""
 
     def __init__(self, newest: int) -> None:
         self._of = array("Q", bytes(8 * (newest + 1)))
         self._others: dict[int, int] = {}
 
     def add(self, keys: Iterable[Row]) -> None:
+        """Add index keys to the hashes of their rows."""
         of, others = self._of, self._others
         for partition, key, seq in keys:
             if 0 <= seq < len(of):
-                of[seq] = (of[seq] + hash((partition, key))) & MOST
+                of[seq] = (of[seq] + hash((partition, key))) & MASK
             else:
-                others[seq] = (others.get(seq, 0) + hash((partition, key))) & MOST
+                others[seq] = (others.get(seq, 0) + hash((partition, key))) & MASK
 
     def of(self, seq: int) -> int:
-        """The mark of a row, 0 where it has no keys."""
+        """Return the hash of a row's keys, 0 if it has none."""
         return self._of[seq] if seq < len(self._of) else self._others.get(seq, 0)
 
     def drop(self, seqs: Iterable[int]) -> None:
+        """Clear the hashes of rows that were checked."""
         for seq in seqs:
             if seq < len(self._of):
                 self._of[seq] = 0
@@ -95,20 +96,20 @@ class Marks:
                 self._others.pop(seq, None)
 
     def left(self) -> Iterator[int]:
-        """The rows that have one still."""
+        """Yield the rows whose hash was not cleared."""
         return chain((seq for seq, mark in enumerate(self._of) if mark), self._others)
 
 
 def marked(keys: Sequence[Values]) -> int:
-    """The mark of a row that has these keys."""
-    return sum(hash(key) for key in {(row["partition"], row["shingle"]) for row in keys}) & MOST
+    """Return the hash of a row with these keys, comparable to `Marks.of`."""
+    return sum(hash(key) for key in {(row["partition"], row["shingle"]) for row in keys}) & MASK
 
 
 class Rebuilding(Tokens):
-    """What `reindex` does to the store."""
+    """The reindex methods of `Store`."""
 
     def reindex_words(self, progress: Progress | None = None) -> int:
-        """Build full text, shingles, entities and the graph anew from the rows; returns how many rows were read."""
+        """Rebuild full text, shingles, entities and the graph from the rows; return how many rows were read."""
         done = 0
         for done, total in self.rebuild():
             if progress:
@@ -117,9 +118,9 @@ class Rebuilding(Tokens):
         return done
 
     def rebuild(self) -> Iterator[tuple[int, int]]:
-        """The same in steps: after each, others may use the store. Gives how many rows are done, and of how many.
+        """Rebuild in steps and yield (rows done, rows in all) after each; between steps others may use the store.
 
-        What does not end is said to be unfinished; begun again, it ends right from whatever is there.
+        An interrupted rebuild is recorded as unfinished; a new one is correct from any state.
         """
         mark = self._begin()
         self._empty_damaged()
@@ -128,52 +129,55 @@ class Rebuilding(Tokens):
         for keys in self._every_key():
             marks.add(keys)
             yield 0, total
-        for count in self._rows_anew(marks, wrong):
+        for count in self._reindex_rows(marks, wrong):
             done += count
             yield done, max(done, total)
-        for _ in chain(self._cues_anew(), self._keys_put_right(sorted(wrong.union(marks.left())))):
+        for _ in chain(self._reindex_cues_all(), self._remove_wrong_keys(sorted(wrong.union(marks.left())))):
             yield done, max(done, total)
         self.look(partial(self._end, mark))
-        if self.engine.remote or self.is_scrub_owed():  # rewrites a file, whole: not for nothing
+        if self.engine.remote or self.is_scrub_owed():  # SQLite rewrites the whole file: only after an erasure
             self.scrub()
         yield done, done
 
     def _begin(self) -> str:
-        """Say that the indexes are being built; what is said is this rebuild's own."""
+        """Record that a rebuild has begun; return the note, which identifies this rebuild."""
         mark = f"building them anew began at {iso(self.engine.now())} and has not ended"
         self.look(partial(self.set_meta, REINDEX_META, mark))
         return mark
 
     def _end(self, mark: str) -> None:
+        """Correct word counts, drop the communities and remove the note of this rebuild."""
         is_off = self.engine.remote and self.ask("words_miscounted")
         with self.engine.writing():
-            for partition, memories, words in self.ask("words_miscounted") if is_off else ():  # others may mend it too
+            # Asked again under the lock: another process may have corrected them.
+            for partition, memories, words in self.ask("words_miscounted") if is_off else ():
                 self.ask("correct_place", partition=partition, memories=memories, words=words)
-            self.ask("clear_communities")  # found anew when they are asked for
-            if self.meta(REINDEX_META) == mark:  # else another rebuild has begun, and may have emptied something
+            self.ask("clear_communities")  # recomputed on demand
+            if self.meta(REINDEX_META) == mark:  # else another rebuild has begun
                 self.ask("drop_meta", name=REINDEX_META)
 
     def _empty_damaged(self) -> None:
+        """Empty the full-text indexes that contradict themselves."""
         for name in self.engine.damaged_indexes():
             with self.engine.writing():
                 self.ask(f"clear_{name}")
 
     # Rows
 
-    def _rows_anew(self, marks: Marks, wrong: set[int]) -> Iterator[int]:
-        """Piece by piece; gives how many rows each has. Adds to `wrong` the rows that have keys they should not have,
-        or were changed since the keys were read."""
+    def _reindex_rows(self, marks: Marks, wrong: set[int]) -> Iterator[int]:
+        """Reindex all memories piece by piece; yield the number of rows of each. Collect in `wrong` the rows with
+        surplus keys, or changed since the keys were read."""
         after = -END
         while after < END:
-            piece = self.look(partial(self._piece, after, marks))
+            piece = self.look(partial(self._reindex_piece, after, marks))
             marks.drop(piece.seqs)
             wrong.update(piece.wrong)
             after = piece.upto
             yield len(piece.seqs)
 
-    def _piece(self, after: int, marks: Marks) -> Piece:
-        """Everything that follows from the next rows. What that is, is worked out before others have to wait, and again
-        where they were quicker. What stands under a number between the rows belongs to none."""
+    def _reindex_piece(self, after: int, marks: Marks) -> Piece:
+        """Reindex the next rows in one transaction. Entries are computed before the lock is taken, and again if others
+        wrote meanwhile. Entries with numbers between the rows belong to no memory and are removed."""
         self._check_partitions()
         seen = self.engine.data_version()
         seqs = self._next_seqs(after)
@@ -191,7 +195,7 @@ class Rebuilding(Tokens):
         return [int(row[0]) for row in self.ask("every_seq", after=after, limit=PIECE)]
 
     def _items(self, seqs: Sequence[int], known: Mapping[int, Item]) -> list[Item]:
-        """What follows from these rows; where they are as they were, it is known."""
+        """Return the index entries of these rows; entries of unchanged rows are reused from `known`."""
         items = []
         for seq, memory in self.by_seqs(seqs).items():
             partition, item = self.partition_of(memory), known.get(seq)
@@ -200,6 +204,7 @@ class Rebuilding(Tokens):
         return items
 
     def _write(self, items: Sequence[Item], span: dict[str, int]) -> None:
+        """Write the index entries of some rows in place of those in the span of their numbers."""
         live = [item for item in items if item.memory.live]
         self._renew_stems(items)
         self.ask("unindex_words_between", **span)
@@ -210,14 +215,13 @@ class Rebuilding(Tokens):
         self.ask("queue_missing", **span)
 
     def _renew_stems(self, items: Sequence[Item]) -> None:
-        """Most are as they should be; a row that is not written costs little."""
+        """Update the stems that differ; most are correct, and a row that is not written costs little."""
         stored = {int(seq): stems for seq, stems in self.ask("stems_of", seqs=[item.seq for item in items])}
         fresh = [(item.seq, item.words.stems) for item in items]
         self.ask_many("set_stems", [{"seq": seq, "stems": stems} for seq, stems in fresh if stored.get(seq) != stems])
 
     def _renew_keys(self, items: Sequence[Item], marks: Marks) -> list[int]:
-        """Add the keys that rows lack; returns those that may have others, which have no index by row and are looked
-        for at the end."""
+        """Add missing keys; return rows with possible surplus keys, which only a full scan can find."""
         wrong: list[int] = []
         missing: list[Values] = []
         for item in items:
@@ -229,7 +233,7 @@ class Rebuilding(Tokens):
         return wrong
 
     def _renew(self, kind: str, rows: Sequence[Values], span: dict[str, int]) -> None:
-        """Replace what is stored of the memories of which it is not right."""
+        """Replace the entries of one derived table for the memories where they differ."""
         table, place, columns = KINDS[kind]
         wanted: dict[Row, Row] = {}
         for row in rows:
@@ -245,13 +249,14 @@ class Rebuilding(Tokens):
 
     # Situations
 
-    def _cues_anew(self) -> Iterator[None]:
+    def _reindex_cues_all(self) -> Iterator[None]:
+        """Rebuild the full-text index of situations."""
         after = -END
         while after < END:
-            after = self.look(partial(self._cue_piece, after))
+            after = self.look(partial(self._reindex_cue_piece, after))
             yield
 
-    def _cue_piece(self, after: int) -> int:
+    def _reindex_cue_piece(self, after: int) -> int:
         with self.engine.writing(durable=False):
             rows = self.ask("situations_after", after=after, live=LIVE_STATUSES, limit=PIECE)
             upto = int(rows[-1][0]) if len(rows) == PIECE else END
@@ -259,14 +264,15 @@ class Rebuilding(Tokens):
             self.ask_many("index_cue", [cue_row(int(seq), int(partition), text) for seq, text, partition in rows])
             return upto
 
-    # Keys that belong to no text
+    # Surplus keys
 
-    def _keys_put_right(self, seqs: Sequence[int]) -> Iterator[None]:
-        """Drop the keys that these rows should not have."""
+    def _remove_wrong_keys(self, seqs: Sequence[int]) -> Iterator[None]:
+        """Delete the keys that these rows should not have."""
         for start in range(0, len(seqs), LOOKED_AT):
             yield from self._drop_wrong_keys(seqs[start : start + LOOKED_AT])
 
     def _every_key(self) -> Iterator[list[Row]]:
+        """Yield all stored keys in pages."""
         last: Row = (-END, -END, -END)
         while rows := self.ask("keys_after", **_key(*last), limit=KEYS):
             yield rows
@@ -280,7 +286,7 @@ class Rebuilding(Tokens):
             yield
 
     def _drop_if_wrong(self, rows: Sequence[Row]) -> None:
-        """Others may have changed a memory since it was read."""
+        """Delete keys that are still wrong; others may have changed a memory since it was read."""
         for start in range(0, len(rows), PIECE):
             page = rows[start : start + PIECE]
             with self.engine.writing(durable=False):
@@ -288,6 +294,7 @@ class Rebuilding(Tokens):
                 self.ask_many("delete_shingle", [_key(*row) for row in page if row[:2] not in right[row[2]]])
 
     def _right_keys(self, seqs: Sequence[int]) -> dict[int, set[Row]]:
+        """Return the correct keys of these rows."""
         right: dict[int, set[Row]] = {seq: set() for seq in seqs}
         for seq, memory in self.by_row(seqs).items():
             rows = key_rows(seq, self.partition_of(memory), memory)
@@ -296,6 +303,7 @@ class Rebuilding(Tokens):
 
 
 def _item(seq: int, partition: int, memory: Memory) -> Item:
+    """Compute the index entries of a memory."""
     place = (seq, partition, memory)
     keys, words = key_rows(*place), Words.of(memory)
     return (

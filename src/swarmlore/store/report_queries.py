@@ -1,4 +1,4 @@
-"""What a report counts, read from one store for one caller: named statements and their sight, nothing else."""
+"""The queries behind `swarmlore report`, for one store and one caller's visibility."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ if TYPE_CHECKING:
 
     from swarmlore.store.engine import Row
 
-
 PAGE = 2_000
-GROUPS = 10_000  # of rows that share a key, read at once
-COMMON = 20  # a shingle that more rows share says nothing about any two of them
+GROUPS = 10_000  # groups of rows with a shared key, read at once
+COMMON = 20  # a shingle shared by more rows says nothing about any two of them
 
 
 class Figures:
-    """Rows for a report. An agent reads its own receipts, a lead or a person those of the project, and a person who
-    asks for all projects those of all."""
+    """The rows of a report. An agent reads its own receipts, a lead or a person those of the project, and with
+    `all_projects` a person those of all."""
 
     def __init__(self, store: Store, caller: Caller, *, all_projects: bool = False) -> None:
         self._store = store
         self.wide = all_projects and caller.role == "person"
         self.partitions = store.visible(caller, all_projects=all_projects)
         self.names = frozenset(store.names_of(caller.project))
-        self._sight = {
+        self._caller = {
             "projects": sorted(self.names),
             "wide": int(self.wide),
             "agent": caller.agent,
@@ -37,13 +36,13 @@ class Figures:
         }
 
     def first_time(self) -> float | None:
-        """When the first memory was made or the first block asked for."""
-        times = self._store.ask("first_times", partitions=self.partitions, **self._sight)[0]
+        """Return when the first memory was created or the first context block requested."""
+        times = self._store.ask("first_times", partitions=self.partitions, **self._caller)[0]
         return min((float(at) for at in times if at is not None), default=None)
 
     def memories(self) -> Iterator[Row]:
-        """seq, id, handle, partition, project, tier, kind, source, status, created_at, updated_at, valid_until,
-        forgotten_at, expires_at, title, text, outcomes."""
+        """Yield (seq, id, handle, partition, project, tier, kind, source, status, created_at, updated_at, valid_until,
+        forgotten_at, expires_at, title, text, outcomes) of each memory."""
         after = 0
         while found := self._store.ask("memory_figures", partitions=self.partitions, after=after, limit=PAGE):
             for row in found:
@@ -52,42 +51,42 @@ class Figures:
             after = found[-1][0]
 
     def moments(self, since: float, start: float, length: float) -> list[Row]:
-        """project, period, trigger, reason, given, moments, tokens, last time."""
+        """Return (project, period, trigger, reason, given, moments, tokens, last time) of context blocks."""
         span = {"since": since, "start": start, "length": length, "partitions": self.partitions}
-        return self._store.ask("moments_by_period", **span, **self._sight)
+        return self._store.ask("moments_by_period", **span, **self._caller)
 
     def showings(self, since: float, start: float, length: float) -> list[Row]:
-        """memory, project, period, times, tokens, last time."""
+        """Return (memory, project, period, times, tokens, last time) of shown memories."""
         span = {"since": since, "start": start, "length": length, "partitions": self.partitions}
-        return self._store.ask("showings_by_period", **span, **self._sight)
+        return self._store.ask("showings_by_period", **span, **self._caller)
 
     def cuts(self, since: float) -> list[Row]:
-        """memory, reason, times in all, times since then."""
-        return self._store.ask("cuts_by_reason", since=since, partitions=self.partitions, **self._sight)
+        """Return (memory, reason, times in all, times since then) of memories cut from a block."""
+        return self._store.ask("cuts_by_reason", since=since, partitions=self.partitions, **self._caller)
 
     def ratings(self, since: float, start: float, length: float) -> list[Row]:
-        """memory, action, project, period, times in all, times that are the caller's to count."""
+        """Return (memory, action, project, period, times in all, times by those the caller may count) of ratings."""
         span = {"since": since, "start": start, "length": length, "partitions": self.partitions}
-        who = {name: self._sight[name] for name in ("agent", "every")}
+        who = {name: self._caller[name] for name in ("agent", "every")}
         return self._store.ask("ratings_by_period", **span, **who)
 
     def outcomes(self, since: float) -> Iterator[tuple[float, str, str, str, dict[str, Any]]]:
-        """at, project, session, verdict, and what else was told."""
+        """Yield (at, project, session, verdict, other fields) of task outcomes."""
         after = 0
-        while found := self._store.ask("outcomes_since", after=after, since=since, limit=PAGE, **self._sight):
+        while found := self._store.ask("outcomes_since", after=after, since=since, limit=PAGE, **self._caller):
             for _, at, project, session, verdict, more in found:
                 yield float(at), project, session, verdict, from_json(more)
             after = found[-1][0]
 
     def sessions(self, since: float) -> Iterator[tuple[str, str, float, tuple[str, ...], bool]]:
-        """id, project, start, handles mentioned in it, whether a block was ever asked for."""
-        for id, project, started_at, extra, asked in self._store.ask("sessions_since", since=since, **self._sight):
+        """Yield (id, project, start, handles cited in it, whether a block was ever requested) of sessions."""
+        for id, project, started_at, extra, asked in self._store.ask("sessions_since", since=since, **self._caller):
             listed = from_json(extra).get("cited", ())
             handles = tuple(map(str, listed)) if isinstance(listed, (list, tuple)) else ()
             yield id, project, float(started_at), handles, bool(asked)
 
     def known(self, handles: Collection[str], ids: Collection[str]) -> tuple[dict[str, str], set[str]]:
-        """Those of some handles and ids that name a memory: ids by handle, and ids."""
+        """Return those of some handles and ids that belong to a memory: ids by handle, and ids."""
         named: dict[str, str] = {}
         for page in _pages(handles):
             found = self._store.ask("ids_of_handles", partitions=self.partitions, handles=page)
@@ -96,7 +95,7 @@ class Figures:
         return named, {str(id) for rows in listed for _, id in rows}
 
     def alike(self) -> Iterator[list[int]]:
-        """Rows of one partition that share a key under which near-duplicates meet, a few at a time."""
+        """Yield groups of rows of one partition that share a shingle, as near-duplicates do."""
         for partition in self.partitions:
             asked = {"partition": partition, "most": COMMON, "limit": GROUPS}
             after = -(2**63)
@@ -105,7 +104,7 @@ class Figures:
                 after = int(found[-1][0])
 
     def texts(self, seqs: list[int]) -> dict[int, str]:
-        """Whole texts by row."""
+        """Return the whole texts of some rows."""
         found: dict[int, str] = {}
         for first in range(0, len(seqs), PAGE):
             asked = self._store.ask("texts_of", seqs=seqs[first : first + PAGE])

@@ -1,4 +1,4 @@
-"""Sessions, receipts, outcomes and rejections."""
+"""Sessions, receipts (which memories an agent was shown), task outcomes and rejected texts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 
     from swarmlore.store.engine import Row
 
-
 REJECTIONS_KEPT = 20
-SEEN_S = 14 * 86_400.0  # how long an event is known; a spool that is older is not read twice
+SEEN_S = 14 * 86_400.0  # how long an event id is kept, to skip an event that is read twice
 _OUTCOME = ("id", "at", "session", "task", "score", "verdict")
 _USED = ("cited", "applied", "shown")
-_TOLD = (
+_OUTCOME_MORE = (
     *("duration_ms", "errors", "retries", "files", "summary", "evaluation", "strategy", "criteria", "failure_mode"),
     *_USED,
     "told_before",
@@ -30,7 +29,7 @@ _TOLD = (
 
 @frozen
 class Showings:
-    """How often a memory was shown and in how many sessions, when last, and how often it had to make room."""
+    """How often a memory was shown, in how many sessions, when last, and how often it was cut for space."""
 
     times: int = 0
     sessions: int = 0
@@ -38,24 +37,26 @@ class Showings:
     cut: int = 0
 
 
-class Journal(Search):
-    """What was refused, who worked when, and what was shown to whom."""
+class SessionStore(Search):
+    """The methods of `Store` for rejections, sessions, receipts and outcomes."""
 
     def reject(self, caller: Caller, tier: str, rejection: Rejection, keep: int = REJECTIONS_KEPT) -> None:
-        """Keep the newest rejections of a partition; one that is known by its id is not listed twice."""
+        """Record a rejected text, keeping the newest of a partition; the same id is listed once."""
         with self.operation(Operation(rejection.id, rejection.at, caller, "reject")):
-            partition = self._partition(place_of(tier, caller.project, caller.agent))
+            partition = self.partition_at(place_of(tier, caller.project, caller.agent))
             values = {name: getattr(rejection, name) for name in ("id", "layer", "at")}
-            # What is listed was refused for its characters, too; one of them no server can hold.
+            # A text may be rejected for its characters; PostgreSQL cannot store a NUL.
             words = {name: getattr(rejection, name).replace("\0", "\ufffd") for name in ("text", "reason")}
             self.ask("put_rejection", partition=partition, **values, **words)
             self.ask("trim_rejections", partition=partition, keep=keep)
 
     def rejections(self, caller: Caller, limit: int = REJECTIONS_KEPT) -> list[Rejection]:
+        """Return the newest rejections the caller may see."""
         found = self.ask("list_rejections", partitions=self.visible(caller), limit=limit)
         return [Rejection(*row) for row in found]
 
     def put_session(self, caller: Caller, session: Session) -> None:
+        """Store a session of the caller, or update it."""
         self.act_for(caller)
         values = {name: getattr(session, name) for name in ("id", "client", "cwd", "started_at", "ended_at")}
         with self.engine.writing():
@@ -63,12 +64,13 @@ class Journal(Search):
             self.ask("put_session", **values, project=caller.project, agent=caller.agent, extra=extra)
 
     def session(self, caller: Caller, id: str) -> Session | None:
+        """Return one of the caller's sessions by its id."""
         self.act_for(caller)
         rows = self.ask("get_session", project=caller.project, agent=caller.agent, id=id)
         return _session(rows[0]) if rows else None
 
     def session_of(self, caller: Caller, named: str = "") -> str:
-        """The session that a caller acts in: the named one, or, for an agent that names none, its newest open one."""
+        """Return the session a caller acts in: the named one or, for an agent that names none, its newest open one."""
         if named or caller.role == "person" or not caller.agent:
             return named
         self.act_for(caller)
@@ -76,31 +78,32 @@ class Journal(Search):
         return str(rows[0][0]) if rows else ""
 
     def sessions(self, caller: Caller, limit: int = 20) -> list[Session]:
-        """The caller's own sessions; a lead or a person sees the project's."""
+        """Return the caller's own sessions; a lead or a person gets the project's."""
         found = self.ask("list_sessions", **self._whose(caller), limit=limit)
         return [_session(row) for row in found]
 
     def open_sessions(self, since: float, limit: int = 500) -> list[Session]:
-        """Sessions of any project that have not ended, newest first; a server shows those that the caller may see."""
+        """Return open sessions of any project, newest first; on a server only those the caller may see."""
         return [_session(row) for row in self.ask("open_sessions", since=since, limit=limit)]
 
     def clients(self, caller: Caller) -> dict[str, tuple[int, float]]:
-        """Sessions per client and when the newest began, in every project; a server shows the caller's own projects.
+        """Return the number of sessions per client and the start of the newest, over all projects; on a server over the
+        caller's own.
 
-        Neither names nor projects: whether a client reports at all is no secret on the machine that it runs on.
+        Neither names nor projects are returned: that a client reports at all is no secret on its own machine.
         """
         self.act_for(caller)
         return {str(client): (int(count), float(newest)) for client, count, newest in self.ask("clients_seen")}
 
     def seen(self, caller: Caller, id: str, at: float, again_after_s: float) -> bool:
-        """Whether an event was digested: ever, or with a time, around that one."""
+        """Return whether an event was processed: ever, or within `again_after_s` before or after `at`."""
         self.act_for(caller)
         found = self.ask("last_seen", id=id, project=caller.project, agent=caller.agent)
         return bool(found) and (not again_after_s or abs(at - float(found[0][0])) < again_after_s)
 
     def digested(self, caller: Caller, id: str, at: float, session: Session | None, now: float) -> None:
-        """An event is done, and what it changed in its session is kept with that, or neither."""
-        old = min(at, now) - SEEN_S  # one whose clock was ahead must not make us forget the others
+        """Record an event as processed, together with the session it changed, in one transaction."""
+        old = min(at, now) - SEEN_S  # an event from a clock that is ahead must not expire the others
         with self.engine.writing():
             self.act_for(caller)
             self.ask("see_event", id=id, project=caller.project, agent=caller.agent, at=at)
@@ -109,7 +112,8 @@ class Journal(Search):
                 self.put_session(caller, session)
 
     def put_receipt(self, caller: Caller, receipt: Receipt) -> None:
-        """Record one injection or skip. An agent waits: a receipt survives the process, not a power cut."""
+        """Record one context block, or why none was given. Agents wait for this, so it survives a crash of the process
+        but not a power cut."""
         self.act_for(caller)
         names = ("id", "at", "session", "trigger", "cue", "chars", "tokens", "reason", "headroom")
         values = {name: getattr(receipt, name) for name in names}
@@ -118,40 +122,31 @@ class Journal(Search):
             if receipt.shown:
                 self.ask("count_shown", ids=[item.memory for item in receipt.shown])
             items = [(item, 0) for item in receipt.shown] + [(item, 1) for item in receipt.cut]
-            self.ask_many(
-                "add_receipt_item",
-                [
-                    {
-                        "receipt_seq": seq,
-                        "place": place,
-                        "memory": item.memory,
-                        "handle": item.handle,
-                        "score": item.score,
-                        "cut": cut,
-                        "why": item.why,
-                    }
-                    for place, (item, cut) in enumerate(items)
-                ],
-            )
+            fields = ("memory", "handle", "score", "why")
+            rows = [
+                {"receipt_seq": seq, "place": place, "cut": cut, **{name: getattr(item, name) for name in fields}}
+                for place, (item, cut) in enumerate(items)
+            ]
+            self.ask_many("add_receipt_item", rows)
 
     def receipts(self, caller: Caller, session: str = "", limit: int = 20) -> list[Receipt]:
-        """Newest first; an agent's own, all of the project's for a lead or a person."""
-        seen = {"partitions": self.visible(caller)}
-        found = self.ask("list_receipts", **self._whose(caller), **seen, session=session, limit=limit)
+        """Return receipts, newest first: an agent's own, or all of the project for a lead or a person."""
+        visible = {"partitions": self.visible(caller)}
+        rows = self.ask("list_receipts", **self._whose(caller), **visible, session=session, limit=limit)
         items: dict[tuple[int, int], list[Shown]] = {}
         for seq, memory, handle, score, cut, why in self.ask(
-            "receipt_items", seqs=[row[0] for row in found], **seen, agent=caller.agent
+            "receipt_items", seqs=[row[0] for row in rows], **visible, agent=caller.agent
         ):
             items.setdefault((seq, cut), []).append(Shown(memory, handle, score, why))
-        return [_receipt(row, tuple(items.get((row[0], 0), ())), tuple(items.get((row[0], 1), ()))) for row in found]
+        return [_receipt(row, tuple(items.get((row[0], 0), ())), tuple(items.get((row[0], 1), ()))) for row in rows]
 
     def _whose(self, caller: Caller) -> dict[str, Any]:
-        """An agent's own rows; all of the project for a lead or a person."""
+        """Return the parameters that select an agent's own rows, or all of the project for a lead or a person."""
         self.act_for(caller)
         return {"projects": self.names_of(caller.project), "agent": caller.agent, "every": int(caller.leads)}
 
     def shown_in(self, caller: Caller, session: str) -> frozenset[str]:
-        """Ids shown to the caller and those it started in a session since its last compaction."""
+        """Return the ids shown to the caller and its subagents in a session since its last compaction."""
         if not session:
             return frozenset()
         self.act_for(caller)
@@ -159,8 +154,8 @@ class Journal(Search):
         return frozenset(str(id) for id, whose in rows if _family(whose) == _family(caller.agent))
 
     def showings(self, caller: Caller, session: str, agent: str | None = None) -> dict[str, dict[str, str]]:
-        """What was shown in a whole session, or in it to one agent and those it started: by memory, the cues it was
-        shown for and their triggers."""
+        """Return, by memory, the cues it was shown for in a session and their triggers; with `agent`, only for that
+        agent and its subagents."""
         if not session:
             return {}
         self.act_for(caller)
@@ -172,70 +167,71 @@ class Journal(Search):
         return found
 
     def showings_of(self, caller: Caller, id: str) -> Showings:
-        """How often one memory was shown, in how many sessions, when last, and how often it was left out."""
+        """Return how often one memory was shown or cut, as far as the caller may see."""
         found = self.ask("showings_of_memory", **self._whose(caller), id=id)[0]
         return Showings(int(found[0] or 0), int(found[1] or 0), found[2], int(found[3] or 0))
 
     def shown_among(self, caller: Caller, ids: Sequence[str]) -> set[str]:
-        """Which of these memories anybody was shown, as far as the caller may know."""
+        """Return which of these memories were ever shown, as far as the caller may know."""
         self.act_for(caller)
         return {str(row[0]) for row in self.ask("shown_among", ids=list(ids))} if ids else set()
 
     def put_outcome(self, caller: Caller, outcome: Outcome, operation: Operation) -> None:
-        """Record how a task ended; part of the transaction that credits memories with it."""
-        self._tell(operation)
+        """Record how a task ended, within the transaction that credits its memories."""
+        self.tell(operation)
         values = {name: getattr(outcome, name) for name in _OUTCOME}
-        more = json.dumps({name: getattr(outcome, name) for name in _TOLD}, ensure_ascii=False)
+        more = json.dumps({name: getattr(outcome, name) for name in _OUTCOME_MORE}, ensure_ascii=False)
         who = {"project": caller.project, "agent": caller.agent}
         self.ask("add_outcome", **values, **who, success=int(outcome.success), more=more)
 
     def outcomes(self, caller: Caller, session: str = "", limit: int = 20) -> list[Outcome]:
-        """Newest first; an agent's own, all of the project's for a lead or a person."""
+        """Return outcomes, newest first: an agent's own, or all of the project for a lead or a person."""
         found = self.ask("list_outcomes", **self._whose(caller), session=session, limit=limit)
         return self._without_private(caller, [_outcome(row) for row in found])
 
     def outcome(self, caller: Caller, id: str) -> Outcome | None:
-        """How the task ended that an operation told of, as far as the caller may know."""
+        """Return the outcome that an operation recorded, if the caller may see it."""
         found = self._without_private(
             caller, [_outcome(row) for row in self.ask("get_outcome", **self._whose(caller), id=id)]
         )
         return found[0] if found else None
 
     def _without_private(self, caller: Caller, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        """Outcomes with the names of those memories only that the caller may see; of one's own with all."""
+        """Remove the ids of memories that the caller may not see from the outcomes of other agents."""
         others = [item for item in outcomes if item.agent != caller.agent]
         ids = list({id for item in others for name in _USED for id in getattr(item, name)})
         rows = self.ask("seqs_of_ids", ids=ids, partitions=self.visible(caller)) if ids else ()
-        seen = {str(row[1]) for row in rows}
+        visible = {str(row[1]) for row in rows}
         kept = {
-            item.id: {name: tuple(id for id in getattr(item, name) if id in seen) for name in _USED} for item in others
+            item.id: {name: tuple(id for id in getattr(item, name) if id in visible) for name in _USED}
+            for item in others
         }
         return [replace(item, **kept.get(item.id, {})) for item in outcomes]
 
     def strategies(self, caller: Caller) -> list[str]:
-        """The names of approaches in the outcomes that the caller may see."""
+        """Return the names of strategies in the outcomes the caller may see."""
         return [str(row[0]) for row in self.ask("strategies_told", **self._whose(caller)) if row[0]]
 
     def erase_strategy(self, caller: Caller, strategy: str) -> None:
-        """Take the name of an approach out of the outcomes that the caller may see."""
+        """Erase the name of a strategy from the outcomes the caller may see."""
         self.ask("erase_strategy", **self._whose(caller), strategy=strategy)
 
     def was_credited(self, caller: Caller, session: str, task: str) -> bool:
-        """Whether the memories of a session were credited with this task already; without names nobody knows."""
+        """Return whether this task of this session was credited already; False if both are unnamed."""
         whose = {"projects": self.names_of(caller.project), "agent": caller.agent}
         return bool((session or task) and self.ask("outcome_credited", **whose, session=session, task=task))
 
     def count_outcomes(self, memory: Memory) -> None:
-        """Store the counters of a memory. Not audited, and no new version of it."""
+        """Store the outcome counters of a memory, without an audit row or a new version."""
         self.ask("set_more", id=memory.id, more=to_row(memory, 0)["more"])
 
     def counts(self, caller: Caller) -> list[tuple[str, str, str, str, str, int, int]]:
-        """(tier, status, kind, category, source, rows, forgotten among them) over what the caller may see."""
+        """Count the visible rows per (tier, status, kind, category, source): all of them, then the forgotten ones."""
         return [tuple(row) for row in self.ask("count_by", partitions=self.visible(caller))]
 
 
 def _family(agent: str) -> str:
-    """An agent with those it started, as `claude/reviewer`."""
+    """Return the parent agent's name: `claude` for its subagent `claude/reviewer`."""
     return str(agent).partition("/")[0]
 
 
@@ -246,16 +242,17 @@ def _session(row: Row) -> Session:
 
 def _outcome(row: Row) -> Outcome:
     id, at, project, agent, session, task, success, score, verdict, more = row
-    told: dict[str, Any] = {
+    more_fields: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in from_json(more).items()
     }
-    return Outcome(id, at, bool(success), score, verdict, project, agent, session, task, **told)
+    return Outcome(id, at, bool(success), score, verdict, project, agent, session, task, **more_fields)
 
 
 def _receipt(row: Row, shown: tuple[Shown, ...], cut: tuple[Shown, ...]) -> Receipt:
-    _, id, at, project, agent, session, trigger, cue, chars, tokens, reason, headroom, given, left = row
-    if len(shown) < given:  # of what else another agent was given, not even the length is told
-        chars, tokens = chars * len(shown) // given, tokens * len(shown) // given
-    if (len(shown), len(cut)) != (given, left):  # nor what it asked for: that may name it
+    """Build a receipt from its row and the items the caller may see; what would reveal hidden items is left out."""
+    _, id, at, project, agent, session, trigger, cue, chars, tokens, reason, headroom, shown_count, cut_count = row
+    if len(shown) < shown_count:  # items hidden from this caller: scale the length, which would reveal them
+        chars, tokens = chars * len(shown) // shown_count, tokens * len(shown) // shown_count
+    if (len(shown), len(cut)) != (shown_count, cut_count):  # and hide the cue, which may name a hidden memory
         cue = ""
     return Receipt(id, at, project, agent, session, trigger, cue, shown, cut, chars, tokens, reason, headroom)

@@ -1,7 +1,7 @@
 """SQLite through APSW: the default engine.
 
-Nothing of ours opens the file with the standard module: many Pythons ship an SQLite with the WAL-reset bug, and two
-SQLite versions on one file are not allowed.
+The store file is never opened with the standard `sqlite3` module: many Pythons ship an SQLite with the WAL-reset bug,
+and two SQLite versions must not use one file.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from swarmlore.store.engine import Params, Row
 
 WAL_LIMIT_BYTES = 16 * 1024 * 1024
-LATE_LIMIT_BYTES = 256 * 1024 * 1024  # a busy server fills a long journal again at once: cutting it took 30 ms a time
+LATE_LIMIT_BYTES = 256 * 1024 * 1024  # a busy server refills the WAL at once: truncating it took 30 ms each time
 CACHE_KB = 32_000
-ROOMY_KB = 128_000  # of an import, which looks up twenty keys a text all over the file
-CHECKPOINT_PAGES = 12_000  # an import writes the same pages again and again: copy them less often
-LATE_PAGES = 10 * CHECKPOINT_PAGES  # for a writer beside which somebody else copies them
+ROOMY_KB = 128_000  # cache of an import, which looks up twenty keys a text all over the file
+CHECKPOINT_PAGES = 12_000  # an import rewrites the same pages many times: checkpoint less often
+LATE_PAGES = 10 * CHECKPOINT_PAGES  # while a background checkpointer does the work: only a fallback
 BUSY_TIMEOUT_MS = 10_000
-WATCH_S = 0.1  # between two looks at the number that changes when another process has written
+WATCH_S = 0.1  # poll interval for writes of other processes
 LAST_CHANGE = (
     "SELECT max(change) FROM embedding UNION ALL SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'last_change'"
 )
 KEEP_META = (
     "INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 )
-_WORDS = ("words", "cue_words")  # the full-text indexes
+_TEXT_INDEXES = ("words", "cue_words")
 _SOUND = [("ok",)]
 SAFE_SQLITE = (3, 51, 3)  # the first release without the WAL-reset bug
 
@@ -62,7 +62,7 @@ class SqliteEngine:
         lock_timeout_s: float = 30.0,
         refused: errors.StoreError | None = None,
     ) -> None:
-        """`refused` says why nothing can be written; the file is then read as one that stands still."""
+        """Open the file. `refused` is the error that writes raise; the file is then read as immutable."""
         self.path = path
         self.readonly = readonly or refused is not None
         self._refused = refused or errors.StoreReadOnly(
@@ -70,10 +70,10 @@ class SqliteEngine:
         )
         self._lock = FairLock(path + ".lock", lock_timeout_s)
         self._depth = 0
-        self._grouped = False  # a transaction is open that holds several acts
+        self._grouped = False  # inside `grouping`: a transaction of several operations is open
         self._seen = (-1, -1)
         self._wal = False
-        with _ours(path):
+        with _driver_errors(path):
             still = refused is not None or (readonly and files.is_still(path))
             self._db = _connect(path, readonly=self.readonly, still=still, wait_s=lock_timeout_s)
         self._file = files.identity(path)
@@ -91,8 +91,8 @@ class SqliteEngine:
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
         if ":list:" in sql:
-            sql, params = _spelled(sql), _with_lists(params or {})
-        try:  # not the context manager below: this runs dozens of times for one memory
+            sql, params = _native_sql(sql), _with_lists(params or {})
+        try:  # without the slower context manager: this runs dozens of times per memory
             return self._db.execute(sql, params).fetchall() if params else self._db.execute(sql).fetchall()
         except (apsw.Error, *_ODD_VALUES) as error:
             raise self._translated(error) from error
@@ -105,16 +105,17 @@ class SqliteEngine:
             raise self._translated(error) from error
 
     def _translated(self, error: Exception) -> Exception:
+        """Return our error for a driver error; after damage, closing no longer checkpoints into the file."""
         ours = translated(error, self.path)
         if isinstance(ours, errors.StoreCorrupt):
-            self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # a damaged file is left as it is, WAL and all
+            self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # leave a damaged file and its WAL untouched
         return ours
 
     def note(self, sql: str, params: Params) -> None:
         self.run(sql, params)
 
     def script(self, sql: str) -> None:
-        """Drain every statement: APSW runs the next one only when the rows of the last were taken."""
+        """Run several statements, fetching all rows, as APSW else stops before the next statement."""
         try:
             for _ in self._db.execute(sql):
                 pass
@@ -133,17 +134,21 @@ class SqliteEngine:
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[None]:
         if self._depth:
-            with self._joined():
+            with self._nested():
                 yield
             return
         if self.readonly:
             raise self._refused
-        with _ours(self.path), self._part() if self._grouped else self._whole(durable), self._joined():
+        with (
+            _driver_errors(self.path),
+            self._savepoint() if self._grouped else self._write_transaction(durable),
+            self._nested(),
+        ):
             yield
 
     @contextmanager
-    def _whole(self, durable: bool) -> Iterator[None]:
-        """A transaction: committed when it ends."""
+    def _write_transaction(self, durable: bool) -> Iterator[None]:
+        """Take the write lock and run one transaction; commit at the end, roll back on an error."""
         with self._lock:
             self._prepare()
             self._db.execute("PRAGMA synchronous = FULL" if durable else "PRAGMA synchronous = NORMAL")
@@ -153,13 +158,13 @@ class SqliteEngine:
                 self._db.execute("COMMIT")
             except BaseException:
                 self.undone += 1
-                self._finish("ROLLBACK")
+                self._end_transaction("ROLLBACK")
                 raise
 
     @contextmanager
-    def _part(self) -> Iterator[None]:
-        """One act of a group: undone alone where it fails."""
-        if not self._db.in_transaction:  # SQLite gave the whole group up: a full disk, a broken one
+    def _savepoint(self) -> Iterator[None]:
+        """Run one operation of a group in a savepoint, so that it can fail alone."""
+        if not self._db.in_transaction:  # SQLite rolled back the whole group: the disk is full or failed
             raise errors.StoreFull("the group of writes was given up; nothing was changed", "try again")
         self._db.execute("SAVEPOINT act")
         try:
@@ -178,7 +183,7 @@ class SqliteEngine:
             raise AssertionError("groups of acts do not nest")
         if self.readonly:
             raise self._refused
-        with _ours(self.path), self._whole(durable=True):
+        with _driver_errors(self.path), self._write_transaction(durable=True):
             self._grouped = True
             try:
                 yield
@@ -197,33 +202,33 @@ class SqliteEngine:
 
     @property
     def intact(self) -> bool:
-        return True  # what fails here ends no transaction, or the group says so itself
+        return True  # a failed statement ends no transaction here, or the group raises
 
     def uniting(self) -> AbstractContextManager[None]:
         return nullcontext() if self._grouped else self.grouping()
 
     def prove(self, sql: str, params: Params) -> None:
-        """Nothing to prove: what is committed to a file is told at once."""
+        """Do nothing: a file's commit always returns its outcome."""
 
     @contextmanager
     def reading(self) -> Iterator[None]:
         if self._db.in_transaction:
             yield
             return
-        with _ours(self.path):
+        with _driver_errors(self.path):
             self._db.execute("BEGIN")
             try:
                 yield
             finally:
-                self._finish("COMMIT")
+                self._end_transaction("COMMIT")
 
-    def _finish(self, word: str) -> None:
-        """End the transaction, where SQLite has not ended it already because of an error."""
+    def _end_transaction(self, statement: str) -> None:
+        """Run COMMIT or ROLLBACK, unless SQLite already ended the transaction because of an error."""
         if self._db.in_transaction:
-            self._db.execute(word)
+            self._db.execute(statement)
 
     def _prepare(self) -> None:
-        """Before a write, under the lock: still the same file, and its journal a WAL. Reading alone changes neither."""
+        """Before a write, under the lock: check that the file was not replaced, and turn on WAL mode."""
         if files.identity(self.path) != self._file:
             raise errors.StoreError(
                 f"{self.path} was replaced while this program had it open; nothing was changed", "run the command again"
@@ -233,7 +238,7 @@ class SqliteEngine:
             self._wal = True
 
     @contextmanager
-    def _joined(self) -> Iterator[None]:
+    def _nested(self) -> Iterator[None]:
         self._depth += 1
         try:
             yield
@@ -250,7 +255,7 @@ class SqliteEngine:
         return time.time()
 
     def act_for(self, caller: Caller, projects: Sequence[str], *, wide: bool = False, works: str = "") -> None:
-        """Whoever can open the file can read it: sight is a matter of the statements here."""
+        """Do nothing: a file has no row-level security, so the statements themselves filter by partition."""
 
     def vector(self, data: bytes) -> bytes:
         return data
@@ -272,16 +277,16 @@ class SqliteEngine:
         self.run(f"PRAGMA journal_size_limit = {LATE_LIMIT_BYTES}")
 
     def tidy(self) -> None:
-        if self._copy_journal() < CHECKPOINT_PAGES:
+        if self._checkpoint() < CHECKPOINT_PAGES:
             return
-        for _ in range(2):  # nearly all of it is on disk then, and little was written meanwhile
+        for _ in range(2):  # the second pass has little left to copy
             files.flush(self.path)
-            self._copy_journal()
-        with self._lock:  # a log begins anew only where nobody has written since the last copied page
-            self._copy_journal()
+            self._checkpoint()
+        with self._lock:  # the WAL restarts only if nothing was written since the last copied page
+            self._checkpoint()
 
-    def _copy_journal(self) -> int:
-        """Copy what no reader needs any more as it was; returns how many pages the journal has."""
+    def _checkpoint(self) -> int:
+        """Run a passive checkpoint; return the number of pages in the WAL."""
         _, pages, _ = self.run("PRAGMA wal_checkpoint(PASSIVE)")[0]
         return int(pages)
 
@@ -300,11 +305,11 @@ class SqliteEngine:
         return changed
 
     def scrub(self) -> None:
-        """Merge the full-text segments (deleted words live on in old ones), rewrite the file, empty the WAL."""
-        with _ours(self.path), self._lock:
+        """Make deleted text unrecoverable: merge the full-text segments, rewrite the file, empty the WAL."""
+        with _driver_errors(self.path), self._lock:
             self._prepare()
             try:
-                for table in _WORDS:
+                for table in _TEXT_INDEXES:
                     self.script(f"INSERT INTO {table}({table}) VALUES ('optimize')")
                 self.script("VACUUM")
             except errors.StoreFull as error:
@@ -315,7 +320,7 @@ class SqliteEngine:
             self._empty_wal()
 
     def _empty_wal(self) -> None:
-        """Copy the log into the file and cut it; a reader of an older state keeps that from happening for a while."""
+        """Checkpoint and truncate the WAL; wait while a reader still uses an older snapshot."""
         deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
         while self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]:
             if time.monotonic() > deadline:
@@ -326,8 +331,12 @@ class SqliteEngine:
             time.sleep(0.05)
 
     def damaged_indexes(self) -> list[str]:
-        with _ours(self.path):
-            return [name for name in _WORDS if self._db.execute(f"PRAGMA integrity_check({name})").fetchall() != _SOUND]
+        with _driver_errors(self.path):
+            return [
+                name
+                for name in _TEXT_INDEXES
+                if self._db.execute(f"PRAGMA integrity_check({name})").fetchall() != _SOUND
+            ]
 
     def check(self) -> list[str]:
         found = [str(row[0]) for row in self.run("PRAGMA integrity_check(20)") if row[0] != "ok"]
@@ -335,16 +344,16 @@ class SqliteEngine:
         return problems + [f"the full-text index {name} is damaged" for name in self.damaged_indexes()]
 
     def copy_to(self, path: str) -> None:
-        with _ours(path):
+        with _driver_errors(path):
             files.create(path)
-            # SQLite does not copy from a connection that writes; another one sees what was there before.
+            # SQLite cannot back up from a connection in a write transaction; a second one copies the state before it.
             source = (
                 _connect(self.path, readonly=True, still=False, wait_s=30.0) if self._db.in_transaction else self._db
             )
             target = apsw.Connection(path)
             try:
                 with target.backup("main", source, "main") as backup:
-                    backup.step(-1)  # in one go: between two steps a writer could make it begin anew
+                    backup.step(-1)  # all pages at once: a write between two steps would restart the backup
                 target.execute("PRAGMA journal_mode = DELETE").fetchall()
             finally:
                 target.close()
@@ -352,30 +361,31 @@ class SqliteEngine:
                     source.close()
 
     def load_from(self, path: str, keep: str = "") -> None:
-        """Replace everything by the content of another file, in one step that open connections survive; a copy of
-        what was there is kept where that is asked."""
-        with _ours(self.path), self._lock:
+        """Replace the whole content by that of another file, in one step that open connections survive. With `keep`,
+        save the former content there first."""
+        with _driver_errors(self.path), self._lock:
             if keep:
                 self.copy_to(keep)
-            numbers = self._numbers()
+            numbers = self._last_numbers()
             source = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
             try:
                 with self._db.backup("main", source, "main") as backup:
                     backup.step(-1)
             finally:
                 source.close()
-            self._wal = False  # the copy may have brought another journal
-            self._go_on_from(numbers)
+            self._wal = False  # the copied file may use another journal mode
+            self._continue_numbers(numbers)
 
-    def _numbers(self) -> dict[str, int]:
-        """The last number of each table that gives none out twice, and under '' the last change of a vector."""
+    def _last_numbers(self) -> dict[str, int]:
+        """Return the highest row number ever used per table, and under '' the highest vector change number."""
         if self.version() <= 0:
             return {}
         numbers = {str(name): int(seq) for name, seq in self.run("SELECT name, seq FROM sqlite_sequence")}
         return {**numbers, "": max(int(row[0] or 0) for row in self.run(LAST_CHANGE))}
 
-    def _go_on_from(self, numbers: Mapping[str, int]) -> None:
-        """Other processes keep row numbers in mind: after a restore none of them may come to mean another row."""
+    def _continue_numbers(self, numbers: Mapping[str, int]) -> None:
+        """After a restore, continue row and change numbers from the former ones: other processes cache them, and a
+        number must never mean another row."""
         with self.writing():
             for name, seq in numbers.items():
                 last = {"name": name, "seq": seq}
@@ -406,7 +416,7 @@ class SqliteEngine:
 
 
 class _Watch:
-    """A file tells nobody; but looking at its version costs next to nothing."""
+    """Detect writes of other processes by polling the file's data version, which costs next to nothing."""
 
     def __init__(self, engine: SqliteEngine) -> None:
         self._engine = engine
@@ -420,22 +430,23 @@ class _Watch:
         return seen != before
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: a watch holds no resources."""
 
 
 @cache
-def _spelled(sql: str) -> str:
-    """A statement with lists as SQLite reads it."""
+def _native_sql(sql: str) -> str:
+    """Rewrite the list parameters `(:list:name)` of a statement for SQLite."""
     return re.sub(r"\(:list:(\w+)\)", r"(SELECT value FROM json_each(:\1))", sql)
 
 
 def _with_lists(params: Params) -> Params:
-    """Each list as the one parameter that json_each reads."""
+    """Encode list parameters as JSON, which json_each reads."""
     kinds = (list, tuple, set, frozenset)
     return {name: json.dumps(list(value)) if isinstance(value, kinds) else value for name, value in params.items()}
 
 
 def _connect(path: str, *, readonly: bool, still: bool, wait_s: float) -> apsw.Connection:
+    """Open a connection, creating the file unless it is read only; set it up and run a first read."""
     if not readonly and not os.path.exists(path):
         files.create(path)
     files.check_size(path)
@@ -450,9 +461,9 @@ def _connect(path: str, *, readonly: bool, still: bool, wait_s: float) -> apsw.C
 
 
 def _set_up(db: apsw.Connection, wait_s: float) -> None:
-    """What holds for this connection only; nothing here writes to the file."""
-    db.set_busy_timeout(min(BUSY_TIMEOUT_MS, int(1000 * wait_s)))  # whoever cannot wait for us cannot wait for SQLite
-    db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # until accept(): a file that is refused keeps its WAL
+    """Set the connection's own options; nothing here writes to the file."""
+    db.set_busy_timeout(min(BUSY_TIMEOUT_MS, int(1000 * wait_s)))  # never longer than the caller's own lock timeout
+    db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # until accept(): closing a refused file leaves its WAL
     for pragma in (
         "PRAGMA foreign_keys = ON",
         "PRAGMA secure_delete = ON",
@@ -462,11 +473,11 @@ def _set_up(db: apsw.Connection, wait_s: float) -> None:
         "PRAGMA temp_store = MEMORY",
     ):
         db.execute(pragma).fetchall()
-    db.execute("PRAGMA schema_version").fetchall()  # the first read: whatever keeps us from reading shows here
+    db.execute("PRAGMA schema_version").fetchall()  # the first read: an unreadable file fails here
 
 
 def _turn_on_wal(db: apsw.Connection) -> None:
-    """Changing the journal needs the file alone and does not wait by itself; several processes may try at once."""
+    """Switch the journal to WAL. This needs exclusive access and does not wait by itself, so retry."""
     deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
     while True:
         try:
@@ -479,8 +490,8 @@ def _turn_on_wal(db: apsw.Connection) -> None:
 
 
 @contextmanager
-def _ours(path: str) -> Iterator[None]:
-    """Turn the driver's errors into ours."""
+def _driver_errors(path: str) -> Iterator[None]:
+    """Context manager: turn the driver's errors into ours."""
     try:
         yield
     except apsw.Error as error:
@@ -488,7 +499,7 @@ def _ours(path: str) -> Iterator[None]:
 
 
 def translated(error: Exception, path: str) -> Exception:
-    """What went wrong in our words, with what to do next; a mistake of ours stays as it is."""
+    """Return our error, with a hint, for a driver error; return any other error unchanged."""
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError)):
         return files.damaged(path)
     if isinstance(error, (*_ODD_VALUES, apsw.ConstraintError)):

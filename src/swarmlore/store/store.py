@@ -1,10 +1,10 @@
-"""The store: one class, written once over named statements and a small engine.
+"""The store: one class, written once over named SQL and a small engine.
 
-Its parts, each on top of the one before: `base` (statements, sight, operations), `graph` (what memories mention and
-how), `memories` (rows and their indexes), `history` (undo, forget, erase), `search` (candidates and
-vectors), `journal` (sessions, receipts, rejections), `ledgers` (files in repositories, imports), `lives` (phases, and
-what they mean for memories), `jobs` (work that waits, under leases), `mail` (messages between agents),
-`reflections` (what is proposed and approved), `tokens` (who may ask a server), `rebuilding` (the indexes anew).
+Its base classes, each on top of the one before: `database` (statements, visibility, operations), `graph` (mentions and
+relations), `memories` (rows and their indexes), `history` (undo, forget, erase), `search` (candidates and vectors),
+`sessions` (sessions, receipts, outcomes, rejections), `ledgers` (files in repositories, imports), `phases` (phases and
+the ageing of memories), `jobs` (the queue, under leases), `mail` (messages between agents), `proposals` (reflections
+and approvals), `tokens` (access to a server), `reindex` (rebuild the indexes).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ INSTALL_DRIVER = 'pip install "swarmlore[postgres]"'
 
 
 class Store(Rebuilding):
-    """Everything that is remembered, for callers that may see it."""
+    """All stored rows of a home or a team, as visible to a caller."""
 
     @classmethod
     def open(cls, home: str, now: float, *, lock_timeout_s: float = 30.0) -> Store:
-        """Open the store of a home folder, made when it is new; never put an empty one in place of a broken one."""
+        """Open the store of a home folder, created if it is new; never replace a broken store by an empty one."""
         path = os.path.join(home, FILE)
-        marked = os.path.exists(os.path.join(home, MARKER))  # asked first: another process may be making the store
+        marked = os.path.exists(os.path.join(home, MARKER))  # checked first: another process may be creating the store
         new = _is_new(path, marked)
         writable = os.access(home if new else path, os.W_OK) and os.access(home, os.W_OK)
         if not writable and new:
@@ -51,7 +51,7 @@ class Store(Rebuilding):
 
     @classmethod
     def connect(cls, url: str, now: float, *, lock_timeout_s: float = 30.0) -> Store:
-        """Open a team's store on its PostgreSQL server, made when it is new and the role may."""
+        """Open a team's store on its PostgreSQL server, created if it is new and the role may do so."""
         try:
             from swarmlore.store.postgres_setup import reach
         except ImportError as error:
@@ -60,8 +60,10 @@ class Store(Rebuilding):
 
 
 def _is_new(path: str, marked: bool) -> bool:
-    """Whether there is no store here yet; one that was here and is gone or empty is an error, not a fresh start."""
-    logged = wal_bytes(path)  # before the file, as SQLite fills them the other way round while another process makes it
+    """Return whether the home has no store yet. If it had one and the file is missing or empty, raise StoreCorrupt."""
+    logged = wal_bytes(
+        path
+    )  # checked before the file: while another process creates the store, SQLite fills the file first
     empty = not os.path.exists(path) or os.path.getsize(path) == 0
     if empty and (marked or logged):
         raise StoreCorrupt(
@@ -72,7 +74,7 @@ def _is_new(path: str, marked: bool) -> bool:
 
 
 def _reach(path: str, writable: bool, lock_timeout_s: float) -> SqliteEngine:
-    """The engine of a file; where a full disk leaves no room for what writing needs, one that only reads."""
+    """Open the engine of a file; read only where the disk is too full for writing."""
     try:
         return SqliteEngine(path, readonly=not writable, lock_timeout_s=lock_timeout_s)
     except StoreFull as error:
@@ -82,18 +84,20 @@ def _reach(path: str, writable: bool, lock_timeout_s: float) -> SqliteEngine:
 
 
 def _check_content(engine: SqliteEngine, path: str, marked: bool) -> None:
-    """Refuse a file without our schema, unless it is one whose making was interrupted."""
+    """Refuse a file without our schema, unless its creation was interrupted."""
     version = engine.version()
     if version > 0:
         return
     if version < 0 or marked:
         raise damaged(path, "has lost its content")
-    if engine.run("SELECT 1 FROM sqlite_master") and not engine.version():  # asked again: another process may make it
+    if (
+        engine.run("SELECT 1 FROM sqlite_master") and not engine.version()
+    ):  # checked again: another process may be creating it
         raise damaged(path, "is a database of another program")
 
 
 def mark(home: str, now: float) -> None:
-    """Remember that a store was made here, so that its loss is noticed."""
+    """Write a marker file that a store was created here, so that its loss is noticed."""
     path = os.path.join(home, MARKER)
     if os.path.exists(path):
         return

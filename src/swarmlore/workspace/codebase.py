@@ -1,7 +1,7 @@
-"""A project's files as git lists them, and what they tell without being read: languages, folders, where things begin.
+"""Survey a project without executing anything: list its files, find languages, folders, entry points and docs.
 
-The list comes from git's index where there is one, else from a walk that leaves out what `.gitignore` names. No
-symbolic link is followed, nothing generated is listed, and a huge project is cut, never waited for.
+Files are listed by git's index, else by a walk that respects `.gitignore`. Symbolic links are not followed, generated
+files are left out, and the list of a huge project is cut. A README is parsed for purpose, set-up and conventions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from swarmlore.workspace.cited_code import Tree, Unreadable
 from swarmlore.workspace.git import Unreadable as NoIndex
 from swarmlore.workspace.git import paths_in
 
-MOST_JOINED = 1_500  # characters of one part
+MOST_JOINED = 1_500  # characters of one paragraph or list item
 MOST_TITLE = 120
 _RULE = re.compile(r"={3,}|-{3,}|~{3,}|\^{3,}")
 _NO_PROSE = re.compile(r"\s*(?:[#>|=*_-]{3,}|!?\[!?\[|<|\[!|!\[|[-=]+\s*$|\||:?-{3,})")
@@ -27,7 +27,7 @@ _ITEM = re.compile(r"\s{0,8}(?:[-*+]|\d{1,2}[.)])\s+(.*)")
 
 @frozen
 class Part:
-    """A paragraph (`prose`), an item of a list, a row of a table, a line of code; `top`: before the second heading."""
+    """A paragraph (`prose`), list item, table row, or line of code; `top` marks parts before the second heading."""
 
     line: int
     text: str
@@ -37,7 +37,7 @@ class Part:
 
 
 def parts_of(text: str) -> Iterator[Part]:
-    """The parts of a page in their order; lines that go on are joined."""
+    """Yield the parts of a Markdown or reStructuredText page in order; wrapped lines are joined."""
     heading, fenced, headings = "", "", 0
     open_part: Part | None = None
     lines = text.splitlines()
@@ -49,7 +49,7 @@ def parts_of(text: str) -> Iterator[Part]:
         if fence or title or not bare or fenced or _NO_PROSE.match(line):
             if open_part is not None and open_part.kind != "past":
                 yield open_part
-            # Behind an item that is followed by nothing, an indented line still belongs to it.
+            # After a blank line, an indented line still belongs to the list item before it.
             item = not bare and open_part is not None and open_part.kind == "item"
             open_part = replace(open_part, kind="past") if item and open_part is not None else None
             if fence:
@@ -69,14 +69,14 @@ def parts_of(text: str) -> Iterator[Part]:
 
 
 def _body(lines: list[str]) -> int:
-    """How many lines of frontmatter a page begins with."""
+    """Return the number of front matter lines at the beginning of a page."""
     if lines[:1] != ["---"]:
         return 0
     return next((number for number, line in enumerate(lines[1:60], start=2) if line.rstrip() == "---"), 0)
 
 
 def _joined(part: Part | None, number: int, line: str, heading: str, top: bool) -> Part:
-    """The part that a line belongs to: a new one, or the one before with the line added."""
+    """Return the part that a line belongs to: a new one, or the open one with the line added."""
     item = _ITEM.match(line)
     if item:
         return Part(number, item[1].strip(), heading, "item", top)
@@ -89,7 +89,7 @@ def _joined(part: Part | None, number: int, line: str, heading: str, top: bool) 
 
 
 def _underlined(lines: list[str], number: int, open_part: Part | None) -> str:
-    """A line that is a heading by the rule below it, as in reStructuredText and in some Markdown; number counts from
+    """Return the line if it is a heading by the rule below it, as in reStructuredText, else ''. `number` counts from
     one, so it is the index of the next line."""
     bare = lines[number - 1].strip()
     if number >= len(lines) or len(bare) > MOST_TITLE or not bare[:1].isalnum() or lines[number - 1][:1].isspace():
@@ -144,33 +144,35 @@ _ENTRY_NAMES = frozenset(
 )
 _DEEPEST_ENTRY = 4
 _CONFIG_NAMES = frozenset(("Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", "Dockerfile", "Procfile"))
-LOOKED_AT = 4_096  # bytes in which a NUL tells a binary file
+LOOKED_AT = 4_096  # a file with a NUL in these first bytes is binary
 _EXAMPLES = ("example", "sample", "template", "dist", "defaults")
 
 
 def extension(path: str) -> str:
+    """Return the extension of a file's name in lower case, without the dot, or ''."""
     name = path.rpartition("/")[2]
     return name.rpartition(".")[2].lower() if "." in name[1:] else ""
 
 
 def language_of(path: str) -> str:
-    """The programming language that a file's name stands for, or ''."""
+    """Return the programming language of a file by its extension, or ''."""
     return LANGUAGES.get(extension(path), "")
 
 
 def is_generated(path: str) -> bool:
-    """Whether a machine wrote it, or it belongs to somebody else: folders of builds, lock files, bundles."""
+    """Return whether a file is generated or third-party, by its path: build folders, lock files, bundles."""
     *folders, name = path.split("/")
     low = name.lower()
     return low in _LOCKS or low.endswith(_GENERATED_ENDS) or any(folder in _GENERATED_FOLDERS for folder in folders)
 
 
 def is_skipped_folder(name: str) -> bool:
-    """Whether a walk does not even look into a folder of this name."""
+    """Return whether a walk skips folders of this name."""
     return name in _GENERATED_FOLDERS
 
 
 def is_test(path: str) -> bool:
+    """Return whether a file is a test, by its path."""
     *folders, name = path.lower().split("/")
     stem = name.partition(".")[0]
     marked = stem.startswith("test_") or stem.endswith(("_test", "_spec", "tests")) or ".test." in name
@@ -178,7 +180,8 @@ def is_test(path: str) -> bool:
 
 
 def is_doc(path: str) -> bool:
-    """Whether people wrote it for people: prose at the top, in a folder of docs, or by a name that says so."""
+    """Return whether a file is documentation: Markdown and the like, text in a folder of docs, or a name such as
+    README."""
     if extension(path) not in PROSE and not path.rpartition("/")[2].lower().startswith(_DOC_NAMES):
         return False
     *folders, name = path.lower().split("/")
@@ -188,11 +191,12 @@ def is_doc(path: str) -> bool:
 
 
 def is_readme(path: str) -> bool:
+    """Return whether a file is a README."""
     return path.rpartition("/")[2].lower().partition(".")[0] == "readme"
 
 
 def is_entry(path: str) -> bool:
-    """Whether a program is likely to begin here."""
+    """Return whether a file is likely an entry point of a program."""
     if path.count("/") > _DEEPEST_ENTRY or is_test(path) or is_generated(path):
         return False
     folders = path.split("/")[:-1]
@@ -201,13 +205,13 @@ def is_entry(path: str) -> bool:
 
 
 def is_config(path: str) -> bool:
-    """Whether it tells a program or a tool what to do: settings, tasks, containers, pipelines, variables."""
+    """Return whether a file configures something: settings, tasks, containers, pipelines, variables."""
     name = path.rpartition("/")[2]
     return extension(path) in DATA or name.partition(".")[0] in _CONFIG_NAMES or is_env_example(path)
 
 
 def is_env_example(path: str) -> bool:
-    """A list of variables to set, written to be read; the file with the real values is never opened."""
+    """Return whether a file is an example of an `.env` file; the real one is never opened."""
     name = path.rpartition("/")[2].lower()
     return _is_env(name) and name.endswith(_EXAMPLES)
 
@@ -217,12 +221,12 @@ def _is_env(name: str) -> bool:
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether the beginning of a file shows that it is no text, whatever it is called."""
+    """Return whether the first bytes of a file show that it is binary."""
     return b"\0" in data[:LOOKED_AT]
 
 
 def is_text(path: str) -> bool:
-    """Whether a search by words should open it; what has no known ending may be a Makefile or a licence."""
+    """Return whether a text search should open a file; one without an extension may be a Makefile or a licence."""
     if _is_env(path.rpartition("/")[2].lower()):
         return is_env_example(path)
     ending = extension(path)
@@ -240,7 +244,7 @@ _SETUP = re.compile(
 )
 _CONVENTIONS = re.compile(r"convention|contribut|guideline|style|\brules?\b|workflow|principle|before you|commit", re.I)
 _BINDING = re.compile(r"\b(?:must|never|always|do not|don't|please|required?|should|only)\b", re.I)
-_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,60}=")  # set for the command that follows
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,60}=")  # an assignment before a command
 _OWN = ("./", "bin/", "script/", "scripts/")
 _TOOLS = frozenset(
     "make just task npm npx pnpm yarn bun deno node pip pipx uv poetry pipenv python python3 pytest tox nox cargo "
@@ -250,8 +254,8 @@ _TOOLS = frozenset(
 
 
 @frozen
-class Said:
-    """A line as it stands in a file."""
+class SourcedText:
+    """A line quoted from a file, with its place."""
 
     text: str
     path: str
@@ -260,39 +264,35 @@ class Said:
 
 @frozen
 class Readme:
-    """What was found, each with its place."""
+    """Facts of a README, each with its place."""
 
-    purpose: Said | None = None
-    setup: tuple[Said, ...] = ()
-    conventions: tuple[Said, ...] = ()
+    purpose: SourcedText | None = None
+    setup: tuple[SourcedText, ...] = ()
+    conventions: tuple[SourcedText, ...] = ()
 
 
 def read_readme(text: str, path: str) -> Readme:
-    """Purpose, commands of the set-up and conventions of a page."""
+    """Return purpose, set-up commands and conventions of a README."""
     parts = list(parts_of(text[:MOST_CHARS]))
-    setup = [part for part in parts if part.kind == "code" and _is_setup(part)]
+    commands = (part for part in parts if part.kind == "code" and is_command(part.text))
+    setup = [part for part in commands if part.top or _SETUP.search(part.heading)]
     rules = [part for part in parts if _is_rule(part)]
     purpose = next((part for part in parts if part.kind == "prose" and len(part.text.split()) >= 4), None)
     return Readme(
-        Said(_cut(purpose.text, PURPOSE_CHARS), path, purpose.line) if purpose else None,
-        tuple(Said(_command(part.text), path, part.line) for part in setup[:MOST_SETUP]),
-        tuple(Said(_cut(part.text, LINE_CHARS), path, part.line) for part in rules[:MOST_CONVENTIONS]),
+        SourcedText(_cut(purpose.text, PURPOSE_CHARS), path, purpose.line) if purpose else None,
+        tuple(SourcedText(_command(part.text), path, part.line) for part in setup[:MOST_SETUP]),
+        tuple(SourcedText(_cut(part.text, LINE_CHARS), path, part.line) for part in rules[:MOST_CONVENTIONS]),
     )
 
 
-def _is_setup(part: Part) -> bool:
-    """Whether it is a command for whoever begins: of a known tool, or a program of the project's own."""
-    return is_command(part.text) and (part.top or bool(_SETUP.search(part.heading)))
-
-
 def is_command(text: str) -> bool:
-    """Whether a line of an example is typed into a shell: by a known tool, or a program of the project's own."""
+    """Return whether a line of an example is a shell command: of a known tool, or of the project's own scripts."""
     words = [word for word in _command(text).split() if not _VARIABLE.match(word)]
     return bool(words) and (words[0].rpartition("/")[2] in _TOOLS or words[0].startswith(_OWN))
 
 
 def _is_rule(part: Part) -> bool:
-    """Whether it asks something of whoever works here: under such a heading, or by its words in a list."""
+    """Return whether a part is a convention: by its heading, or by words such as "must" in a list about set-up."""
     if part.kind not in ("item", "prose") or len(part.text.split()) < 3:
         return False
     binding = _BINDING.search(part.text) is not None
@@ -306,7 +306,7 @@ def _command(text: str) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    """A text that fits, cut behind a sentence where one ends early enough."""
+    """Shorten a text, at the end of a sentence if one ends early enough."""
     if len(text) <= most:
         return text
     end = text.rfind(". ", most // 3, most)
@@ -322,12 +322,15 @@ MOST_PATTERNS = 300
 LISTED_FOLDERS = 8
 LISTED_ENTRIES = 8
 LISTED_DOCS = 8
-SMALL_SHARE = 0.02  # languages below it are counted, not listed
+SMALL_SHARE = 0.02  # languages with a smaller share are not listed
+
+# Depth of the folders that are listed: `src/app/web` rather than `src`.
+_DEPTHS = {"src": 3, **dict.fromkeys(("packages", "apps", "crates", "services", "lib"), 2)}
 
 
 @frozen
 class Language:
-    """A language and its share of the files that hold code."""
+    """A language and its share of the code files."""
 
     name: str
     files: int
@@ -335,8 +338,8 @@ class Language:
 
 
 @frozen
-class Held:
-    """A folder: how many files, and in which languages most of them."""
+class FolderSummary:
+    """A folder, its number of files, and its main languages."""
 
     path: str
     files: int
@@ -345,13 +348,13 @@ class Held:
 
 @frozen
 class Codebase:
-    """What the list of files tells. `origin` is git or walk; `cut` says that there are more files than were listed."""
+    """Survey of a project. `origin` is git or walk; `cut` means that there are more files than were listed."""
 
     files: int = 0
     origin: str = "walk"
     cut: bool = False
     languages: tuple[Language, ...] = ()
-    folders: tuple[Held, ...] = ()
+    folders: tuple[FolderSummary, ...] = ()
     entries: tuple[str, ...] = ()
     tests: int = 0
     test_folders: tuple[str, ...] = ()
@@ -360,7 +363,7 @@ class Codebase:
 
 @frozen
 class Listing:
-    """The paths of a project's own files, from its root, in order."""
+    """Paths of a project's own files, relative to its root, in order."""
 
     paths: tuple[str, ...]
     origin: str
@@ -368,7 +371,7 @@ class Listing:
 
 
 def list_files(root: str) -> Listing:
-    """The files of a project: those that git tracks, else all that are not ignored."""
+    """List the files of a project: those that git tracks, else all that are not ignored."""
     tracked = _tracked(root)
     found = tracked if tracked else list(_walk(root, MOST_WALKED + 1))
     most = MOST_FILES if tracked else MOST_WALKED
@@ -377,16 +380,13 @@ def list_files(root: str) -> Listing:
 
 
 def _tracked(root: str) -> list[str]:
-    """What git's index lists below a folder; nothing where there is none, or none that can be read."""
+    """Return the files in git's index below a folder; [] without a readable index."""
     top, common = git.find_repository(os.path.realpath(root))
     if not common:
         return []
-    place = os.path.join(top, ".git")
-    if not os.path.isdir(place):
-        line = git.first_line(place)
-        place = os.path.join(top, line.removeprefix("gitdir:").strip()) if line.startswith("gitdir:") else common
+    folder = git.git_dir(os.path.join(top, ".git")) or common
     try:
-        data = Tree(place).content("index", INDEX_BYTES)
+        data = Tree(folder).content("index", INDEX_BYTES)
         paths = paths_in(data, MOST_FILES + 1)
     except (Unreadable, NoIndex):
         return []
@@ -398,7 +398,7 @@ def _tracked(root: str) -> list[str]:
 
 
 def _walk(root: str, most: int) -> Iterator[str]:
-    """All files of a folder that are not ignored, folder by folder; links are not followed."""
+    """Yield all files of a folder that are not ignored, folder by folder; links are not followed."""
     waiting: list[tuple[str, tuple[_Ignored, ...]]] = [("", ())]
     given = 0
     while waiting and given < most:
@@ -428,17 +428,17 @@ def _entries(folder: str) -> tuple[list[str], list[str]]:
                 elif entry.is_file(follow_symlinks=False):
                     names.append(entry.name)
     except OSError:
-        return [], []  # it is gone, or not ours to read
+        return [], []  # the folder is gone, or unreadable
     return sorted(names), sorted(folders)
 
 
 @frozen
 class _Ignored:
-    """One line of a `.gitignore`: which folder it stands in, and what it matches."""
+    """One pattern of a `.gitignore`, and the folder of that file."""
 
     folder: str
     pattern: re.Pattern[str]
-    whole: bool  # held against the path from that folder, not against the name
+    whole: bool  # match the path from that folder, not only the name
     folders_only: bool
     kept: bool
 
@@ -452,28 +452,28 @@ def _rules(root: str, folder: str) -> Iterator[_Ignored]:
         return
     for line in text.decode("utf-8", "replace").splitlines()[:MOST_PATTERNS]:
         line = line.rstrip()
-        kept, said = line.startswith("!"), line.lstrip("!").replace("**/", "").removesuffix("/**")
-        if not said or line.startswith("#") or len(said) > 200:
+        kept, pattern_text = line.startswith("!"), line.lstrip("!").replace("**/", "").removesuffix("/**")
+        if not pattern_text or line.startswith("#") or len(pattern_text) > 200:
             continue
-        bare = said.strip("/")
+        bare = pattern_text.strip("/")
         pattern = re.compile(fnmatch.translate(bare))
-        yield _Ignored(folder, pattern, "/" in said.rstrip("/"), said.endswith("/"), kept)
+        yield _Ignored(folder, pattern, "/" in pattern_text.rstrip("/"), pattern_text.endswith("/"), kept)
 
 
 def _is_ignored(path: str, is_folder: bool, rules: Sequence[_Ignored]) -> bool:
-    """What the last rule that fits says."""
+    """Return whether a path is ignored, as the last matching rule decides."""
     name = path.rpartition("/")[2]
     for rule in reversed(rules):
         if rule.folders_only and not is_folder:
             continue
-        said = path[len(rule.folder) :].lstrip("/") if rule.whole else name
-        if rule.pattern.match(said):
+        subject = path[len(rule.folder) :].lstrip("/") if rule.whole else name
+        if rule.pattern.match(subject):
             return not rule.kept
     return False
 
 
 def survey(listing: Listing) -> Codebase:
-    """What a list of files tells about a project."""
+    """Survey a project by the list of its files."""
     paths = listing.paths
     tests = [path for path in paths if is_test(path) and language_of(path)]
     docs = sorted((path for path in paths if is_doc(path)), key=lambda path: (path.count("/"), path.lower()))
@@ -492,39 +492,27 @@ def survey(listing: Listing) -> Codebase:
 
 
 def languages(paths: Iterable[str]) -> tuple[Language, ...]:
-    """The languages of the files that hold code, the most used first."""
+    """Return the languages of the code files, most used first."""
     counts = Counter(name for path in paths if (name := language_of(path)))
-    whole = sum(counts.values())
-    shares = [Language(name, count, round(count / whole, 3)) for name, count in counts.items()]
+    total = sum(counts.values())
+    shares = [Language(name, count, round(count / total, 3)) for name, count in counts.items()]
     return tuple(
         sorted((item for item in shares if item.share >= SMALL_SHARE), key=lambda item: (-item.files, item.name))
     )
 
 
-def _folders(paths: Sequence[str]) -> tuple[Held, ...]:
-    """The largest folders; one that holds most of another is named by its inner path."""
+def _folders(paths: Sequence[str]) -> tuple[FolderSummary, ...]:
+    """Return the largest folders with their main languages."""
     counts: Counter[str] = Counter()
     kinds: dict[str, Counter[str]] = {}
     for path in paths:
-        folder = _top(path)
-        if folder:
+        parts = path.split("/")[:-1]
+        if parts:
+            folder = "/".join(parts[: _DEPTHS.get(parts[0], 1)])
             counts[folder] += 1
             kinds.setdefault(folder, Counter())[language_of(path) or "other"] += 1
     largest = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:LISTED_FOLDERS]
-    return tuple(Held(name, count, tuple(_most_common(kinds[name].elements(), 2))) for name, count in largest)
-
-
-def _top(path: str) -> str:
-    """The folder that a file counts for: the first one, and what is inside of `src`, `packages` and their like."""
-    parts = path.split("/")[:-1]
-    deep = (
-        3
-        if parts[:1] == ["src"]
-        else 2
-        if parts[:1] in (["packages"], ["apps"], ["crates"], ["services"], ["lib"])
-        else 1
-    )
-    return "/".join(parts[:deep])
+    return tuple(FolderSummary(name, count, tuple(_most_common(kinds[name].elements(), 2))) for name, count in largest)
 
 
 def _most_common(names: Iterable[str], most: int) -> list[str]:

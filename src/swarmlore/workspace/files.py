@@ -1,4 +1,4 @@
-"""A change that somebody has yet to agree to: a file's text before and after, and the difference between them."""
+"""Safe access to files: open without following links, replace atomically, lock a folder, and diff texts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from swarmlore.frozen import TYPE_CHECKING, frozen
 if TYPE_CHECKING:
     from typing import BinaryIO
 
+_NON_BLOCKING = getattr(os, "O_NONBLOCK", 0)  # opening a pipe would block
 
-_NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # a pipe would keep us until somebody writes to it
+
+def _open_non_blocking(path: str, flags: int) -> int:
+    return os.open(path, flags | _NON_BLOCKING)
 
 
 def opened(path: str) -> BinaryIO:
-    """A regular file for reading; the caller closes it."""
+    """Open a regular file for reading; the caller closes it."""
     try:
-        file = open(path, "rb", buffering=1 << 20, opener=_at_once)  # noqa: SIM115 - the caller closes it
+        file = open(path, "rb", buffering=1 << 20, opener=_open_non_blocking)  # noqa: SIM115 - the caller closes it
     except FileNotFoundError:
         raise NotFound(f"no file {path}", "check the path") from None
     except IsADirectoryError:
@@ -35,25 +38,21 @@ def opened(path: str) -> BinaryIO:
     return file
 
 
-def check_other(path: str, own: str) -> None:
-    """Refuse the file of the store in use. Whoever opens and closes that once more takes away the locks of this
-    process, and whoever replaces it takes the memory with it."""
+def refuse_store_file(path: str, own: str) -> None:
+    """Refuse the database file of the store in use. Closing another descriptor of it drops this process's locks, and
+    replacing it would lose the memory."""
     try:
         same = os.path.samefile(path, own)
     except (OSError, ValueError):
-        return  # one of them is no file
+        return  # one of them does not exist
     if same:
         raise InvalidInput(f"{path} is the store in use", "name another file; swarmlore backup makes a copy")
 
 
-def _at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | _NO_WAITING)
-
-
 @contextmanager
-def whole(path: str, *, overwrite: bool = False, private: bool = False) -> Iterator[str]:
-    """Gives the name of an empty file; what is in it at the end is put in place of `path`, for its owner alone where it
-    is `private`."""
+def replace_file(path: str, *, overwrite: bool = False, private: bool = False) -> Iterator[str]:
+    """Context manager: yield the name of an empty temporary file that replaces `path` at the end. With `private`,
+    only the owner may read it."""
     if os.path.lexists(path) and not (overwrite and os.path.isfile(path)):
         if os.path.isdir(path):
             raise InvalidInput(f"{path} is a folder", "name a file in it")
@@ -80,17 +79,18 @@ def _sync(path: str) -> None:
         os.close(file)
 
 
-_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_READ = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 MISSING = "no such file or directory"
 
 
 def open_own(path: str) -> tuple[BinaryIO | None, str]:
-    """The file, or nothing and why."""
+    """Open a regular file of this user without following a link; return None and the reason if it is refused."""
     try:
-        fd = os.open(path, _FLAGS)
+        fd = os.open(path, _READ)
     except FileNotFoundError:
         return None, MISSING
-    except (OSError, ValueError) as error:  # ValueError: a name that no file system can hold
+    except (OSError, ValueError) as error:  # ValueError: an invalid name
         return None, ((error.strerror if isinstance(error, OSError) else "") or "no such name").lower()
     if why := _refusal(os.fstat(fd)):
         os.close(fd)
@@ -98,31 +98,31 @@ def open_own(path: str) -> tuple[BinaryIO | None, str]:
     return os.fdopen(fd, "rb", 1 << 16), ""
 
 
-def _refusal(found: os.stat_result) -> str:
-    if not stat.S_ISREG(found.st_mode):
+def _refusal(facts: os.stat_result) -> str:
+    """Return why an opened file is not accepted, or ''."""
+    if not stat.S_ISREG(facts.st_mode):
         return "not a regular file"
-    if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+    if hasattr(os, "geteuid") and facts.st_uid != os.geteuid():
         return "another user's file"
     return ""
 
 
 try:
     import fcntl
-except ImportError:  # Windows: whoever writes last wins, nothing is torn
+except ImportError:  # Windows: without a lock the last writer wins, but no file is torn
     fcntl = None  # type: ignore[assignment]
 
 LOCK_S = 10.0
 SMALL_BYTES = 8 * 1024 * 1024
 TEMPORARY = ".swarmlore-tmp"
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_READ = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | getattr(os, "O_CLOEXEC", 0)
 _ADD = _READ | os.O_WRONLY | os.O_CREAT | os.O_APPEND
 _BY_HANDLE = os.open in os.supports_dir_fd and os.rename in os.supports_dir_fd
 
 
 class Folder:
-    """One opened folder. Raises NotAllowed where a name leads elsewhere."""
+    """One folder, held open by its descriptor; access through it cannot be redirected by links. Raise NotAllowed if
+    a name leads elsewhere."""
 
     def __init__(self, path: str, above: Folder | None = None) -> None:
         self.path = path
@@ -138,6 +138,7 @@ class Folder:
             raise elsewhere(path) if os.path.islink(path) else unusable(path, error) from error
 
     def close(self) -> None:
+        """Close the folder."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -149,30 +150,28 @@ class Folder:
         self.close()
 
     def inside(self, name: str, *, make: bool = False) -> Folder | None:
-        """A folder in this one, reached from here; None where there is none and none is to be made."""
+        """Open a folder in this one; None if it does not exist and `make` is false."""
         if self._stat(name) is None:
             if not make:
                 return None
             try:
-                os.mkdir(name if self._fd >= 0 else self._full(name), **self._here())
+                os.mkdir(self._name(name), **self._here())
             except FileExistsError:
-                pass  # somebody else made it meanwhile
+                pass  # another process created it meanwhile
             except OSError as error:
                 raise unusable(self._full(name), error) from error
         return Folder(self._full(name), self)
 
     def stamp(self, *names: str) -> str:
-        """A text that is another one after any of these files has changed."""
-        return " ".join(self._stamp_of(name) for name in names)
-
-    def _stamp_of(self, name: str) -> str:
-        return _stamp(self._stat(name))
+        """Return a text that changes whenever one of these files changes."""
+        return " ".join(_stamp(self._stat(name)) for name in names)
 
     def has(self, name: str) -> bool:
-        """Whether anything has this name, also a link or a folder."""
+        """Return whether the name exists, also as a link or a folder."""
         return self._stat(name) is not None
 
     def size(self, name: str) -> int:
+        """Return the size of a file in bytes, 0 if there is none."""
         found = self._stat(name)
         return 0 if found is None else found.st_size
 
@@ -185,23 +184,23 @@ class Folder:
             return None
 
     def open(self, name: str) -> BinaryIO | None:
-        """A file for reading, or None where there is none."""
+        """Open a file for reading; None if it does not exist."""
         found = self._stat(name)
         if found is None:
             return None
         if not stat.S_ISREG(found.st_mode):
             raise elsewhere(self._full(name))
         try:
-            fd = os.open(name if self._fd >= 0 else self._full(name), _READ, **self._here())
+            fd = os.open(self._name(name), _READ, **self._here())
         except OSError as error:
             raise unusable(self._full(name), error) from error
-        if not stat.S_ISREG(os.fstat(fd).st_mode):  # it was exchanged in between
+        if not stat.S_ISREG(os.fstat(fd).st_mode):  # it was replaced in between
             os.close(fd)
             raise elsewhere(self._full(name))
         return os.fdopen(fd, "rb")
 
     def read(self, name: str) -> bytes:
-        """A small file whole; one that is larger than any of ours is refused."""
+        """Return the content of a small file; raise NotAllowed if it is larger than SMALL_BYTES."""
         file = self.open(name)
         if file is None:
             return b""
@@ -212,7 +211,7 @@ class Folder:
         return content
 
     def tail(self, name: str, most: int) -> bytes:
-        """The last bytes of a file."""
+        """Return the last bytes of a file."""
         file = self.open(name)
         if file is None:
             return b""
@@ -221,12 +220,12 @@ class Folder:
             return file.read(most)
 
     def append(self, name: str, data: bytes, mode: int = 0o644) -> None:
-        """Add to the end of a file, all or nothing; on disk when it returns. To be called under the lock."""
+        """Append to a file, all or nothing, and flush it to disk. The caller holds the lock."""
         found = self._stat(name)
         if found is not None and not stat.S_ISREG(found.st_mode):
             raise elsewhere(self._full(name))
         try:
-            fd = os.open(name if self._fd >= 0 else self._full(name), _ADD, mode, **self._here())
+            fd = os.open(self._name(name), _ADD, mode, **self._here())
             try:
                 self._add(fd, name, data)
             finally:
@@ -238,7 +237,7 @@ class Folder:
 
     def _add(self, fd: int, name: str, data: bytes) -> None:
         before = os.fstat(fd)
-        if not stat.S_ISREG(before.st_mode):  # it was exchanged in between
+        if not stat.S_ISREG(before.st_mode):  # it was replaced in between
             raise elsewhere(self._full(name))
         try:
             left = memoryview(data)
@@ -246,11 +245,11 @@ class Folder:
                 left = left[os.write(fd, left) :]
             os.fsync(fd)
         except OSError:
-            os.ftruncate(fd, before.st_size)  # half a line is no line
+            os.ftruncate(fd, before.st_size)  # do not leave a partial line
             raise
 
     def replace(self, name: str, parts: Iterable[bytes], mode: int = 0o644) -> None:
-        """Put new content in place of a file, whole or not at all; it keeps its permissions."""
+        """Replace a file's content atomically; an existing file keeps its permissions."""
         found = self._stat(name)
         if found is not None and not stat.S_ISREG(found.st_mode):
             raise elsewhere(self._full(name))
@@ -260,16 +259,16 @@ class Folder:
             self._write(temporary, parts, mode, found)
             self._rename(temporary, name)
         except OSError as error:
-            self._drop(temporary)
+            self.remove(temporary)
             raise unusable(self._full(name), error) from error
         except BaseException:
-            self._drop(temporary)
+            self.remove(temporary)
             raise
 
     def _write(self, name: str, parts: Iterable[bytes], mode: int, before: os.stat_result | None) -> None:
-        fd = os.open(name if self._fd >= 0 else self._full(name), _MAKE, mode & 0o777, **self._here())
+        fd = os.open(self._name(name), _MAKE, mode & 0o777, **self._here())
         with os.fdopen(fd, "wb", 1 << 20) as file:
-            if before is not None and hasattr(os, "fchmod"):  # what the file had, whatever the umask is
+            if before is not None and hasattr(os, "fchmod"):  # keep the mode, whatever the umask is
                 os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode) & 0o777)
             for part in parts:
                 file.write(part)
@@ -284,31 +283,28 @@ class Folder:
         os.fsync(self._fd)
 
     def _sweep(self, name: str) -> None:
-        """Remove what a killed writer left; the lock says that nobody else is writing."""
+        """Remove temporary files of a killed writer; the lock guarantees that no other writer is active."""
         for left in os.listdir(self._fd if self._fd >= 0 else self.path):
             if left.startswith(f".{name}.") and left.endswith(TEMPORARY):
-                self._drop(left)
+                self.remove(left)
 
     def rename(self, name: str, to: str) -> None:
-        """Give a file another name."""
+        """Rename a file."""
         try:
             self._rename(name, to)
         except OSError as error:
             raise unusable(self._full(name), error) from error
 
     def remove(self, name: str) -> None:
-        """Take a file away, or nothing where there is none; never a folder."""
-        self._drop(name)
-
-    def _drop(self, name: str) -> None:
+        """Delete a file if it exists; never a folder."""
         try:
-            os.unlink(name if self._fd >= 0 else self._full(name), **self._here())
+            os.unlink(self._name(name), **self._here())
         except OSError:
-            return  # it is gone already, or the folder is: nothing can be done about it here
+            return  # the file or the folder is gone already, or nothing can be done about it here
 
     @contextmanager
     def lock(self, timeout_s: float = LOCK_S) -> Iterator[None]:
-        """Nobody else of ours reads and writes here meanwhile. It dies with its process."""
+        """Context manager: exclusive lock on the folder between our processes, released when the process ends."""
         if fcntl is None or self._fd < 0:
             yield
             return
@@ -329,12 +325,15 @@ class Folder:
     def _here(self) -> dict[str, int]:
         return {"dir_fd": self._fd} if self._fd >= 0 else {}
 
+    def _name(self, name: str) -> str:
+        return name if self._fd >= 0 else self._full(name)
+
     def _full(self, name: str) -> str:
         return os.path.join(self.path, name)
 
 
 def stamp_of(file: BinaryIO) -> str:
-    """The same for an open file; what stands for a file that is not there has no number."""
+    """Return the stamp of an open file, as `Folder.stamp` does."""
     try:
         return _stamp(os.fstat(file.fileno()))
     except OSError:
@@ -346,6 +345,7 @@ def _stamp(found: os.stat_result | None) -> str:
 
 
 def elsewhere(path: str) -> NotAllowed:
+    """Return the error for a path that is a symbolic link or no regular file."""
     return NotAllowed(
         f"{path} is a symbolic link or no regular file; it is neither read nor written",
         "put a real folder and real files there",
@@ -353,18 +353,19 @@ def elsewhere(path: str) -> NotAllowed:
 
 
 def unusable(path: str, error: OSError) -> SwarmloreError:
+    """Return the error for a path that cannot be read or written."""
     from swarmlore.errors import StoreError
 
     return StoreError(f"{path} cannot be used: {error.strerror}", "check its permissions and the free space")
 
 
 CONTEXT = 3  # lines around a change
-MOST_LINES = 1_000  # of a text that is compared line by line; of a longer one, only what is equal at both ends is told
+MOST_LINES = 1_000  # longer texts are not compared line by line: one hunk covers all between their equal ends
 
 
 @frozen
 class Change:
-    """What a file of a folder would become. `before` is '' where there is no such file yet."""
+    """Proposed content of a file; `before` is '' if the file does not exist yet."""
 
     root: str
     path: str
@@ -373,18 +374,19 @@ class Change:
 
     @property
     def changes(self) -> bool:
+        """Return whether the content differs."""
         return self.before != self.after
 
     @property
     def diff(self) -> str:
-        """What is shown of it: the file may hold secrets that are nobody's to see here."""
+        """Return the diff with secrets redacted."""
         from swarmlore.domain.security.redaction import redact
 
         return diff_of(self.path, redact(self.before)[0], redact(self.after)[0])
 
 
 def diff_of(path: str, before: str, after: str) -> str:
-    """The difference as `git apply` reads it; '' where there is none."""
+    """Return a diff that `git apply` reads; '' if the texts are equal."""
     if before == after:
         return ""
     old, new = _lines(before), _lines(after)
@@ -393,9 +395,9 @@ def diff_of(path: str, before: str, after: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines with their ends; only what git takes for an end is one."""
-    *whole, last = text.split("\n")
-    return [line + "\n" for line in whole] + ([last] if last else [])
+    """Split a text into lines with their ends; only `\\n` ends a line, as for git."""
+    *complete, last = text.split("\n")
+    return [line + "\n" for line in complete] + ([last] if last else [])
 
 
 def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
@@ -416,25 +418,23 @@ def _groups(old: Sequence[str], new: Sequence[str]) -> list[list[tuple[str, int,
     if max(len(old), len(new)) <= MOST_LINES:
         matched = SequenceMatcher(None, old, new, autojunk=False)
         return [list(group) for group in matched.get_grouped_opcodes(CONTEXT)]
-    top = _equal(zip(old, new, strict=False))
+    top = _count_equal(zip(old, new, strict=False))
     room = min(len(old), len(new)) - top
-    end = min(room, _equal(zip(reversed(old), reversed(new), strict=False)))
+    end = min(room, _count_equal(zip(reversed(old), reversed(new), strict=False)))
     a, b, c, d = top, len(old) - end, top, len(new) - end
     above, below = min(CONTEXT, top), min(CONTEXT, end)
     return [[("equal", a - above, a, c - above, c), ("replace", a, b, c, d), ("equal", b, b + below, d, d + below)]]
 
 
-def _equal(pairs: Iterator[tuple[str, str]]) -> int:
-    count = 0
-    for one, other in pairs:
-        if one != other:
-            break
-        count += 1
-    return count
+def _count_equal(pairs: Iterator[tuple[str, str]]) -> int:
+    """Count the equal pairs at the beginning."""
+    from itertools import takewhile
+
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _span(start: int, end: int) -> str:
-    """Where a hunk begins and how many lines it has, as the format counts them."""
+    """Return the start and the length of a hunk in diff notation."""
     count = end - start
     return f"{start + 1 if count else start},{count}"
 

@@ -1,7 +1,7 @@
-"""Databases that other programs own: read only, for a moment, and nothing that lies in them is run.
+"""Read SQLite databases of other programs: read-only, briefly, without running anything stored in them.
 
-The rows that are needed are copied into memory at once. In WAL mode (as clients use it) a reader keeps no writer
-waiting; ours never checkpoints, so the owner's files stay as they are.
+The needed rows are copied into memory at once. In WAL mode, which the clients use, readers do not block writers; our
+connection never checkpoints, so the owner's files stay unchanged.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from swarmlore.frozen import frozen
 
 MOST_S = 3.0
 BUSY_MS = 250
-STEPS = 20_000  # of SQLite's machine between two looks at the clock
+STEPS = 20_000  # steps of SQLite's virtual machine between two checks of the time limit
 MOST_VALUE = 16_000_000
-# The + keeps the index over the parts of a session out of it: by that one, each message looks at all of them.
+# The + disables the index on part.session_id, with which each message would scan all parts of the session.
 _PARTS = """
 SELECT message.id, message.data, part.id, part.data FROM message
 LEFT JOIN part ON part.message_id = message.id AND +part.session_id = message.session_id
@@ -29,26 +29,26 @@ _PARENT = "SELECT parent_id FROM session WHERE id = :session"
 
 @frozen
 class Conversation:
-    """The messages of a session with their parts, oldest first, each as the text of its JSON; the newest that fit."""
+    """Newest messages of a session that fit, with their parts, oldest first, as JSON texts."""
 
-    parts: tuple[tuple[str, str, str, str], ...]  # id and JSON of a message, id and JSON of a part of it
+    parts: tuple[tuple[str, str, str, str], ...]  # id and JSON of a message, id and JSON of one of its parts
     parent: str = ""
-    whole: bool = True
+    complete: bool = True
 
 
 def opencode_session(path: str, session: str, most_bytes: int) -> Conversation:
-    """One session of OpenCode from its database. StoreBusy where another time it may be read."""
+    """Return one session from OpenCode's database; raise StoreBusy if a retry may succeed."""
     db = _open(path)
     try:
         parent = db.execute(_PARENT, {"session": session}).fetchone()
-        found, whole = _newest(db.execute(_PARTS, {"session": session}), most_bytes)
-    except (apsw.BusyError, apsw.LockedError, apsw.InterruptError) as error:  # the last one is our own limit of time
+        found, complete = _newest(db.execute(_PARTS, {"session": session}), most_bytes)
+    except (apsw.BusyError, apsw.LockedError, apsw.InterruptError) as error:  # InterruptError: our own time limit
         raise StoreBusy(f"{path} cannot be read: {type(error).__name__}", "it belongs to OpenCode") from error
     except apsw.Error as error:
         raise StoreError(f"{path} cannot be read: {type(error).__name__}", "it belongs to OpenCode") from error
     finally:
         db.close()
-    return Conversation(tuple(reversed(found)), _text(parent[0]) if parent else "", whole)
+    return Conversation(tuple(reversed(found)), _text(parent[0]) if parent else "", complete)
 
 
 def _newest(cursor: apsw.Cursor, most_bytes: int) -> tuple[list[tuple[str, str, str, str]], bool]:
@@ -70,8 +70,10 @@ def _text(value: object) -> str:
 
 
 def _open(path: str) -> apsw.Connection:
-    """A connection that can do nothing but read tables; a view or a trigger in the file stays what it is."""
-    place = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))  # its folder may be a link
+    """Open a connection that can only read tables; views and triggers in the file are disabled."""
+    place = os.path.join(
+        os.path.realpath(os.path.dirname(path)), os.path.basename(path)
+    )  # the folder may be a link, the file not
     try:
         db = apsw.Connection(place, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW)
     except apsw.Error as error:
@@ -85,7 +87,7 @@ def _open(path: str) -> apsw.Connection:
 
 
 def confine(db: apsw.Connection) -> None:
-    """Let a connection read tables, and run nothing that lies in the file."""
+    """Restrict a connection to reading tables; disable views, triggers and checkpoints."""
     for option, value in (
         (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
         (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),

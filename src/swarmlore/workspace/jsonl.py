@@ -1,7 +1,7 @@
-"""Lines of JSON, read one at a time and written in one form.
+"""Read and write JSON Lines, one line at a time.
 
-A file that comes with a repository may hold anything. No line is read into memory beyond a cap, and a line that is no
-record is named with its number and the reason; the lines after it are read all the same.
+Files of a repository may hold anything. No line is read into memory beyond a limit, and an invalid line is reported
+with its number and the reason; the lines after it are still read.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from swarmlore.frozen import TYPE_CHECKING, frozen
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
-
 LINE_BYTES = 1_000_000
-LONG_BYTES = 16_000_000  # of a line that holds many records
-HEAD_BYTES = 4_096  # of a line that is too long
+LONG_BYTES = 16_000_000  # limit for a line with many records
+HEAD_BYTES = 4_096  # kept of a line that is too long
 SKIP_BYTES = 65_536
 DEPTH = 32
-DIGITS = 18  # of a whole number: what fits into 64 bits
+DIGITS = 18  # of an integer: what fits into 64 bits
 MARKS = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
 MARK = "a conflict marker"
 _BOM = b"\xef\xbb\xbf"
 
 
 class BadLine(Exception):
-    """A line that is no record; its words say why."""
+    """Raised for a line that is not a valid record."""
 
     @property
     def reason(self) -> str:
+        """Return why the line is invalid."""
         return str(self.args[0])
 
 
 @frozen
 class Line:
-    """One line as it stands in a file: where it begins, where the next one does, and its bytes without their end. Of a
-    line that is longer than the cap only the beginning is there."""
+    """One line of a file: where it begins, where the next one does, and its bytes without the line end. Of a line
+    longer than the limit only the beginning is kept, and `cut` is set."""
 
     number: int
     offset: int
@@ -47,7 +47,7 @@ class Line:
 
 
 def lines(file: BinaryIO, offset: int = 0, number: int = 0, cap: int = LINE_BYTES) -> Iterator[Line]:
-    """Every line that is not blank; `offset` and `number` say what was read before."""
+    """Yield every line that is not blank; `offset` and `number` are those of the lines read before."""
     while raw := file.readline(cap + 2):
         number += 1
         begin, end = offset, offset + len(raw)
@@ -64,7 +64,7 @@ def lines(file: BinaryIO, offset: int = 0, number: int = 0, cap: int = LINE_BYTE
 
 
 def _skip(file: BinaryIO) -> int:
-    """Read to the end of the line without keeping it; returns how many bytes that were."""
+    """Read to the end of the line without keeping it; return the number of bytes."""
     skipped = 0
     while part := file.readline(SKIP_BYTES):
         skipped += len(part)
@@ -74,14 +74,14 @@ def _skip(file: BinaryIO) -> int:
 
 
 def parse(line: Line) -> dict[str, Any]:
-    """The JSON object of a line; raises BadLine."""
+    """Return the JSON object of a line; raise BadLine if it is invalid."""
     if line.cut:
         raise BadLine(f"too long ({line.end - line.offset} bytes)")
     return parse_object(line.raw)
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
-    """The JSON object that these bytes spell; raises BadLine for anything that cannot be kept exactly."""
+    """Return the JSON object in these bytes; raise BadLine for anything that cannot be kept exactly."""
     if raw[:7] in MARKS and raw[7:8] in (b"", b" "):
         raise BadLine(MARK)
     if b"\0" in raw:
@@ -107,13 +107,13 @@ def parse_object(raw: bytes) -> dict[str, Any]:
 
 
 def check_value(value: Any) -> None:
-    """Raise BadLine for a value that cannot be kept exactly, wherever it came from."""
+    """Raise BadLine for a value that cannot be kept exactly."""
     _check_depth(value, DEPTH)
     _check_surrogates(value)
 
 
 def dump(value: Any) -> bytes:
-    """Compact JSON in UTF-8, keys in their given order, without an end of line."""
+    """Return compact UTF-8 JSON without a line end; keys keep their order."""
     return _ENCODER.encode(value).encode("utf-8")
 
 

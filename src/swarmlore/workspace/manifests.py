@@ -1,7 +1,7 @@
-"""Manifests and lock files: which packages a project names, which versions it holds, and on which line.
+"""Read manifests and lock files: the packages a project names, their versions, and the lines that name them.
 
-They come with a repository: nothing is executed or fetched, no entity is expanded, and a broken file gives nothing.
-Formats that need no more are read line by line, XML and YAML among them.
+The files are untrusted: nothing is executed or fetched, no XML entity is expanded, and a broken file yields nothing.
+Formats are read line by line if that suffices, XML and YAML among them. Each reader takes the text of one format.
 """
 
 from __future__ import annotations
@@ -14,16 +14,14 @@ from swarmlore.frozen import TYPE_CHECKING, frozen
 if TYPE_CHECKING:
     from typing import Any
 
-
 MAX_BYTES = 1_000_000
 LOCK_BYTES = 16_000_000
-MOST = 5_000  # packages of one file
+MOST = 5_000  # packages read from one file
 
 
 @frozen
 class Named:
-    """A package, image or runtime that a file names, with what it asks for. `kind` is package, image or a kind of
-    technology that is known already."""
+    """A package, image or runtime that a file names. `kind` is package, image, or the kind of a known technology."""
 
     name: str
     wanted: str = ""
@@ -32,12 +30,13 @@ class Named:
 
 
 def line_of(text: str, name: str, after: int = 0) -> int:
-    """The number of the first line that names a package as a word of its own; 0 where none does."""
+    """Return the number of the first line that names a package as a word of its own, or 0."""
     found = re.compile(rf"(?<![\w@/.-]){re.escape(name)}(?![\w/-])", re.IGNORECASE).search(text, after)
     return text.count("\n", 0, found.start()) + 1 if found else 0
 
 
 def line_at(text: str, place: int) -> int:
+    """Return the number of the line at an offset."""
     return text.count("\n", 0, max(place, 0)) + 1
 
 
@@ -87,9 +86,9 @@ def pyproject(text: str) -> Iterator[Named]:
     listed = [*_texts(project.get("dependencies")), *_texts(_table(data.get("build-system")).get("requires"))]
     for group in (*_tables(project.get("optional-dependencies")), *_tables(data.get("dependency-groups"))):
         listed += _texts(group)
-    for said in listed[:MOST]:
+    for spec in listed[:MOST]:
         yield from requirement(
-            said, line_of(text, said.partition("[")[0].split(";")[0].strip()[:60]) or line_of(text, _name(said))
+            spec, line_of(text, spec.partition("[")[0].split(";")[0].strip()[:60]) or line_of(text, _name(spec))
         )
     poetry = _table(_table(data.get("tool")).get("poetry"))
     groups = [_table(group).get("dependencies") for group in _table(poetry.get("group")).values()]
@@ -123,30 +122,31 @@ def cargo_toml(text: str) -> Iterator[Named]:
 
 
 def toml_tools(text: str) -> Iterator[Named]:
-    """The tools of a mise.toml."""
+    """Read the tools of a mise.toml."""
     for name, wanted in pairs(_toml(text).get("tools")):
         yield tool(name, wanted, line_of(text, name))
 
 
 def tool(name: str, wanted: str, line: int) -> Named:
-    """A tool as asdf and mise name it: a runtime where it is one, else something to build with."""
+    """Return a tool as asdf and mise name it: a known runtime, else a build tool."""
     known = TOOLS.get(name.lower().rpartition(":")[2], "")
     return Named(known or name, wanted, line, "runtime" if known else "build")
 
 
-def requirement(said: str, line: int) -> Iterator[Named]:
-    """One line of a requirements file: a name, extras, and what it asks for."""
-    found = _REQUIREMENT.match(said)
-    if found and not said.lstrip().startswith(("-", "#")):
+def requirement(spec: str, line: int) -> Iterator[Named]:
+    """Read one line of a requirements file: name, extras and wanted version."""
+    found = _REQUIREMENT.match(spec)
+    if found and not spec.lstrip().startswith(("-", "#")):
         yield Named(re.sub(r"[_.]", "-", found[1]).lower(), found[2].strip(), line)
 
 
-def _name(said: str) -> str:
-    found = _REQUIREMENT.match(said)
-    return found[1] if found else said[:60]
+def _name(spec: str) -> str:
+    found = _REQUIREMENT.match(spec)
+    return found[1] if found else spec[:60]
 
 
 def json_table(text: str) -> Mapping[str, Any]:
+    """Return the JSON object in a text, or an empty one."""
     import json
 
     try:
@@ -177,10 +177,10 @@ def _texts(value: Any) -> list[str]:
 
 
 def pairs(value: Any) -> Iterator[tuple[str, str]]:
-    """Names with what is asked for: a text, or the `version` of a table."""
+    """Yield names with the wanted version: a text, or the `version` of a table."""
     for name, wanted in list(_table(value).items())[:MOST]:
-        said = _table(wanted).get("version", "") if isinstance(wanted, Mapping) else wanted
-        yield str(name), said if isinstance(said, str) else ""
+        version = _table(wanted).get("version", "") if isinstance(wanted, Mapping) else wanted
+        yield str(name), version if isinstance(version, str) else ""
 
 
 _IMAGE = r"""["']?([a-z0-9][\w./-]{0,120})(?::([\w.-]{1,60}))?(?:@[\w:]{1,100})?["']?"""
@@ -225,7 +225,7 @@ def gemfile(text: str) -> Iterator[Named]:
 
 
 def pom(text: str) -> Iterator[Named]:
-    """Maven, without an XML parser: no entity can be expanded where none is read."""
+    """Read a Maven pom.xml without an XML parser, so that no entity is expanded."""
     name = line = ""
     at = 0
     for number, text_line in _lines(text):
@@ -293,7 +293,7 @@ def workflow(text: str) -> Iterator[Named]:
 
 
 def gitlab(text: str) -> Iterator[Named]:
-    """Images of jobs, and of the services beside them."""
+    """Read the images of jobs and services in a .gitlab-ci.yml."""
     yield from compose(text)
     yield from _each(text, rf"\s+-\s+(?:name:\s*)?{_IMAGE}\s*$", "image")
 
@@ -306,7 +306,7 @@ def tool_versions(text: str) -> Iterator[Named]:
 
 
 def rust_toolchain(text: str) -> Iterator[Named]:
-    """Either TOML with a channel, or nothing but the channel."""
+    """Read a rust-toolchain file: TOML with a channel, or only the channel."""
     for number, line in _lines(text):
         if found := re.match(
             r"""\s*(?:channel\s*=\s*)?["']?(\d[\d.]{0,12}|nightly[\w-]{0,20}|stable|beta)["']?\s*$""", line
@@ -316,17 +316,17 @@ def rust_toolchain(text: str) -> Iterator[Named]:
 
 
 def devcontainer(text: str) -> Iterator[Named]:
-    """The image of a container to develop in, and the runtimes that are added to it."""
+    """Read the image and the added runtimes of a devcontainer.json."""
     for number, line in _lines(text):
         if found := re.match(rf"""\s*"image"\s*:\s*{_IMAGE}""", line):
-            # The images for this are numbered themselves: 1-3.12 holds version 3.12.
+            # These images have a version of their own in front: 1-3.12 contains version 3.12.
             yield Named(found[1], re.sub(r"^\d{1,2}-(?=\d)", "", found[2] or ""), number, "image")
         if (found := _FEATURE.match(line)) and found[1] in TOOLS:
             yield tool(found[1], found[2] or "", number)
 
 
 def version_file(name: str) -> Callable[[str], Iterator[Named]]:
-    """A file that holds nothing but the version of a runtime."""
+    """Return a reader for a file that holds only the version of a runtime."""
 
     def read(text: str) -> Iterator[Named]:
         if found := re.match(r"\s*v?(\d[\w.]{0,20})", text):
@@ -338,7 +338,7 @@ def version_file(name: str) -> Callable[[str], Iterator[Named]]:
 def _each(
     text: str, pattern: str, kind: str = "package", name: str = "", groups: tuple[int, int] = (1, 2)
 ) -> Iterator[Named]:
-    """What a pattern finds at the beginning of lines."""
+    """Yield the package and version that a pattern's groups match at the beginning of each line."""
     compiled = re.compile(pattern)
     for number, line in _lines(text):
         if found := compiled.match(line):
@@ -351,10 +351,10 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-_NEAR = 600  # characters behind a name in which its version stands
+_NEAR = 600  # characters after a name that are searched for its version
 _VERSION = r"""[\s"':=]{0,8}v?(\d[\w.+-]{0,40})"""
 
-# Of each file: what opens the entry of a package ({} is its name), and what stands before its version.
+# Per lock file: the text that opens a package's entry ({} is its name), and the text before its version.
 LOCKS = {
     "package-lock.json": ('"node_modules/{}": {{', '"version":'),
     "npm-shrinkwrap.json": ('"node_modules/{}": {{', '"version":'),
@@ -383,7 +383,7 @@ _OTHER_FORMS = {
 
 
 def held(text: str, name: str, lock: str) -> tuple[str, int]:
-    """The version that a lock file holds of a package, and its line; ('', 0) where it has none."""
+    """Return the version of a package in a lock file, and its line; ('', 0) if it is not there."""
     opening, before = LOCKS[lock]
     for form in (opening, *_OTHER_FORMS.get(lock, ())):
         start = text.find(form.format(name, name))

@@ -1,20 +1,17 @@
-"""Who acts, on this machine: a person at a terminal, or an agent."""
+"""Identify the project of a folder, and the caller: a person at a terminal, or an agent."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 
 from swarmlore.domain.language.display import project_name
 from swarmlore.domain.language.git_remotes import is_local, is_windows, local_path, normalise_remote
-from swarmlore.domain.records import Caller, Memory
-from swarmlore.errors import ConfigError
 from swarmlore.frozen import frozen
 from swarmlore.workspace import git
 
 MARKER = "swarmlore-project"
 SWARM = ".swarm"
-LOT = 32  # hexadecimal digits
+LOT = 32  # hexadecimal digits of a random project id
 MOST_NAME = 64
 MOST_ID = 1_000  # bytes; indexes of PostgreSQL hold 2,700 in all
 _STACKS = {
@@ -41,11 +38,11 @@ _STACKS = {
 
 @frozen
 class Project:
-    """A folder's project: `names` are all its identities that last, strongest first, and `id` is the first of them.
+    """Project of a folder: `names` are its lasting identities, strongest first, and `id` is the first of them.
 
-    A path is among the names only where there is nothing better: another project may lie there tomorrow. It is `place`
-    then. `found_by` is origin, marker, git or folder. `marker` is where the marker is or belongs, '' where it has no
-    room; `mark` is the name in it, or for it; `marked` says that it is there.
+    A path is among the names only if there is nothing better, since another project may lie there tomorrow; it is then
+    also in `place`. `found_by` is origin, marker, git or folder. `marker` is the path of the marker file, '' if there
+    is no room for one; `mark` is the name in it, or for it; `marked` means that it exists.
     """
 
     id: str
@@ -59,12 +56,12 @@ class Project:
 
     @property
     def name(self) -> str:
-        """The last part of the id, for people."""
+        """Return the last part of the id, for people."""
         return project_name(self.id)
 
 
 def find_project(folder: str) -> Project:
-    """The project that a folder lies in."""
+    """Return the project that a folder belongs to."""
     folder = os.path.realpath(folder)
     root, common = git.find_repository(folder)
     return _of_repository(root, common) if common else _of_folder(root or folder)
@@ -75,7 +72,7 @@ def _of_repository(root: str, common: str) -> Project:
     own = _own_mark(common)
     names, place = _names(common, own, ())
     if not own and place == storable(common) and (earlier := _swarm_mark(root)):
-        # Git came later than the memory. With a remote this would not count: a clone brings files of strangers.
+        # Git was added after the memory. With a remote this does not count, since a clone brings files of strangers.
         return Project(earlier, root, (earlier,), "marker", "", marker, earlier)
     found_by = "git" if place == storable(common) else "marker" if names == (own,) else "origin"
     return Project(names[0], root, names, found_by, place, marker, own, bool(own))
@@ -92,7 +89,7 @@ def _of_folder(root: str) -> Project:
 
 
 def _names(common: str, mark: str, seen: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-    """The names of a repository, strongest first, and which of them is only a path."""
+    """Return the names of a repository, strongest first, and which of them is only a path."""
     names, place = _remote_names(common, seen)
     if mark:
         names = tuple(dict.fromkeys((*names, mark)))
@@ -103,7 +100,7 @@ def _names(common: str, mark: str, seen: tuple[str, ...]) -> tuple[tuple[str, ..
 
 
 def _remote_names(common: str, seen: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-    """The names that a repository has from its remote: the address, or for a folder here those of what lies there."""
+    """Return the names of a repository by its remote: the URL, or the names of the local repository it points to."""
     url = git.remote_url(common)
     if url and is_local(url) and "@" not in url.partition("/")[0]:
         path = local_path(url)
@@ -118,12 +115,12 @@ def _remote_names(common: str, seen: tuple[str, ...]) -> tuple[tuple[str, ...], 
 
 
 def _own_mark(common: str) -> str:
-    """The name in a repository's marker, unless the marker came with a copy that has become another project."""
+    """Return the name in a repository's marker; '' if the marker came with a copy that became another project."""
     name, place = read_mark(os.path.join(common, MARKER))
     if not name or place in ("", storable(common)):
         return name
     if read_mark(os.path.join(place, MARKER))[0] != name:
-        return name  # it moved
+        return name  # the repository was moved
     here, there = git.remote_url(common), git.remote_url(place)
     return "" if here and there and normalise_remote(here) != normalise_remote(there) else name
 
@@ -134,13 +131,13 @@ def _swarm_mark(root: str) -> str:
 
 
 def read_mark(path: str) -> tuple[str, str]:
-    """The name in a marker, and for which folder it was written; ('', '') where it is none of ours."""
+    """Return the name in a marker, and the folder it was written for; ('', '') if the marker is invalid."""
     name, _, place = git.read_text(path, follow=False).partition("\n")
     return (name, place.partition("\n")[0]) if is_mark(name) else ("", "")
 
 
 def is_mark(name: str) -> bool:
-    """Whether a name has the form of those that are drawn by lot: `app#` and 32 hexadecimal digits."""
+    """Return whether a name is a random project id: `app#` and 32 hexadecimal digits."""
     plain, _, lot = name.partition("#")
     return (
         0 < len(plain) <= MOST_NAME
@@ -151,18 +148,18 @@ def is_mark(name: str) -> bool:
 
 
 def plain_name(text: str) -> str:
-    """A folder's name in letters that are safe everywhere."""
+    """Return a folder's name in characters that are safe everywhere."""
     safe = (letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "-" for letter in text)
     return "".join(safe)[:MOST_NAME] or "-"
 
 
 def storable(path: str) -> str:
-    """A path as text that can be stored; bytes that are none are written as escapes."""
+    """Return a path as text that can be stored; invalid bytes become escapes."""
     return _bounded(os.fsencode(path).decode("utf-8", "backslashreplace"))
 
 
 def _bounded(name: str) -> str:
-    """A name that an index has room for: the beginning of a very long one, and what tells it from others."""
+    """Shorten a name to what an index can hold: its beginning, and a hash."""
     if len(name) <= MOST_ID // 4 or len(name.encode()) <= MOST_ID:
         return name
     from hashlib import sha256
@@ -171,48 +168,11 @@ def _bounded(name: str) -> str:
 
 
 def known_stacks() -> tuple[str, ...]:
-    """Every name that `stacks` can give."""
+    """Return every name that `stacks` can return."""
     return tuple(sorted(set(_STACKS.values())))
 
 
 def stacks(root: str) -> tuple[str, ...]:
-    """The technologies whose manifests lie in a project's root."""
+    """Return the technologies whose manifests lie in a project's root."""
     found = {stack for name, stack in _STACKS.items() if os.path.exists(os.path.join(root, name))}
     return tuple(sorted(found))
-
-
-PERSON = "person"
-# Variables that agent clients set for the commands they run.
-_CLIENTS = {
-    "CLAUDECODE": "claude",
-    "CODEX_SANDBOX": "codex",
-    "CODEX_THREAD_ID": "codex",
-    "OPENCODE": "opencode",
-    "GEMINI_CLI": "gemini",
-    "COPILOT_CLI": "copilot",
-    "COPILOT_AGENT_SESSION_ID": "copilot",
-}
-_ROLES = ("lead", "worker")
-
-
-def find_caller(env: Mapping[str, str], project: str, *, interactive: bool, client: str) -> Caller:
-    """A person only at an interactive terminal outside of any agent; else the named agent, the client or the door."""
-    role = env.get("SWARMLORE_ROLE") or "worker"
-    if role not in _ROLES:
-        raise ConfigError(f"SWARMLORE_ROLE is {role!r}", "one of: " + ", ".join(_ROLES))
-    agent = env.get("SWARMLORE_AGENT") or client_of(env)
-    if agent == PERSON:
-        raise ConfigError(f"SWARMLORE_AGENT is {agent!r}", "that name is kept for people: choose another")
-    if not agent and interactive:
-        return Caller(project, PERSON, "person", trust=3)
-    return Caller(project, agent or client, role, trust=2)
-
-
-def client_of(env: Mapping[str, str]) -> str:
-    """The agent client whose command this process is, or ''."""
-    return next((client for variable, client in _CLIENTS.items() if env.get(variable)), "")
-
-
-def may_change(caller: Caller, memory: Memory) -> bool:
-    """One's own in any tier; what others shared only as a lead or a person."""
-    return (memory.owner == caller.agent != "") or (caller.leads and memory.tier != "agent")

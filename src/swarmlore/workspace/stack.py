@@ -1,8 +1,8 @@
-"""What a project is built with: languages, frameworks, databases, test runners, package managers, each with the version
-that is locked (or asked for) and with the file and line that say so.
+"""Detect a project's technology stack: languages, frameworks, databases, test runners and package managers.
 
-Read from manifests and lock files at the root and a little below it (workspaces). Nothing is executed; what is broken,
-too large or behind a symbolic link is left out.
+Each has its locked or wanted version, and the file and line that state it. Manifests and lock files are read at the
+root and a little below it (workspaces). Nothing is executed; files that are broken, too large or behind a link are left
+out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from swarmlore.workspace.manifests import LOCK_BYTES, LOCKS, MAX_BYTES, Named, h
 
 KINDS = ("language", "runtime", "framework", "database", "tests", "packages", "build", "container", "ci")
 
-# kind -> "Name = package package"; packages of all registries stand together, as their names hardly meet.
+# kind -> "Name = package package"; packages of all registries are listed together, as their names hardly clash.
 _TABLE = {
     "framework": """
         React = react; Next.js = next; Vue = vue; Nuxt = nuxt; Svelte = svelte; SvelteKit = @sveltejs/kit
@@ -98,13 +98,13 @@ def _known() -> dict[str, tuple[str, str]]:
 
 
 PACKAGES = _known()
-# Programs of their own: the version of a package that speaks to one is not its version.
+# Servers: the version of a client package is not the version of the server.
 SERVERS = frozenset(
     "PostgreSQL MySQL MariaDB SQLite MongoDB Redis Valkey Elasticsearch ClickHouse Cassandra DynamoDB Neo4j Kafka "
     "RabbitMQ NATS Qdrant".split()
 )
 
-# Of which a project uses one: where the manifests have another one of the sort, a page that names this is out of date.
+# A project mostly uses one per group: if the manifests have another one, a page that names this one is outdated.
 RIVALS = {
     "database": ("PostgreSQL", "MySQL", "MariaDB", "SQLite", "MongoDB", "SQL Server", "Oracle"),
     "queue": ("Kafka", "RabbitMQ", "NATS"),
@@ -118,7 +118,7 @@ RIVALS = {
     "rust web": ("Axum", "Actix", "Rocket", "Warp"),
     "go web": ("Gin", "Echo", "Fiber", "chi"),
 }
-# How a name is written besides; some are words of everyday and count only as names.
+# Other spellings of a name; everyday words are restricted to forms that are clearly the name.
 NAMES = {
     "PostgreSQL": r"Postgres(?:QL)?", "Express": r"Express(?:\.js)", "Echo": r"labstack/echo", "Warp": r"warp crate",
     "Rocket": r"Rocket framework", "chi": r"go-chi", "Gin": r"gin-gonic", "Fiber": r"gofiber", "nose": r"nose2",
@@ -129,20 +129,20 @@ NAMES = {
 
 
 def package(name: str) -> tuple[str, str]:
-    """What a package is: (kind, name for people), or ('', '') where the table does not know it."""
+    """Return (kind, display name) of a package; ('', '') if the table does not have it."""
     return PACKAGES.get(name.lower(), ("", ""))
 
 
 def image(name: str) -> tuple[str, str]:
-    """The same for a container image, whatever registry it comes from."""
-    low = name.lower()
-    short = low.rpartition("/")[2]
-    return _IMAGES.get("/".join(low.split("/")[-2:])) or _IMAGES.get(short) or ("", "")
+    """Return (kind, display name) of a container image of any registry; ('', '') if the table does not have it."""
+    lower = name.lower()
+    short = lower.rpartition("/")[2]
+    return _IMAGES.get("/".join(lower.split("/")[-2:])) or _IMAGES.get(short) or ("", "")
 
 
-def plain_version(said: str) -> str:
-    """The number in what a manifest asks for: `^18.2.0` and `>=3.11,<4` are 18.2.0 and 3.11."""
-    found = re.search(r"\d+(?:\.\d+){0,3}(?:-?(?:alpha|beta|rc)[.\d]{0,6}|(?:a|b|rc)\d{1,3})?", said[:80])
+def plain_version(wanted: str) -> str:
+    """Return the number in a wanted version: 18.2.0 for `^18.2.0`, 3.11 for `>=3.11,<4`."""
+    found = re.search(r"\d+(?:\.\d+){0,3}(?:-?(?:alpha|beta|rc)[.\d]{0,6}|(?:a|b|rc)\d{1,3})?", wanted[:80])
     return found[0] if found else ""
 
 
@@ -185,7 +185,7 @@ _READERS: dict[str, Callable[[str], Iterator[Named]]] = {
     ".python-version": manifests.version_file("Python"),
     ".ruby-version": manifests.version_file("Ruby"),
 }
-# What a file stands for by being there: kind and name.
+# Technologies (kind, name) that are shown by the existence of a file.
 _SIGNS = {
     "package-lock.json": ("packages", "npm"),
     "npm-shrinkwrap.json": ("packages", "npm"),
@@ -225,16 +225,16 @@ _SIGNS = {
     "deno.jsonc": ("runtime", "Deno"),
 }
 _RANGES = ("package.json", "pyproject.toml", "composer.json", "setup.cfg", "mix.exs", "Cargo.toml")
-# In these a bare number is that version; elsewhere it is the least one.
+# Manifests in which a bare number is an exact version; elsewhere it is the minimum.
 _EXACT = ("go.mod", "pom.xml", "build.gradle", "build.gradle.kts")
 _MANAGERS = {"yarn": "Yarn", "bun": "Bun"}
 
 
 @frozen
 class Technology:
-    """One thing that a project is built with, and where that stands. `version` is the one that is locked, else the one
-    that is asked for; `locked` tells which. A server has no version where only a package that speaks to it is named:
-    `package` says which one, with its own."""
+    """One technology of a project, with the place that states it. `version` is the locked one if `locked`, else the
+    wanted one. A server has no version if only a client package is named; `package` is then that package with its
+    version."""
 
     name: str
     kind: str
@@ -246,47 +246,54 @@ class Technology:
 
     @property
     def place(self) -> str:
+        """Return `path:line`, or the path alone."""
         return f"{self.path}:{self.line}" if self.line else self.path
 
 
 @frozen
 class Stack:
-    """Languages by their share of the files, and the technologies by kind."""
+    """Languages by their share of the files, and technologies by kind."""
 
     languages: tuple[Language, ...] = ()
     technologies: tuple[Technology, ...] = ()
 
     def of(self, *kinds: str) -> tuple[Technology, ...]:
+        """Return the technologies of these kinds."""
         return tuple(item for item in self.technologies if item.kind in kinds)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Names by which notes and memories about this stack may be found, small letters."""
+        """Return the names, in lower case, by which notes and memories about this stack are found."""
         listed = [item.name for item in self.languages[:3]]
         listed += [item.name for item in self.of("framework", "database", "tests", "runtime")]
         return tuple(dict.fromkeys(name.lower() for name in listed))
 
 
 def read_stack(root: str, listing: Listing) -> Stack:
-    """The technologies of a project whose files are listed."""
+    """Detect the technologies of a project whose files are listed."""
     tree = Tree(root)
     files = _manifests(listing.paths)
     locks = {path: text for path in _locks(tree) if (text := _text(tree, path, LOCK_BYTES))}
     found: list[Technology] = []
     for path in files:
         found += _technologies(path, _text(tree, path, MAX_BYTES), locks)
-    found += [_sign(path) for path in (*files, *locks, *_plain_signs(listing.paths)) if path in _SIGNS]
+    others = (path for path in listing.paths if _reader(path) is None)
+    for path in (*files, *locks, *others):
+        if path in _SIGNS:
+            kind, name = _SIGNS[path]
+            found.append(Technology(name, kind, path=path))
     return Stack(languages(listing.paths), _once(found))
 
 
 def _manifests(paths: Sequence[str]) -> list[str]:
-    """The files that are read, those at the root first."""
+    """Return the manifests to read, those at the root first."""
     fit = [path for path in paths if path.count("/") <= DEEPEST and _reader(path) is not None]
     return sorted(fit, key=lambda path: (_is_about_elsewhere(path), path.count("/"), path))[:MOST_MANIFESTS]
 
 
 def _is_about_elsewhere(path: str) -> bool:
-    """Whether it tells what a pipeline or a container has: that counts where nothing else says it."""
+    """Return whether a file describes a pipeline or a container; it counts only if no other file names the
+    technology."""
     name = path.rpartition("/")[2]
     return path.startswith((".github/", ".devcontainer")) or name.startswith((".gitlab-ci", "Dockerfile"))
 
@@ -303,17 +310,13 @@ def _reader(path: str) -> Callable[[str], Iterator[Named]] | None:
 
 
 def _locks(tree: Tree) -> Iterator[str]:
-    """Lock files at the root; they are generated, so no list of files has them."""
+    """Yield the lock files at the root, which file listings leave out as generated."""
     for name in (*LOCKS, "bun.lockb"):
         try:
             tree.stamp(name)
         except Unreadable:
             continue
         yield name
-
-
-def _plain_signs(paths: Sequence[str]) -> Iterator[str]:
-    return (path for path in paths if path in _SIGNS and _reader(path) is None)
 
 
 def _text(tree: Tree, path: str, most: int) -> str:
@@ -333,25 +336,25 @@ def _technologies(path: str, text: str, locks: dict[str, str]) -> Iterator[Techn
             made = Technology(_MANAGERS.get(name, name), kind, plain_version(named.wanted), False, path, named.line)
             own = replace(made, package=named.name)
             exact = replace(own, locked=bool(own.version) and _one_version(own, named.wanted.strip()))
-            yield _driver(_with_lock(exact, locks)) if named.kind == "package" else _pinned(made, named)
+            yield _as_server(_with_lock(exact, locks)) if named.kind == "package" else _pinned(made, named)
     if path.startswith(".github/workflows/"):
         yield Technology("GitHub Actions", "ci", path=path)
 
 
 def _pinned(made: Technology, named: Named) -> Technology:
-    """An image, a runtime file or the field of a package manager names one version; a manifest asks for a range."""
+    """Mark the version as locked if the file names an exact one: images, runtime files, package manager fields."""
     exact = made.path.rpartition("/")[2] not in _RANGES or named.kind == "packages"
     return replace(made, locked=exact and bool(made.version))
 
 
 def _one_version(made: Technology, wanted: str) -> bool:
-    """Whether a manifest that is its own lock names one version, and no range."""
+    """Return whether a manifest that is its own lock file names one version and no range."""
     name = made.path.rpartition("/")[2]
     own = name in _EXACT or name.endswith(".csproj") or (name.startswith("requirements") and wanted.startswith("=="))
     return own and not set(wanted) & set("+*^~<>[](),")
 
 
-def _driver(made: Technology) -> Technology:
+def _as_server(made: Technology) -> Technology:
     if made.name not in SERVERS:
         return made
     return replace(made, version="", locked=False, package=f"{made.package} {made.version}".strip())
@@ -368,13 +371,8 @@ def _with_lock(made: Technology, locks: dict[str, str]) -> Technology:
     return made
 
 
-def _sign(path: str) -> Technology:
-    kind, name = _SIGNS[path]
-    return Technology(name, kind, path=path)
-
-
 def _once(found: Iterable[Technology]) -> tuple[Technology, ...]:
-    """Each technology once: the entry that holds a version wins, then the one that was read first."""
+    """Return each technology once: one with a locked version wins, then one with any version, then the first read."""
     kept: dict[tuple[str, str], Technology] = {}
     for item in found:
         known = kept.get((item.kind, item.name))

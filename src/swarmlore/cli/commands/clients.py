@@ -1,4 +1,4 @@
-"""mcp: the tools for one agent, over standard input and output."""
+"""Commands `install`, `uninstall`, `status`, `hook` and `mcp`: the connection between agent clients and the memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from swarmlore.cli.arguments import chosen
 from swarmlore.cli.command_table import URL
-from swarmlore.cli.console import Desk
+from swarmlore.cli.console import Console
 from swarmlore.cli.render import clients as render_clients
 from swarmlore.clients import CLIENTS
 from swarmlore.domain.json_codec import plain
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from swarmlore.clients.install.locations import Client, Where
     from swarmlore.clients.install.plan import Plan
-    from swarmlore.clients.install.status import Standing
+    from swarmlore.clients.install.status import ClientStatus
     from swarmlore.lore import Lore
-    from swarmlore.server.daemon_lock import Elected
+    from swarmlore.server.daemon_lock import DaemonLock
     from swarmlore.server.mcp.proxy import Handover, Proxy
 
 
@@ -56,101 +56,95 @@ def install_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="go on without asking")
 
 
-def run_install(desk: Desk) -> int:
+def run_install(console: Console) -> int:
     import swarmlore
-    from swarmlore.clients import clients_here
+    from swarmlore.clients import installed_clients
     from swarmlore.clients.install import manifest
     from swarmlore.clients.install.locations import find_program
     from swarmlore.clients.install.plan import plan_install
     from swarmlore.clients.install.status import two_memories
 
-    clients = chosen_clients(desk)
-    where = place(desk, find_program(sys.argv[0], sys.executable, os.environ.get("PATH")))
-    where = replace(where, target=replace(where.target, tools=chosen("--tools", desk.args.tools, SETS)))
+    clients = _chosen_clients(console)
+    where = _target(console, find_program(sys.argv[0], sys.executable, os.environ.get("PATH")))
+    where = replace(where, target=replace(where.target, tools=chosen("--tools", console.args.tools, SETS)))
     if not clients:
-        clients = clients_here(os.environ)
+        clients = installed_clients(os.environ)
         if not clients:
             others = ", ".join(CLIENTS[1:])
             raise NotFound(
                 "no client was found on this machine", f"name it: swarmlore install {CLIENTS[0]}, or {others}"
             )
-        desk.note("found here: " + ", ".join(client.title for client in clients))
-    kept = manifest.read(home_of(desk))
+        console.note("found here: " + ", ".join(client.title for client in clients))
+    kept = manifest.read(console.home_folder)
     plan = plan_install(where, clients, kept, swarmlore.__version__, round(time.time(), 3))
-    twice = [text for client in clients for text in two_memories(client, where)]
-    plan = replace(plan, notes=(*plan.notes, *twice))
-    left = [text for client in clients if client.name in plan.clients for text in client.to_do(where)]
-    return carry_out(desk, plan, kept, "Write this?", list(dict.fromkeys(left)))
+    warnings = [text for client in clients for text in two_memories(client, where)]
+    plan = replace(plan, notes=(*plan.notes, *warnings))
+    to_do = [text for client in clients if client.name in plan.clients for text in client.to_do(where)]
+    return _carry_out(console, plan, kept, "Write this?", list(dict.fromkeys(to_do)))
 
 
-def carry_out(desk: Desk, plan: Plan, kept: Sequence[Any], question: str, to_do: Sequence[str]) -> int:
-    """Show what would change, ask, and do it."""
-    doing = bool(plan.changes) and not desk.args.dry_run
-    if not desk.json:
-        desk.show(dict, lambda page: render_clients.planned(plan, page, every_line=desk.args.dry_run), whole=True)
+def _carry_out(console: Console, plan: Plan, kept: Sequence[Any], question: str, to_do: Sequence[str]) -> int:
+    """Show what a plan would change, ask for confirmation, and apply it."""
+    applies = bool(plan.changes) and not console.args.dry_run
+    if not console.json:
+        console.show(dict, lambda page: render_clients.planned(plan, page, every_line=console.args.dry_run), whole=True)
         for text in render_clients.left_out(plan):
-            desk.note(f"left out: {text}")
-    if doing:
-        if not desk.args.yes:
-            desk.note("--dry-run shows every line")
-        desk.confirm(question)
-    if doing or (plan.kept != tuple(kept) and not desk.args.dry_run):  # else what the list says is no longer true
-        apply_plan(plan, home_of(desk), kept)
-    desk.show(
-        lambda: render_clients.document(plan, to_do, done=doing),
-        lambda page: render_clients.carried_out(plan, to_do, page, done=doing),
+            console.note(f"left out: {text}")
+    if applies:
+        if not console.args.yes:
+            console.note("--dry-run shows every line")
+        console.confirm(question)
+    if applies or (plan.kept != tuple(kept) and not console.args.dry_run):  # the manifest may be outdated by itself
+        apply_plan(plan, console.home_folder, kept)
+    console.show(
+        lambda: render_clients.document(plan, to_do, done=applies),
+        lambda page: render_clients.carried_out(plan, to_do, page, done=applies),
     )
     return max((error.exit_code for _, error in plan.refused), default=0)
 
 
 def apply_plan(plan: Plan, home: str, kept: Sequence[Any]) -> None:
+    """Apply an install plan; an uninstall leaves no home folder that was not there before."""
     from swarmlore.clients.install.plan import apply
     from swarmlore.lore.opening import make_home
 
-    was_there = os.path.lexists(home)
+    existed = os.path.lexists(home)
     make_home(home)
     try:
         apply(plan, home, kept)
     finally:
-        if plan.takes_out and not was_there:  # its lock was needed, and nothing is kept in it
+        if plan.takes_out and not existed:  # only its lock was needed
             with suppress(OSError):
                 os.rmdir(home)
 
 
-def chosen_clients(desk: Desk) -> tuple[Client, ...]:
-    """The clients that were named; `--project claude` names one too, because a project is hardly called so."""
+def _chosen_clients(console: Console) -> tuple[Client, ...]:
+    """Return the clients that were named, also as `--project claude`: a project is hardly ever called that."""
+    names = list(console.args.clients)
+    if console.args.project in CLIENTS:
+        names.append(console.args.project)
+        console.args.project = ""
+    return _named(names)
 
-    names = list(desk.args.clients)
-    if desk.args.project in CLIENTS:
-        names.append(desk.args.project)
-        desk.args.project = ""
-    return named(names)
 
-
-def named(names: Sequence[str]) -> tuple[Client, ...]:
-    """The clients of these names, in our order."""
-    from swarmlore.clients import client_called
+def _named(names: Sequence[str]) -> tuple[Client, ...]:
+    """Return the clients with these names, in the order of CLIENTS; raise InvalidInput for an unknown one."""
+    from swarmlore.clients import installer_of
 
     for name in names:
         if name not in CLIENTS:
             raise InvalidInput(f"unknown client: {name}", choices_hint(name, CLIENTS))
-    return tuple(client_called(name) for name in CLIENTS if name in names)
+    return tuple(installer_of(name) for name in CLIENTS if name in names)
 
 
-def place(desk: Desk, program: str = "") -> Where:
-    """The files of the project where `--project` was said, else those of the person."""
+def _target(console: Console, program: str = "") -> Where:
+    """Return where client files lie: in the project with --project, else in the user's own folders."""
     from swarmlore.clients.install.locations import for_person, for_project
     from swarmlore.workspace.project import find_project
 
-    if desk.args.project is not None:
-        return for_project(find_project(desk.folder).root, os.environ)
-    return for_person(home_of(desk), os.environ, program)
-
-
-def home_of(desk: Desk) -> str:
-    from swarmlore.config import home_dir
-
-    return os.path.abspath(desk.home or home_dir(os.environ))
+    if console.args.project is not None:
+        return for_project(find_project(console.folder).root, os.environ)
+    return for_person(console.home_folder, os.environ, program)
 
 
 UNINSTALL_EXAMPLES = ("swarmlore uninstall", "swarmlore uninstall codex --dry-run", "swarmlore uninstall --project")
@@ -163,21 +157,21 @@ def uninstall_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="go on without asking")
 
 
-def run_uninstall(desk: Desk) -> int:
+def run_uninstall(console: Console) -> int:
     from swarmlore.clients import every_client
     from swarmlore.clients.install import manifest
     from swarmlore.clients.install.plan import plan_uninstall
     from swarmlore.clients.install.status import is_installed
 
-    clients, where = chosen_clients(desk), place(desk)
-    kept = manifest.read(home_of(desk))
+    clients, where = _chosen_clients(console), _target(console)
+    kept = manifest.read(console.home_folder)
     if not clients:
         clients = tuple(client for client in every_client() if is_installed(client, where, kept))
-    return carry_out(desk, plan_uninstall(where, clients, kept), kept, "Take this out?", ())
+    return _carry_out(console, plan_uninstall(where, clients, kept), kept, "Take this out?", ())
 
 
 STATUS_EXAMPLES = ("swarmlore status", "swarmlore status claude --json")
-LOOKED_AT = 1000  # sessions and receipts
+LOOKED_AT = 1000  # newest sessions and receipts that `status` reads
 
 
 def status_arguments(parser: argparse.ArgumentParser) -> None:
@@ -185,39 +179,39 @@ def status_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("clients", nargs="*", metavar="CLIENT", help=which)
 
 
-def run_status(desk: Desk) -> int:
+def run_status(console: Console) -> int:
     from swarmlore.clients import every_client
 
-    names = [client.name for client in named(desk.args.clients) or every_client()]
-    if desk.asks_server:
-        return _of_server(desk, names)
-    with desk.open() as lore:
-        home, found = lore.home, [one for one in clients_of(lore) if one.client in names]
-    return desk.show(
+    names = [client.name for client in _named(console.args.clients) or every_client()]
+    if console.asks_server:
+        return _of_server(console, names)
+    with console.open() as lore:
+        home, found = lore.home, [client for client in clients_of(lore) if client.client in names]
+    return console.show(
         lambda: {"home": home, "clients": plain(found)}, lambda page: render_clients.status(home, found, page)
     )
 
 
-def _of_server(desk: Desk, names: list[str]) -> int:
-    """The same where a server is asked: first how it stands."""
-    from swarmlore.server.client.remote_lore import standing
+def _of_server(console: Console, names: list[str]) -> int:
+    """Show the state of the server first, then that of the clients."""
+    from swarmlore.server.client.remote_lore import server_state
 
-    with desk.ask_server() as lore:
-        told = standing(lore)
-        known = clients_of(lore) if told["token_holds"] else []  # type: ignore[arg-type]
-        home, found = lore.home, [one for one in known if one.client in names]
-    return desk.show(
-        lambda: {"home": home, "server": told, "clients": plain(found)},
-        lambda page: render_clients.status(home, found, page, told),
+    with console.ask_server() as lore:
+        state = server_state(lore)
+        known = clients_of(lore) if state["token_holds"] else []  # type: ignore[arg-type]
+        home, found = lore.home, [client for client in known if client.client in names]
+    return console.show(
+        lambda: {"home": home, "server": state, "clients": plain(found)},
+        lambda page: render_clients.status(home, found, page, state),
     )
 
 
-def clients_of(lore: Lore) -> list[Standing]:
-    """How every client stands that we know of, for a person and in this project."""
+def clients_of(lore: Lore) -> list[ClientStatus]:
+    """Return the install state and recent activity of every known client, for the user and for this project."""
     from swarmlore.clients import every_client
     from swarmlore.clients.install import manifest
     from swarmlore.clients.install.locations import for_person, for_project, user_folder
-    from swarmlore.clients.install.status import activity_of, standing
+    from swarmlore.clients.install.status import activity_of, status_of
 
     seen, sessions, receipts = lore.clients(), lore.sessions(LOOKED_AT), lore.receipts(limit=LOOKED_AT)
     home, root = lore.home, lore.project.root
@@ -226,7 +220,7 @@ def clients_of(lore: Lore) -> list[Standing]:
         places.append(for_project(root, os.environ))
     kept = manifest.read(home)
     return [
-        standing(client, places, kept, activity_of(client.name, seen.get(client.name), sessions, receipts))
+        status_of(client, places, kept, activity_of(client.name, seen.get(client.name), sessions, receipts))
         for client in every_client()
     ]
 
@@ -246,17 +240,18 @@ def hook_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spool", metavar="PATH", help="where events wait that nobody took (install writes it)")
 
 
-def run_hook(desk: Desk) -> int:
+def run_hook(console: Console) -> int:
     from swarmlore.clients.hook import main, stream
     from swarmlore.server.hook_fallback import answer, digest_afterwards
 
-    given = {"--home": desk.home, "--socket": desk.args.socket, "--spool": desk.args.spool}
+    given = {"--home": console.home, "--socket": console.args.socket, "--spool": console.args.spool}
     options = [word for name, value in given.items() if value for word in (name, value)]
-    serve, event = (stream.run, stream.LINES) if desk.args.lines else (main.run, desk.args.event or "")
-    return serve([desk.args.client, event, *options], answer, digest_afterwards)
+    serve, event = (stream.run, stream.LINES) if console.args.lines else (main.run, console.args.event or "")
+    return serve([console.args.client, event, *options], answer, digest_afterwards)
 
 
-PAUSE_S, PATIENCE_S = 0.05, 1.0  # with a process that has the place of the warm one and does not listen yet
+# To wait for a process that holds the daemon's lock and does not listen yet.
+PAUSE_S, PATIENCE_S = 0.05, 1.0
 MCP_EXAMPLES = ("swarmlore mcp", "swarmlore mcp --client claude", "swarmlore mcp --tools lane,swarm-mail")
 
 
@@ -266,43 +261,44 @@ def mcp_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--client", default="mcp", metavar="NAME", help="which client starts it, as claude or codex")
 
 
-def run_mcp(desk: Desk) -> int:
+def run_mcp(console: Console) -> int:
     from swarmlore.clients.hook.home import usual_home
 
-    home = os.path.abspath(desk.home) if desk.home else usual_home(desk.args.client, os.environ)
-    tools = chosen("--tools", desk.args.tools, SETS)
-    if os.environ.get(URL):  # also where `install` wrote a home into the command: it is where this machine keeps things
-        from swarmlore.server.mcp.remote_proxy import run_away
+    home = os.path.abspath(console.home) if console.home else usual_home(console.args.client, os.environ)
+    tools = chosen("--tools", console.args.tools, SETS)
+    if os.environ.get(URL):  # even with a --home, which `install` writes into the command for local files
+        from swarmlore.server.mcp.remote_proxy import run_remote
 
-        return run_away(os.environ, home, () if tools == (DEFAULT,) else tools)
+        return run_remote(os.environ, home, () if tools == (DEFAULT,) else tools)
     from swarmlore.clients.hook.home import socket_path
+    from swarmlore.server.mcp.context import Context, hello, passed_on
     from swarmlore.server.mcp.proxy import Proxy
-    from swarmlore.server.mcp.server import Context, hello, passed_on
 
-    context = Context(desk.folder, desk.args.client, passed_on(os.environ), () if tools == (DEFAULT,) else tools)
-    handover, place = _turn(Proxy(socket_path(home), hello(context)), home)
+    context = Context(console.folder, console.args.client, passed_on(os.environ), () if tools == (DEFAULT,) else tools)
+    handover, lock = _run_proxy(Proxy(socket_path(home), hello(context)), home)
     if handover is None:
         return 0
-    from swarmlore.server.mcp.host import Memory, Warm
+    from swarmlore.server.mcp.context import DaemonHost, Memory
 
     memory = Memory(home, context)
-    warm = Warm(place, memory)
-    from swarmlore.server.mcp.host import serve  # the SDK: only where this process has to speak the protocol itself
+    warm = DaemonHost(lock, memory)
+    from swarmlore.server.mcp.host import serve  # the MCP SDK: only if this process has to speak the protocol itself
 
     return serve(context, handover, memory, warm)
 
 
-def _turn(proxy: Proxy, home: str) -> tuple[Handover | None, Elected | None]:
-    """Stay a proxy while there is a warm process; else what to go on with, and its place if that is free."""
+def _run_proxy(proxy: Proxy, home: str) -> tuple[Handover | None, DaemonLock | None]:
+    """Proxy to the daemon while there is one. Return the handover for serving here, and the daemon's lock if it was
+    free; no handover if the client is done."""
     from swarmlore.server.daemon_lock import is_starting
-    from swarmlore.server.mcp.host import elected
+    from swarmlore.server.mcp.context import become_daemon
 
     deadline = time.monotonic() + PATIENCE_S
     while (handover := proxy.run()) is not None:
-        place = elected(home)
+        lock = become_daemon(home)
         if proxy.served:
             deadline = time.monotonic() + PATIENCE_S
-        if place is not None or (time.monotonic() > deadline and not is_starting(home)):
-            return handover, place
-        time.sleep(PAUSE_S)  # another one is about to listen
+        if lock is not None or (time.monotonic() > deadline and not is_starting(home)):
+            return handover, lock
+        time.sleep(PAUSE_S)  # another process is about to listen
     return None, None

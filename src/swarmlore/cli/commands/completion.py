@@ -1,4 +1,4 @@
-"""completion: scripts for bash, zsh and fish, made from the parsers so that they cannot fall behind."""
+"""Command `completion`: scripts for bash, zsh and fish, generated from the parsers so that they stay complete."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from swarmlore.cli.arguments import WITH_VALUE, parser_of
 from swarmlore.cli.command_table import COMMANDS, load_command
-from swarmlore.cli.console import Desk
+from swarmlore.cli.console import Console
 
 SHELLS = ("bash", "zsh", "fish")
 COMPLETION_EXAMPLES = (
@@ -15,7 +15,7 @@ COMPLETION_EXAMPLES = (
     "swarmlore completion zsh > ~/.zfunc/_swarmlore",
     "swarmlore completion fish > ~/.config/fish/completions/swarmlore.fish",
 )
-# Each script looks for the command first: options may stand before it, some of them with a value.
+# Each script finds the command first: options may stand before it, some of them with a value.
 _BASH = """\
 _swarmlore() {{
   local word command= skip= current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
@@ -105,19 +105,22 @@ function __swarmlore_at
     contains -- "$argv[1]" (__swarmlore_command)
 end
 """
-_FLAGS = "--help --version --json --home --project"  # without a command
+_FLAGS = "--help --version --json --home --project"  # offered before a command
 
 
 def completion_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help="one of: " + ", ".join(SHELLS))
 
 
-def run_completion(desk: Desk) -> int:
-    made = {"bash": bash, "zsh": zsh, "fish": fish}[desk.args.shell]()
-    return desk.show(lambda: {"shell": desk.args.shell, "script": made}, lambda _: made.rstrip("\n"), whole=True)
+def run_completion(console: Console) -> int:
+    script = {"bash": bash, "zsh": zsh, "fish": fish}[console.args.shell]()
+    return console.show(
+        lambda: {"shell": console.args.shell, "script": script}, lambda _: script.rstrip("\n"), whole=True
+    )
 
 
 def bash() -> str:
+    """Return the completion script for bash."""
     values = [
         f'    "{command} {flag}") COMPREPLY=($(compgen -W "{" ".join(choices)}" -- "$current")); return ;;'
         for command, flag, choices in _choices()
@@ -135,6 +138,7 @@ def _bash_options(command: str, flags: list[str]) -> str:
 
 
 def zsh() -> str:
+    """Return the completion script for zsh."""
     commands = [f"        {_quoted(f'{name}:{summary}')}" for name, summary in COMMANDS.items()]
     values = [
         f'    ("{command} {flag}") compadd -- {" ".join(choices)}; return ;;' for command, flag, choices in _choices()
@@ -151,6 +155,7 @@ def zsh() -> str:
 
 
 def fish() -> str:
+    """Return the completion script for fish."""
     lines = [
         f"complete -c swarmlore -n '__swarmlore_at \"\"' -l {flag[2:]}{' -r' if flag in WITH_VALUE else ''}"
         for flag in _FLAGS.split()
@@ -171,7 +176,7 @@ def fish() -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as one word of any of the shells."""
+    """Quote a text as one word for any of the shells."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 
@@ -180,18 +185,18 @@ def _common(between: str) -> dict[str, str]:
 
 
 def _flags() -> Iterator[tuple[str, list[str]]]:
-    """Each command with its long options."""
+    """Yield each command with its long options."""
     for command in COMMANDS:
         yield command, [flag for action in _actions(command) for flag in action.option_strings if flag[:2] == "--"]
 
 
 def _words(command: str) -> tuple[str, ...]:
-    """What the words of a command may be, where it takes several of a list."""
+    """Return the words that may follow a command, if it takes several from a list."""
     return load_command(command).offered
 
 
 def _choices() -> Iterator[tuple[str, str, list[str]]]:
-    """Command, option (or the command itself for its first word) and what may follow it."""
+    """Yield command, option (for the first word the command itself) and the values that may follow."""
     for command in COMMANDS:
         for action in _actions(command):
             if action.choices:
@@ -199,6 +204,6 @@ def _choices() -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _actions(command: str) -> list[argparse.Action]:
-    """Options, and those words of a command that are chosen from a list."""
-    every = parser_of(command)._actions  # argparse has no public way to ask a parser what it takes
+    """Return the options of a command, and its words that are chosen from a list."""
+    every = parser_of(command)._actions  # argparse has no public list of what a parser takes
     return [action for action in every if action.option_strings or action.choices]

@@ -1,4 +1,4 @@
-"""merge-driver: what git calls to merge two versions of a ledger."""
+"""Commands `trust`, `init`, `sync`, `import`, `export` and `merge-driver`: exchange of memories through files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 
-from swarmlore.cli.console import Desk
+from swarmlore.cli.console import Console
 from swarmlore.cli.render import files
 from swarmlore.domain.json_codec import UNITS, plain
 from swarmlore.errors import InvalidInput
@@ -27,19 +27,19 @@ def trust_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="agree without being asked")
 
 
-def run_trust(desk: Desk) -> int:
-    if desk.args.path:
-        path = os.path.expanduser(desk.args.path)
+def run_trust(console: Console) -> int:
+    if console.args.path:
+        path = os.path.expanduser(console.args.path)
         if not os.path.isdir(path):
             raise InvalidInput(f"{path} is not a folder", "name a folder of the project")
-        desk.args.project = path
-    with desk.open() as lore:
-        on = not desk.args.no
+        console.args.project = path
+    with console.open() as lore:
+        on = not console.args.no
         if on:
-            agree(desk, lore)
-        done = lore.trust(on=on, hive=desk.args.hive)
-        root = lore.home if desk.args.hive else lore.project.root
-    return desk.show(
+            _confirm_trust(console, lore)
+        done = lore.trust(on=on, hive=console.args.hive)
+        root = lore.home if console.args.hive else lore.project.root
+    return console.show(
         lambda: {
             "root": root,
             "trusted": on,
@@ -51,10 +51,10 @@ def run_trust(desk: Desk) -> int:
     )
 
 
-def agree(desk: Desk, lore: Lore) -> None:
-    """A person at a terminal agrees by typing the command; anybody else has to say so."""
+def _confirm_trust(console: Console, lore: Lore) -> None:
+    """Ask whether to trust the repository; a person at a terminal agrees by typing the command."""
     if lore.caller.role != "person":
-        desk.confirm(f"Exchange memories with the files of {lore.project.root}?")
+        console.confirm(f"Exchange memories with the files of {lore.project.root}?")
 
 
 INIT_EXAMPLES = ("swarmlore init", "swarmlore init --dry-run")
@@ -65,12 +65,12 @@ def init_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="agree without being asked")
 
 
-def run_init(desk: Desk) -> int:
-    with desk.open() as lore:
-        if not desk.args.dry_run:
-            agree(desk, lore)
-        founded = lore.init(dry_run=desk.args.dry_run)
-    return desk.show(
+def run_init(console: Console) -> int:
+    with console.open() as lore:
+        if not console.args.dry_run:
+            _confirm_trust(console, lore)
+        founded = lore.init(dry_run=console.args.dry_run)
+    return console.show(
         lambda: {"root": founded.root, "steps": plain(founded.steps), "synced": files.document(founded.synced)},
         lambda page: files.founded(founded, page),
     )
@@ -80,14 +80,14 @@ SYNC_EXAMPLES = ("swarmlore sync", "swarmlore sync --json")
 
 
 def sync_arguments(parser: argparse.ArgumentParser) -> None:
-    """Nothing of its own."""
+    """Add nothing: the command takes only the shared options."""
 
 
-def run_sync(desk: Desk) -> int:
-    with desk.open() as lore:
+def run_sync(console: Console) -> int:
+    with console.open() as lore:
         done = lore.sync()
-    return desk.show(
-        lambda: {"files": [{"file": path, **(files.document(told) or {})} for path, told in done.items()]},
+    return console.show(
+        lambda: {"files": [{"file": path, **(files.document(synced) or {})} for path, synced in done.items()]},
         lambda page: files.synced(done, page),
     )
 
@@ -135,24 +135,24 @@ def import_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run_import(desk: Desk) -> int:
+def run_import(console: Console) -> int:
     from swarmlore.notes.project_memory.transfer import kind_of
 
-    with desk.open() as lore, desk.progress("importing") as progress:
+    with console.open() as lore, console.progress("importing") as progress:
         try:
-            brought = lore.import_file(desk.args.file, desk.args.format, progress)
+            brought = lore.import_file(console.args.file, console.args.format, progress)
         except KeyboardInterrupt:
-            desk.note("stopped; the same command goes on from here")
+            console.note("stopped; the same command goes on from here")
             raise
     document = {
         **plain(brought),
-        "resumed_at": brought.resumed_at,  # the number of a line, and no time
+        "resumed_at": brought.resumed_at,  # a line number, which `plain` would take for a time
         "refusals": [{"line": line, "reason": why} for line, why in brought.refusals],
         "hidden_by": [{"operation": operation, "count": count} for operation, count in brought.hidden_by],
     }
-    kind = brought.format or kind_of(desk.args.file, desk.args.format)
+    kind = brought.format or kind_of(console.args.file, console.args.format)
     unit = {**UNITS, **FOREIGN_UNITS}.get(kind, "line")
-    return desk.show(lambda: document, lambda page: files.brought(brought, page, unit))
+    return console.show(lambda: document, lambda page: files.brought(brought, page, unit))
 
 
 EXPORT_FORMATS = (
@@ -185,31 +185,32 @@ def export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="overwrite without asking")
 
 
-def run_export(desk: Desk) -> int:
-    path, format = desk.args.file, desk.args.format
-    with desk.open() as lore:
+def run_export(console: Console) -> int:
+    path, format = console.args.file, console.args.format
+    with console.open() as lore:
         if path in ("", "-"):
-            return _print(desk, lore.export_lines(format, private=desk.args.private))
-        overwrite = desk.args.yes
-        if not overwrite and desk.can_ask and _is_taken(path, format):
-            desk.confirm(f"{path} is there already. Overwrite it?")
+            return _print(console, lore.export_lines(format, private=console.args.private))
+        overwrite = console.args.yes
+        if not overwrite and console.can_ask and _exists(path, format):
+            console.confirm(f"{path} is there already. Overwrite it?")
             overwrite = True
-        count = lore.export_file(path, format, overwrite=overwrite, private=desk.args.private)
-    return desk.show(
+        count = lore.export_file(path, format, overwrite=overwrite, private=console.args.private)
+    return console.show(
         lambda: {"file": path, "count": count},
         lambda page: files.exported(path, count, page, UNITS.get(format, "")),
     )
 
 
-def _is_taken(path: str, format: str) -> bool:
+def _exists(path: str, format: str) -> bool:
+    """Whether an export would overwrite something: a file, or for folder formats a folder that is not empty."""
     if format in FOLDERS:
         return os.path.isdir(path) and bool(os.listdir(path))
     return os.path.isfile(path)
 
 
-def _print(desk: Desk, lines: Iterator[bytes]) -> int:
-    if desk.json:
-        return desk.show(lambda: {"lines": [line.decode() for line in lines]}, lambda _: "")
+def _print(console: Console, lines: Iterator[bytes]) -> int:
+    if console.json:
+        return console.show(lambda: {"lines": [line.decode() for line in lines]}, lambda _: "")
     for line in lines:
         sys.stdout.buffer.write(line)
     return 0
@@ -225,8 +226,8 @@ def merge_driver_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", default="", help="the file's name in the repository")
 
 
-def run_merge_driver(desk: Desk) -> int:
+def run_merge_driver(console: Console) -> int:
     from swarmlore.exchange.merge_driver import merge_files
 
-    count = merge_files(desk.args.ours, desk.args.theirs, desk.args.name)
-    return desk.show(lambda: {"lines": count}, lambda _: "")
+    count = merge_files(console.args.ours, console.args.theirs, console.args.name)
+    return console.show(lambda: {"lines": count}, lambda _: "")

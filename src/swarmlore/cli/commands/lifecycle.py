@@ -1,11 +1,11 @@
-"""inject: what a lead teaches an agent, and with it the whole swarm."""
+"""Commands `outcome`, `phase`, `sweep`, `promote`, `curate` and `inject`: the lifecycle of memories."""
 
 from __future__ import annotations
 
 import argparse
 
-from swarmlore.cli.arguments import count, items, number, place
-from swarmlore.cli.console import Desk
+from swarmlore.cli.arguments import count, items, natural, number
+from swarmlore.cli.console import Console
 from swarmlore.cli.render import lifecycle, mail
 from swarmlore.cli.terminal import given_text
 from swarmlore.domain.extraction.lesson_text import CATEGORIES
@@ -33,8 +33,8 @@ def outcome_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--success", action="store_true", help="the task was done")
     how.add_argument("--failed", action="store_true", help="it was not")
     parser.add_argument("--duration-ms", type=number, metavar="N", help="how long it took")
-    parser.add_argument("--errors", type=place, metavar="N", help="what went wrong on the way, counted")
-    parser.add_argument("--retries", type=place, metavar="N", help="attempts after the first")
+    parser.add_argument("--errors", type=natural, metavar="N", help="what went wrong on the way, counted")
+    parser.add_argument("--retries", type=natural, metavar="N", help="attempts after the first")
     parser.add_argument("--files", action="append", metavar="PATH", help="files touched; repeat, or use commas")
     about = parser.add_argument_group("about it")
     about.add_argument(
@@ -65,25 +65,26 @@ def outcome_arguments(parser: argparse.ArgumentParser) -> None:
     whose.add_argument("--applied", action="append", metavar="REF", help="memories that were followed")
 
 
-def run_outcome(desk: Desk) -> int:
-    with desk.open() as lore:
-        outcome = lore.outcome(desk.args.success, **_facts(desk.args))
+def run_outcome(console: Console) -> int:
+    with console.open() as lore:
+        outcome = lore.outcome(console.args.success, **_facts(console.args))
         criteria = [item for item in lore.criteria() if item.name in outcome.criteria] if outcome.criteria else []
         weights = {item.name: round(item.weight, 6) for item in criteria}
-        return desk.show(
+        return console.show(
             lambda: {**plain(outcome), "class": outcome.verdict, "weights": weights},
             lambda page: lifecycle.recorded(outcome, criteria, page),
         )
 
 
 def _facts(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of `Lore.outcome` that were given on the command line."""
     names = (
         *("duration_ms", "errors", "retries", "summary", "evaluation", "strategy", "failure_mode"),
         *("task", "session", "agent", "failure_details", "task_type", "persist"),
     )
     lists = ("files", "criteria", "cited", "applied", "tags")
-    said = {name: getattr(args, name) for name in names if getattr(args, name) not in (None, "")}
-    return {**said, **{name: items(getattr(args, name)) for name in lists}}
+    given = {name: getattr(args, name) for name in names if getattr(args, name) not in (None, "")}
+    return {**given, **{name: items(getattr(args, name)) for name in lists}}
 
 
 PHASE_EXAMPLES = ("swarmlore phase", 'swarmlore phase start "Phase 2: build the importer"', "swarmlore phase complete")
@@ -94,25 +95,25 @@ def phase_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="NAME", help="what the phase is called")
 
 
-def run_phase(desk: Desk) -> int:
-    action, name = desk.args.action, " ".join(desk.args.words)
+def run_phase(console: Console) -> int:
+    action, name = console.args.action, " ".join(console.args.words)
     if action not in ("", "start", "complete") or (name and action != "start"):
-        raise _unclear(action)
-    with desk.open() as lore:
+        raise _bad_action(action)
+    with console.open() as lore:
         if action == "complete":
             swept = lore.complete_phase()
-            return desk.show(lambda: plain(swept), lambda page: lifecycle.swept(swept, page))
+            return console.show(lambda: plain(swept), lambda page: lifecycle.swept(swept, page))
         if action == "start":
             begun = lore.start_phase(name)
-            return desk.show(lambda: plain(begun), lambda page: lifecycle.begun(begun, page))
+            return console.show(lambda: plain(begun), lambda page: lifecycle.begun(begun, page))
         now, before = lore.phase(), lore.phases()
-        return desk.show(
+        return console.show(
             lambda: {"phase": plain(now), "phases": plain(before)},
             lambda page: lifecycle.phase(now, before, page),
         )
 
 
-def _unclear(action: str) -> InvalidInput:
+def _bad_action(action: str) -> InvalidInput:
     hint = 'swarmlore phase, phase start "NAME", or phase complete'
     if action == "complete":
         return InvalidInput("complete takes no name: it ends the phase that goes on", hint)
@@ -128,19 +129,19 @@ def sweep_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--defer", action="store_true", help="leave it to the worker")
 
 
-def run_sweep(desk: Desk) -> int:
-    with desk.open() as lore:
-        if desk.args.defer:
-            return _later(desk, lore)
-        swept = lore.sweep(dry_run=desk.args.dry_run, force=desk.args.force)
-        return desk.show(lambda: plain(swept), lambda page: lifecycle.swept(swept, page))
+def run_sweep(console: Console) -> int:
+    with console.open() as lore:
+        if console.args.defer:
+            return _enqueue_sweep(console, lore)
+        swept = lore.sweep(dry_run=console.args.dry_run, force=console.args.force)
+        return console.show(lambda: plain(swept), lambda page: lifecycle.swept(swept, page))
 
 
-def _later(desk: Desk, lore: Lore) -> int:
-    if desk.args.dry_run or desk.args.force:
+def _enqueue_sweep(console: Console, lore: Lore) -> int:
+    if console.args.dry_run or console.args.force:
         raise InvalidInput("a sweep that is left for later is neither forced nor a trial", "leave out --defer")
     job = lore.enqueue("sweep", {}, "sweep", again=True)
-    return desk.show(lambda: {"job": plain(job)}, lambda page: mail.queued(job, page))
+    return console.show(lambda: {"job": plain(job)}, lambda page: mail.queued(job, page))
 
 
 PROMOTE_EXAMPLES = (
@@ -159,23 +160,23 @@ def promote_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="show which lessons have a route to the hive")
 
 
-def run_promote(desk: Desk) -> int:
-    args = desk.args
+def run_promote(console: Console) -> int:
+    args = console.args
     if bool(args.text) + bool(args.from_swarm) + args.list != 1:
-        said = "one thing at a time" if args.text or args.from_swarm else "say what to promote"
-        raise InvalidInput(said, 'swarmlore promote "TEXT", --from-swarm REF, or --list')
-    with desk.open() as lore:
-        _check_no_name(lore, args)
+        problem = "one thing at a time" if args.text or args.from_swarm else "say what to promote"
+        raise InvalidInput(problem, 'swarmlore promote "TEXT", --from-swarm REF, or --list')
+    with console.open() as lore:
+        _refuse_handle_as_text(lore, args)
         if args.list:
             found = lore.promotions()
-            return desk.show(lambda: {"promotions": plain(found)}, lambda page: lifecycle.proposed(found, page))
+            return console.show(lambda: {"promotions": plain(found)}, lambda page: lifecycle.proposed(found, page))
         facts = {"category": args.category} if args.category else {}
         told = lore.promote(args.from_swarm or args.text, from_swarm=bool(args.from_swarm), to=args.to, **facts)
-        return desk.show(lambda: plain(told), lambda page: lifecycle.promoted(told, page))
+        return console.show(lambda: plain(told), lambda page: lifecycle.promoted(told, page))
 
 
-def _check_no_name(lore: Lore, args: argparse.Namespace) -> None:
-    """Whoever gives the name of a memory where a text belongs does not mean a lesson of six characters."""
+def _refuse_handle_as_text(lore: Lore, args: argparse.Namespace) -> None:
+    """Raise InvalidInput if the text to promote is the handle of a memory: it was meant for --from-swarm."""
     if not args.text or args.to != "hive" or " " in args.text.strip():
         return
     try:
@@ -195,14 +196,14 @@ def curate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--apply", action="append", type=_numbers, metavar="N", help=told)
 
 
-def run_curate(desk: Desk) -> int:
-    asked = desk.args.apply
-    with desk.open() as lore:
+def run_curate(console: Console) -> int:
+    asked = console.args.apply
+    with console.open() as lore:
         if asked is not None:
             done = lore.apply([number for numbers in asked for number in numbers])
-            return desk.show(lambda: plain(done), lambda page: lifecycle.applied(done, page))
+            return console.show(lambda: plain(done), lambda page: lifecycle.applied(done, page))
         found = lore.curate()
-        return desk.show(lambda: plain(found), lambda page: lifecycle.curated(found, page))
+        return console.show(lambda: plain(found), lambda page: lifecycle.curated(found, page))
 
 
 def _numbers(text: str) -> list[int]:
@@ -226,11 +227,11 @@ def inject_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tag", action="append", metavar="TAG", help="repeat it, or separate tags by commas")
 
 
-def run_inject(desk: Desk) -> int:
-    args = desk.args
+def run_inject(console: Console) -> int:
+    args = console.args
     text = given_text(args.text)
     if not text.strip():
         raise InvalidInput("there is nothing to teach", 'swarmlore inject --agent ID --category TOPIC "TEXT"')
-    with desk.open() as lore:
+    with console.open() as lore:
         told = lore.inject(args.agent, text, args.category, tags=items(args.tag))
-        return desk.show(lambda: plain(told), lambda page: lifecycle.injected(told, page))
+        return console.show(lambda: plain(told), lambda page: lifecycle.injected(told, page))

@@ -1,11 +1,11 @@
-"""mail: messages between the agents of a project, and the jobs that were given up."""
+"""Command `mail`: messages between the agents of a project, and jobs that wait or were given up."""
 
 from __future__ import annotations
 
 import argparse
 
 from swarmlore.cli.arguments import count, items
-from swarmlore.cli.console import Desk
+from swarmlore.cli.console import Console
 from swarmlore.cli.render import mail
 from swarmlore.cli.terminal import given_text
 from swarmlore.domain.json_codec import plain
@@ -48,15 +48,15 @@ def mail_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", metavar="TEXT", help="register: what it is working on")
 
 
-def run_mail(desk: Desk) -> int:
-    action, options = _ACTIONS[desk.args.action]
-    _refuse_others(desk.args, desk.args.action, options)
-    with desk.open() as lore:
-        return action(desk, lore)
+def run_mail(console: Console) -> int:
+    action, options = _ACTIONS[console.args.action]
+    _refuse_others(console.args, console.args.action, options)
+    with console.open() as lore:
+        return action(console, lore)
 
 
 def _refuse_others(args: argparse.Namespace, action: str, options: tuple[str, ...]) -> None:
-    """What belongs to another action is a slip: left out in silence it would look like a filter."""
+    """Raise InvalidInput if an option belongs to another action: ignored, it would look like a filter."""
     given = [name for name in _OPTIONS if getattr(args, name) and name not in options]
     if given and given[0] == "what":
         raise InvalidInput(f"mail {action} takes no word: {args.what[:80]!r}", f"as in: swarmlore mail {action}")
@@ -66,19 +66,19 @@ def _refuse_others(args: argparse.Namespace, action: str, options: tuple[str, ..
         raise InvalidInput(f"mail {action} has no {flag}", f"its options: {known}")
 
 
-def _register(desk: Desk, lore: Lore) -> int:
-    own = desk.args
+def _register(console: Console, lore: Lore) -> int:
+    own = console.args
     agent = lore.register(program=own.program or "", model=own.model or "", task=own.task or "")
-    return desk.show(lambda: {"agent": plain(agent)}, lambda page: mail.registered(agent, page))
+    return console.show(lambda: {"agent": plain(agent)}, lambda page: mail.registered(agent, page))
 
 
-def _agents(desk: Desk, lore: Lore) -> int:
+def _agents(console: Console, lore: Lore) -> int:
     found = lore.agents()
-    return desk.show(lambda: {"agents": plain(found)}, lambda page: mail.agents(found, page))
+    return console.show(lambda: {"agents": plain(found)}, lambda page: mail.agents(found, page))
 
 
-def _send(desk: Desk, lore: Lore) -> int:
-    own = desk.args
+def _send(console: Console, lore: Lore) -> int:
+    own = console.args
     if not own.to:
         raise InvalidInput("nobody is named who should get it", "swarmlore mail send --to AGENT --subject TEXT TEXT")
     body = given_text([own.what])
@@ -88,68 +88,68 @@ def _send(desk: Desk, lore: Lore) -> int:
     sent = lore.send(items(own.to), own.subject or "", body, **facts)
     hidden = max(0, (sent.subject + sent.body).count(REDACTED) - f"{own.subject}{body}".count(REDACTED))
     known = [agent.name for agent in lore.agents()]
-    return desk.show(
+    return console.show(
         lambda: {"message": plain(sent), "redacted": hidden}, lambda page: mail.sent(sent, known, hidden, page)
     )
 
 
-def _inbox(desk: Desk, lore: Lore) -> int:
-    own = desk.args
+def _inbox(console: Console, lore: Lore) -> int:
+    own = console.args
     wanted = {"urgent_only": own.urgent, "unread_only": own.unread, "thread": own.thread or ""}
     found = lore.inbox(own.limit or 5, **wanted)
     total, urgent = lore.count_inbox(**wanted)
-    return desk.show(
+    return console.show(
         lambda: {"messages": plain(found), "total": total, "urgent": urgent},
         lambda page: mail.inbox(found, total, urgent, page),
     )
 
 
-def _sent(desk: Desk, lore: Lore) -> int:
-    found = lore.sent(desk.args.limit or 20, desk.args.what)
-    return desk.show(lambda: {"sent": plain(found)}, lambda page: mail.sent_ones(found, page))
+def _sent(console: Console, lore: Lore) -> int:
+    found = lore.sent(console.args.limit or 20, console.args.what)
+    return console.show(lambda: {"sent": plain(found)}, lambda page: mail.sent_ones(found, page))
 
 
-def _read(desk: Desk, lore: Lore) -> int:
-    found = lore.read(desk.args.what)
-    return desk.show(lambda: {"message": plain(found)}, lambda page: mail.message(found, page))
+def _read(console: Console, lore: Lore) -> int:
+    found = lore.read(console.args.what)
+    return console.show(lambda: {"message": plain(found)}, lambda page: mail.message(found, page))
 
 
-def _ack(desk: Desk, lore: Lore) -> int:
-    found = lore.ack(desk.args.what)
-    return desk.show(lambda: {"message": plain(found)}, lambda page: mail.acked(found, page))
+def _ack(console: Console, lore: Lore) -> int:
+    found = lore.ack(console.args.what)
+    return console.show(lambda: {"message": plain(found)}, lambda page: mail.acked(found, page))
 
 
-def _delete(desk: Desk, lore: Lore) -> int:
-    found = lore.delete_mail(desk.args.what)
-    return desk.show(lambda: {"message": plain(found)}, lambda page: mail.deleted(found, page))
+def _delete(console: Console, lore: Lore) -> int:
+    found = lore.delete_mail(console.args.what)
+    return console.show(lambda: {"message": plain(found)}, lambda page: mail.deleted(found, page))
 
 
-def _jobs(desk: Desk, lore: Lore) -> int:
-    found = lore.jobs(desk.args.limit or 20)
-    return desk.show(lambda: {"jobs": plain(found)}, lambda page: mail.jobs(found, page))
+def _jobs(console: Console, lore: Lore) -> int:
+    found = lore.jobs(console.args.limit or 20)
+    return console.show(lambda: {"jobs": plain(found)}, lambda page: mail.jobs(found, page))
 
 
-def _dead(desk: Desk, lore: Lore) -> int:
-    found = lore.dead_letters(desk.args.limit or 20, all_projects=desk.args.all)
-    return desk.show(lambda: {"dead_letters": plain(found)}, lambda page: mail.dead(found, page))
+def _dead(console: Console, lore: Lore) -> int:
+    found = lore.dead_letters(console.args.limit or 20, all_projects=console.args.all)
+    return console.show(lambda: {"dead_letters": plain(found)}, lambda page: mail.dead(found, page))
 
 
-def _retry(desk: Desk, lore: Lore) -> int:
-    job = lore.retry(desk.args.what)
-    return desk.show(lambda: {"job": plain(job)}, lambda page: mail.retried(job, page))
+def _retry(console: Console, lore: Lore) -> int:
+    job = lore.retry(console.args.what)
+    return console.show(lambda: {"job": plain(job)}, lambda page: mail.retried(job, page))
 
 
-def _discard(desk: Desk, lore: Lore) -> int:
-    job = lore.discard(desk.args.what)
-    return desk.show(lambda: {"job": plain(job)}, lambda page: mail.discarded(job, page))
+def _discard(console: Console, lore: Lore) -> int:
+    job = lore.discard(console.args.what)
+    return console.show(lambda: {"job": plain(job)}, lambda page: mail.discarded(job, page))
 
 
 _OPTIONS = (
     *("what", "to", "subject", "thread", "importance", "ack_required", "urgent", "unread", "limit"),
     *("program", "model", "task", "all"),
 )
-# What is done, and which options belong to it.
-_ACTIONS: dict[str, tuple[Callable[[Desk, Lore], int], tuple[str, ...]]] = {
+# Each action with its function and its options.
+_ACTIONS: dict[str, tuple[Callable[[Console, Lore], int], tuple[str, ...]]] = {
     "register": (_register, ("program", "model", "task")),
     "agents": (_agents, ()),
     "send": (_send, ("what", "to", "subject", "thread", "importance", "ack_required")),

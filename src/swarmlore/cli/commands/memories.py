@@ -1,4 +1,5 @@
-"""restore: bring a memory back from quarantine or the archive."""
+"""Commands on single memories: `get`, `list`, `forget`, `history`, `undo`, `why`, `stale`, `stats`, `confirm`, `rate`,
+`quarantine` and `restore`."""
 
 from __future__ import annotations
 
@@ -6,10 +7,9 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 
-from swarmlore.cli.arguments import count, items, place
-from swarmlore.cli.console import Desk
+from swarmlore.cli.arguments import count, items, natural
+from swarmlore.cli.console import Console
 from swarmlore.cli.render import lifecycle, memories
-from swarmlore.cli.render import memories as render
 from swarmlore.domain.json_codec import change, plain
 from swarmlore.domain.records import KINDS, LISTED_STATUSES, SOURCES, TIERS, Memory
 from swarmlore.errors import InvalidInput, NotFound
@@ -28,11 +28,11 @@ def get_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ref", metavar="REF", help="a handle, an id, or the beginning of one")
 
 
-def run_get(desk: Desk) -> int:
-    with desk.open() as lore:
-        memory = lore.get(desk.args.ref)
+def run_get(console: Console) -> int:
+    with console.open() as lore:
+        memory = lore.get(console.args.ref)
         cited = lore.cited(memory)
-        return desk.show(
+        return console.show(
             lambda: {**plain(memory), "cited": plain(cited)}, lambda page: memories.card(memory, page, cited)
         )
 
@@ -55,26 +55,26 @@ def list_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--session", default="", metavar="ID", help="only from this session")
     parser.add_argument("--owner", default="", metavar="AGENT", help="only by this agent")
     parser.add_argument("--limit", type=count, default=20, metavar="N", help="at most so many (20)")
-    parser.add_argument("--offset", type=place, default=0, metavar="N", help="skip the newest so many")
+    parser.add_argument("--offset", type=natural, default=0, metavar="N", help="skip the newest so many")
 
 
-def run_list(desk: Desk) -> int:
+def run_list(console: Console) -> int:
     names = ("tier", "kind", "category", "status", "source", "session", "owner", "limit", "offset")
-    wanted = {name: getattr(desk.args, name) for name in names}
-    wanted["tags"] = items(desk.args.tag)
-    with desk.open() as lore:
-        memories = lore.list(**wanted)
-        desk.show(lambda: {"memories": plain(memories)}, lambda page: render.rows(memories, page))
-        if len(memories) == desk.args.limit and not desk.json:
-            _say_what_is_left(desk, lore, wanted)
+    wanted = {name: getattr(console.args, name) for name in names}
+    wanted["tags"] = items(console.args.tag)
+    with console.open() as lore:
+        found = lore.list(**wanted)
+        console.show(lambda: {"memories": plain(found)}, lambda page: memories.rows(found, page))
+        if len(found) == console.args.limit and not console.json:
+            _note_the_rest(console, lore, wanted)
     return 0
 
 
-def _say_what_is_left(desk: Desk, lore: Lore, wanted: dict[str, Any]) -> None:
-    """A list that stops before the end says so, beside the answer."""
-    shown, offset = desk.args.limit, desk.args.offset
+def _note_the_rest(console: Console, lore: Lore, wanted: dict[str, Any]) -> None:
+    """Note on standard error how many memories follow, if the list stopped before its end."""
+    shown, offset = console.args.limit, console.args.offset
     if lore.list(**{**wanted, "limit": 1, "offset": offset + shown}):
-        desk.note(render.more(shown, lore.count(**wanted), offset))
+        console.note(memories.more(shown, lore.count(**wanted), offset))
 
 
 FORGET_EXAMPLES = ("swarmlore forget 3f9a2c", "swarmlore forget 3f9a2c --erase", "swarmlore forget --session 0190-abcd")
@@ -88,23 +88,23 @@ def forget_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="erase without asking")
 
 
-def run_forget(desk: Desk) -> int:
-    args = desk.args
+def run_forget(console: Console) -> int:
+    args = console.args
     if sum(map(bool, (args.ref, args.session, args.source))) != 1:
         raise InvalidInput("name one thing to forget", "swarmlore forget REF, or --session ID, or --source NAME")
-    with desk.open() as lore:
+    with console.open() as lore:
         if args.erase:
-            desk.confirm(_question(lore, args))
-        files = _files(lore, args.ref) if args.erase and args.ref else []  # while it is known which they are
+            console.confirm(_question(lore, args))
+        files = lore.notes.files_of(lore.get(args.ref)) if args.erase and args.ref else ()  # unknown once it is erased
         proposals = lore.count_proposals(args.session, erase=args.erase) if args.session else 0
         gone = _forget(lore, args)
-        backups = _holding(lore.backups_holding, gone) if args.erase else []
-        commits = _holding(lore.commits_holding, gone) if args.erase else []
-        files = sorted({*files, *_left(lore, gone)}) if args.erase else []
-        if args.erase and desk.asks_server:
-            desk.note("backups and repositories on the server's machine may still hold it")
-        left = {"backups": backups, "commits": commits, "files": files}
-        return desk.show(
+        backups = _places_of(gone, lore.backups_holding) if args.erase else []
+        commits = _places_of(gone, lore.commits_holding) if args.erase else []
+        left_files = sorted({*files, *_remaining_notes(lore, gone)}) if args.erase else []
+        if args.erase and console.asks_server:
+            console.note("backups and repositories on the server's machine may still hold it")
+        left = {"backups": backups, "commits": commits, "files": left_files}
+        return console.show(
             lambda: {"forgotten": plain(gone), "erased": args.erase, "proposals": proposals, **left},
             lambda page: memories.forgotten(gone, left, page, erased=args.erase, proposals=proposals),
         )
@@ -123,18 +123,13 @@ def _question(lore: Lore, args: argparse.Namespace) -> str:
     return f"Erase everything from {args.session or args.source} for good?"
 
 
-def _holding(look: Callable[[str], Sequence[str]], gone: Sequence[Memory]) -> list[str]:
-    """Where any of them still is, as far as erasing does not reach."""
-    return sorted({place for memory in gone for place in look(memory.id)})
+def _places_of(gone: Sequence[Memory], places_holding: Callable[[str], Sequence[str]]) -> list[str]:
+    """Return the backups or commits that still hold an erased memory; erasing does not change those."""
+    return sorted({place for memory in gone for place in places_holding(memory.id)})
 
 
-def _files(lore: Lore, ref: str) -> tuple[str, ...]:
-    """The files of a note and of its copies: what people own is theirs to change."""
-    return lore.notes.files_of(lore.get(ref))
-
-
-def _left(lore: Lore, gone: Sequence[Memory]) -> list[str]:
-    """The notes that still say it."""
+def _remaining_notes(lore: Lore, gone: Sequence[Memory]) -> list[str]:
+    """Return the note files of erased memories that still exist; people own them, so erasing leaves them."""
     paths = {lore.notes.path_of(memory) for memory in gone if memory.source == "note"}
     return sorted(path for path in paths if os.path.lexists(path))
 
@@ -146,10 +141,10 @@ def history_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ref", metavar="REF", help="a handle, an id, or the beginning of one")
 
 
-def run_history(desk: Desk) -> int:
-    with desk.open() as lore:
-        changes = lore.history(desk.args.ref)
-        return desk.show(
+def run_history(console: Console) -> int:
+    with console.open() as lore:
+        changes = lore.history(console.args.ref)
+        return console.show(
             lambda: {"history": [change(row) for row in changes]}, lambda page: memories.history(changes, page)
         )
 
@@ -161,10 +156,10 @@ def undo_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("operation", nargs="?", default="", metavar="OPERATION", help="its id, as history shows it")
 
 
-def run_undo(desk: Desk) -> int:
-    with desk.open() as lore:
-        reverted = lore.undo(desk.args.operation)
-        return desk.show(
+def run_undo(console: Console) -> int:
+    with console.open() as lore:
+        reverted = lore.undo(console.args.operation)
+        return console.show(
             lambda: {"reverted": plain(reverted), "operation": reverted.operation},
             lambda page: memories.undone(reverted, reverted.operation, page),
         )
@@ -177,10 +172,10 @@ def why_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ref", metavar="REF", help="a handle, an id, or the beginning of one")
 
 
-def run_why(desk: Desk) -> int:
-    with desk.open() as lore:
-        found = lore.why(desk.args.ref)
-        return desk.show(lambda: plain(found), lambda page: lifecycle.why(found, page))
+def run_why(console: Console) -> int:
+    with console.open() as lore:
+        found = lore.why(console.args.ref)
+        return console.show(lambda: plain(found), lambda page: lifecycle.why(found, page))
 
 
 STALE_EXAMPLES = ("swarmlore stale", "swarmlore stale --all", "swarmlore stale --follow")
@@ -191,29 +186,27 @@ def stale_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--follow", action="store_true", help="record the new lines of code that has moved")
 
 
-def run_stale(desk: Desk) -> int:
-    from swarmlore.cli.render import memories
-
-    with desk.open() as lore:
-        if desk.args.follow:
+def run_stale(console: Console) -> int:
+    with console.open() as lore:
+        if console.args.follow:
             followed = lore.follow()
-            return desk.show(lambda: {"followed": plain(followed)}, lambda page: memories.followed(followed, page))
-        with desk.progress("checking") as progress:
-            found = lore.stale(moved=desk.args.all, progress=progress)
-        return desk.show(lambda: {"stale": plain(found)}, lambda page: memories.stale(found, page), whole=True)
+            return console.show(lambda: {"followed": plain(followed)}, lambda page: memories.followed(followed, page))
+        with console.progress("checking") as progress:
+            found = lore.stale(moved=console.args.all, progress=progress)
+        return console.show(lambda: {"stale": plain(found)}, lambda page: memories.stale(found, page), whole=True)
 
 
 STATS_EXAMPLES = ("swarmlore stats", "swarmlore stats --json")
 
 
 def stats_arguments(parser: argparse.ArgumentParser) -> None:
-    """Nothing of its own."""
+    """Add nothing: the command takes only the shared options."""
 
 
-def run_stats(desk: Desk) -> int:
-    with desk.open() as lore:
+def run_stats(console: Console) -> int:
+    with console.open() as lore:
         counts = lore.stats()
-        return desk.show(lambda: counts, lambda page: memories.stats(counts, page))
+        return console.show(lambda: counts, lambda page: memories.stats(counts, page))
 
 
 CONFIRM_EXAMPLES = ("swarmlore confirm 3f9a2c",)
@@ -226,10 +219,10 @@ def confirm_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run_confirm(desk: Desk) -> int:
-    with desk.open() as lore:
-        told = lore.confirm(desk.args.ref, desk.args.session)
-        return desk.show(
+def run_confirm(console: Console) -> int:
+    with console.open() as lore:
+        told = lore.confirm(console.args.ref, console.args.session)
+        return console.show(
             lambda: {"memory": plain(told.memory), "counted": bool(told.operation), "reason": told.reason},
             lambda page: lifecycle.confirmed(told, page),
         )
@@ -245,12 +238,12 @@ def rate_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--harmful", action="store_true", help="it misled: its feedback score is halved")
 
 
-def run_rate(desk: Desk) -> int:
-    with desk.open() as lore:
-        memory = lore.rate(desk.args.ref, helpful=desk.args.helpful)
-        return desk.show(
-            lambda: {"memory": plain(memory), "helpful": desk.args.helpful},
-            lambda page: lifecycle.rated(memory, desk.args.helpful, page),
+def run_rate(console: Console) -> int:
+    with console.open() as lore:
+        memory = lore.rate(console.args.ref, helpful=console.args.helpful)
+        return console.show(
+            lambda: {"memory": plain(memory), "helpful": console.args.helpful},
+            lambda page: lifecycle.rated(memory, console.args.helpful, page),
         )
 
 
@@ -267,23 +260,23 @@ def quarantine_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--saying", metavar="TEXT", help=saying)
 
 
-def run_quarantine(desk: Desk) -> int:
-    if bool(desk.args.ref) == (desk.args.saying is not None):
+def run_quarantine(console: Console) -> int:
+    if bool(console.args.ref) == (console.args.saying is not None):
         raise InvalidInput("name one memory, or what it says", "swarmlore quarantine REF, or --saying TEXT")
-    if desk.args.saying is not None:
-        return _retract(desk)
-    with desk.open() as lore:
-        memory = lore.quarantine(desk.args.ref, desk.args.reason)
-        return desk.show(lambda: {"memory": plain(memory)}, lambda page: lifecycle.put_aside(memory, page))
+    if console.args.saying is not None:
+        return _retract(console)
+    with console.open() as lore:
+        memory = lore.quarantine(console.args.ref, console.args.reason)
+        return console.show(lambda: {"memory": plain(memory)}, lambda page: lifecycle.quarantined(memory, page))
 
 
-def _retract(desk: Desk) -> int:
-    with desk.open() as lore:
-        memories = lore.retract(desk.args.saying)
-    if not memories:
+def _retract(console: Console) -> int:
+    with console.open() as lore:
+        retracted = lore.retract(console.args.saying)
+    if not retracted:
         hint = "the words must be the same, apart from case and punctuation: swarmlore recall shows what is known"
         raise NotFound("no lesson that you may change says that", hint)
-    return desk.show(lambda: {"memories": plain(memories)}, lambda page: lifecycle.all_put_aside(memories, page))
+    return console.show(lambda: {"memories": plain(retracted)}, lambda page: lifecycle.all_quarantined(retracted, page))
 
 
 RESTORE_EXAMPLES = ("swarmlore restore 3f9a2c",)
@@ -293,7 +286,7 @@ def restore_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ref", metavar="REF", help="a handle, an id, or the beginning of one")
 
 
-def run_restore(desk: Desk) -> int:
-    with desk.open() as lore:
-        memory = lore.restore(desk.args.ref)
-        return desk.show(lambda: {"memory": plain(memory)}, lambda page: lifecycle.restored(memory, page))
+def run_restore(console: Console) -> int:
+    with console.open() as lore:
+        memory = lore.restore(console.args.ref)
+        return console.show(lambda: {"memory": plain(memory)}, lambda page: lifecycle.restored(memory, page))

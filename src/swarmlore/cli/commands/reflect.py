@@ -1,4 +1,4 @@
-"""reflect: look back at a session, see what could be learned from it, and decide."""
+"""Command `reflect`: propose lessons from a session or text, and let a person keep, reword or reject them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from swarmlore.cli.console import Desk
+from swarmlore.cli.console import YES, Console
 from swarmlore.cli.render import reflect
 from swarmlore.cli.terminal import given_text
 from swarmlore.domain.json_codec import plain
@@ -20,26 +20,6 @@ if TYPE_CHECKING:
     from swarmlore.lore import Lore
     from swarmlore.notes.reflect.apply import Applied
     from swarmlore.notes.reflect.reflections import Decided, Reflections
-
-
-def run_consolidate(desk: Desk, lore: Lore) -> int:
-    """Show what would be added; a person at a terminal is asked, and what is agreed to becomes one commit."""
-    plan = lore.context.plan_consolidation()
-    wanted = bool(plan.changes) and lore.caller.role == "person" and desk.can_ask and desk.is_seen and not desk.json
-    document = {**plain(plan), "changes": [{"path": one.path, "diff": one.diff} for one in plan.changes]}
-    desk.show(lambda: document, lambda page: reflect.consolidation(plan, page), whole=True)
-    if not wanted:
-        return 0
-    said = desk.ask("Bring these in? [y/N]")
-    if (said or "").lower() not in ("y", "yes"):
-        desk.note("nothing was changed")
-        return 0
-    done = lore.context.consolidate()
-    # What a client keeps for itself lies in no repository.
-    own = tuple(change for change in done.changes if change.root == done.main)
-    for note in lore.reflections.commit_changes(done.main, own):
-        desk.note(note)
-    return 0
 
 
 MAX_BYTES = 32_000_000
@@ -71,20 +51,21 @@ def reflect_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--consolidate", action="store_true", help="bring together what worktrees have learned apart")
 
 
-def run_reflect(desk: Desk) -> int:
-    args = desk.args
+def run_reflect(console: Console) -> int:
+    args = console.args
     _check(args)
     if args.what in ("on", "off") and not os.path.exists(args.what):
-        return _switch(desk, args.what)
-    with desk.open() as lore:
+        return _switch(console, args.what)
+    with console.open() as lore:
         if args.status:
-            return _status(desk, lore)
+            return _status(console, lore)
         if args.consolidate:
-            return _consolidate(desk, lore)
-        return _reflect(desk, lore, lore.reflections)
+            return _consolidate(console, lore)
+        return _reflect(console, lore, lore.reflections)
 
 
 def _check(args: argparse.Namespace) -> None:
+    """Raise InvalidInput for options that exclude each other."""
     looks = [name for name in ("status", "consolidate", "review") if getattr(args, name)]
     sources = [name for name in ("what", "session", "items") if getattr(args, name)]
     if len(looks) > 1 or (looks and sources) or len(sources) > 1:
@@ -93,49 +74,64 @@ def _check(args: argparse.Namespace) -> None:
         raise InvalidInput("--behavioral and --knowledge are each an only", "leave out both to see all")
 
 
-def _switch(desk: Desk, word: str) -> int:
-    """A user's setting, never a project's: whether sessions are looked at unasked."""
+def _switch(console: Console, word: str) -> int:
+    """Switch automatic reflection on or off in the user's settings; a project cannot set it."""
     from swarmlore import config
 
-    home = os.path.abspath(desk.home) if desk.home else config.home_dir(os.environ)
-    path = config.write_value(home, "reflect.auto", "true" if word == "on" else "false")
-    return desk.show(lambda: {"auto": word == "on", "path": path}, lambda page: reflect.switched(word == "on", page))
+    path = config.write_value(console.home_folder, "reflect.auto", "true" if word == "on" else "false")
+    return console.show(lambda: {"auto": word == "on", "path": path}, lambda page: reflect.switched(word == "on", page))
 
 
-def _status(desk: Desk, lore: Lore) -> int:
-    told = lore.reflections.status()
-    told["stats"] = lore.stats()
-    return desk.show(lambda: plain(told), lambda page: reflect.status(told, page))
+def _status(console: Console, lore: Lore) -> int:
+    status = {**lore.reflections.status(), "stats": lore.stats()}
+    return console.show(lambda: plain(status), lambda page: reflect.status(status, page))
 
 
-def _consolidate(desk: Desk, lore: Lore) -> int:
+def _consolidate(console: Console, lore: Lore) -> int:
+    """Show what other worktrees would bring in; ask a person at a terminal, and commit what they accept."""
+    plan = lore.context.plan_consolidation()
+    asks = (
+        bool(plan.changes) and lore.caller.role == "person" and console.can_ask and console.is_seen and not console.json
+    )
+    document = {**plain(plan), "changes": [{"path": change.path, "diff": change.diff} for change in plan.changes]}
+    console.show(lambda: document, lambda page: reflect.consolidation(plan, page), whole=True)
+    if not asks:
+        return 0
+    if (console.ask("Bring these in? [y/N]") or "").lower() not in YES:
+        console.note("nothing was changed")
+        return 0
+    done = lore.context.consolidate()
+    # Files that a client keeps for itself lie in no repository.
+    own = tuple(change for change in done.changes if change.root == done.main)
+    for note in lore.reflections.commit_changes(done.main, own):
+        console.note(note)
+    return 0
 
-    return run_consolidate(desk, lore)
 
-
-def _reflect(desk: Desk, lore: Lore, reflections: Reflections) -> int:
+def _reflect(console: Console, lore: Lore, reflections: Reflections) -> int:
     finished = reflections.finish()
-    made = None if _only_answers(desk.args) else _look_back(desk, lore)
-    if desk.args.review:
+    made = None if _only_answers(console.args) else _propose(console, lore)
+    if console.args.review:
         made = reflections.take_over()
-    routes = _routes(desk.args)
-    shown = reflections.open(routes, low=desk.args.review or _names_some(desk.args.answer))
-    if desk.args.answer is not None:
-        decided = reflections.answer(desk.args.answer, shown)
-        return _told(desk, made, finished, decided=decided)
-    if desk.can_ask and desk.is_seen and not desk.json and lore.caller.role == "person" and shown:
-        _told(desk, made, finished, shown, asks=True)
-        return _decide(desk, reflections, shown)
+    routes = _routes(console.args)
+    shown = reflections.open(routes, low=console.args.review or _names_proposals(console.args.answer))
+    if console.args.answer is not None:
+        decided = reflections.answer(console.args.answer, shown)
+        return _show_result(console, made, finished, decided=decided)
+    if console.can_ask and console.is_seen and not console.json and lore.caller.role == "person" and shown:
+        _show_result(console, made, finished, shown, asks=True)
+        return _decide(console, reflections, shown)
     low = len(reflections.open(routes, low=True)) - len(shown)
-    return _told(desk, made, finished, shown, low=low)
+    return _show_result(console, made, finished, shown, low=low)
 
 
 def _only_answers(args: argparse.Namespace) -> bool:
+    """Whether open proposals are reviewed or answered without looking at anything new."""
     return bool(args.review or (args.answer is not None and not (args.what or args.session or args.items)))
 
 
-def _names_some(answer: str | None) -> bool:
-    """Whether an answer names proposals; "all" of them are those that were shown, without what is unsure."""
+def _names_proposals(answer: str | None) -> bool:
+    """Whether an answer names proposals by number; "all" means those shown, without those of low confidence."""
     return any(char.isdigit() for char in answer or "")
 
 
@@ -145,15 +141,15 @@ def _routes(args: argparse.Namespace) -> tuple[str, ...]:
     return BEHAVIORAL if args.behavioral else KNOWLEDGE if args.knowledge else ()
 
 
-def _look_back(desk: Desk, lore: Lore) -> Reflection | None:
-    """Propose what is asked for; where there is nothing new to look at, what is open is still shown."""
-    args = desk.args
+def _propose(console: Console, lore: Lore) -> Reflection | None:
+    """Reflect on the given source. Return None if no session is new but proposals are still open."""
+    args = console.args
     if args.items:
-        return lore.reflect(items=_prepared(args.items))
+        return lore.reflect(items=_prepared_items(args.items))
     if args.what == "-":
-        return lore.reflect(_some(given_text(["-"], None, MAX_BYTES)))
+        return lore.reflect(_not_empty(given_text(["-"], None, MAX_BYTES)))
     if args.what and os.path.exists(args.what):
-        text = _some(given_text([], args.what, MAX_BYTES))
+        text = _not_empty(given_text([], args.what, MAX_BYTES))
         return lore.reflect(text, path=args.what)
     try:
         return lore.reflect(session=args.session, agent=args.what)
@@ -162,12 +158,12 @@ def _look_back(desk: Desk, lore: Lore) -> Reflection | None:
             raise NotFound(f"there is no file {args.what}", "check the path") from None
         if args.what or args.session or not lore.reflections.open(low=True):
             raise
-        desk.note(nothing.message)
+        console.note(nothing.message)
         return None
 
 
-def _prepared(path: str) -> str:
-    """What a model prepared; a conversation in its place is not taken for a broken one of these."""
+def _prepared_items(path: str) -> str:
+    """Read the JSON learnings of --from; raise InvalidInput with a hint if the file looks like a conversation."""
     text = given_text(["-"], None, MAX_BYTES) if path == "-" else given_text([], path, MAX_BYTES)
     if not text.lstrip().startswith(("[", "{")):
         hint = "a transcript or a text is given without --from: swarmlore reflect FILE"
@@ -176,41 +172,41 @@ def _prepared(path: str) -> str:
 
 
 def _names_a_file(what: str) -> bool:
-    """Whether a word was meant as a path: agents are named without a folder and without an ending."""
+    """Whether a word was meant as a path: names of agents have no folder and no file ending."""
     return os.sep in what or what.lower().endswith(FILE_ENDINGS)
 
 
-def _some(text: str) -> str:
+def _not_empty(text: str) -> str:
     if not text.strip():
         raise InvalidInput("the text is empty", "give what was said")
     return text
 
 
-def _decide(desk: Desk, reflections: Reflections, shown: Sequence[Proposal]) -> int:
-    """Ask until an answer is one. Nothing is changed by what is none."""
+def _decide(console: Console, reflections: Reflections, shown: Sequence[Proposal]) -> int:
+    """Ask a person which proposals to keep, until they answer or end the input; invalid answers change nothing."""
     from swarmlore.notes.reflect.answers import HOW, MODIFY, no_answer, read_answer
 
     written: dict[str, str] = {}
     while True:
-        said = desk.ask(f"Keep which? ({HOW})")
-        if said is None:
-            desk.note("nothing was decided; to see it again: swarmlore reflect --review")
+        reply = console.ask(f"Keep which? ({HOW})")
+        if reply is None:
+            console.note("nothing was decided; to see it again: swarmlore reflect --review")
             return 0
-        answer = read_answer(said, shown)
+        answer = read_answer(reply, shown)
         if answer is None:
-            desk.note(no_answer(said, shown))
+            console.note(no_answer(reply, shown))
             continue
         if answer.verb == MODIFY:
-            shown = _reword(desk, reflections, shown, answer.ids, written)
+            shown = _reword(console, reflections, shown, answer.ids, written)
             continue
-        return _told(desk, None, (), decided=reflections.answer(said, shown))
+        return _show_result(console, None, (), decided=reflections.answer(reply, shown))
 
 
 def _reword(
-    desk: Desk, reflections: Reflections, shown: Sequence[Proposal], ids: Sequence[str], written: dict[str, str]
+    console: Console, reflections: Reflections, shown: Sequence[Proposal], ids: Sequence[str], written: dict[str, str]
 ) -> list[Proposal]:
-    """Each of these in an editor, and what became of it; what is refused stays as it was, and what a person wrote for
-    it is what the editor shows the next time."""
+    """Open each named proposal in an editor and store the new text. Refused texts leave the proposal as it was;
+    `written` keeps them, so that the editor shows them again."""
     from swarmlore.cli.terminal import edited
     from swarmlore.notes.reflect.answers import editable
 
@@ -222,20 +218,20 @@ def _reword(
             after[item.id] = reflections.reword(item, text) if text != editable(item) else item
             del written[item.id]
         except SwarmloreError as problem:
-            problems.append(_stays(item, problem, item.id in written))
-    _told(desk, None, (), [after[item.id] for item in shown if item.id in ids], asks=True)
-    for told in problems:  # beside the question that comes next
-        desk.note(told)
+            problems.append(_refused_text(item, problem, item.id in written))
+    _show_result(console, None, (), [after[item.id] for item in shown if item.id in ids], asks=True)
+    for text in problems:  # last, directly above the next question
+        console.note(text)
     return list(after.values())
 
 
-def _stays(item: Proposal, problem: SwarmloreError, kept: bool) -> str:
+def _refused_text(item: Proposal, problem: SwarmloreError, kept: bool) -> str:
     again = f"; modify {item.label} opens what you wrote" if kept else ""
     return f"{item.label} stays as it was: {problem.message} ({problem.hint}{again})"
 
 
-def _told(
-    desk: Desk,
+def _show_result(
+    console: Console,
     made: Reflection | None,
     finished: Sequence[Applied],
     shown: Sequence[Proposal] = (),
@@ -244,6 +240,7 @@ def _told(
     *,
     asks: bool = False,
 ) -> int:
+    """Show the result of a reflection or a decision; `low` counts hidden proposals of low confidence."""
     document: dict[str, Any] = {
         "reflection": plain(made) if made else None,
         "proposals": [plain(item) for item in shown],
@@ -251,5 +248,5 @@ def _told(
         "finished": [plain(item) for item in finished],
         "decided": plain(decided) if decided else None,
     }
-    story = reflect.Story(made, tuple(finished), tuple(shown), decided, low, asks)
-    return desk.show(lambda: document, lambda page: reflect.told(story, page), whole=True)
+    result = reflect.Result(made, tuple(finished), tuple(shown), decided, low, asks)
+    return console.show(lambda: document, lambda page: reflect.result(result, page), whole=True)

@@ -1,11 +1,11 @@
-"""remember: one lesson, or one per line."""
+"""Command `remember`: store a lesson, one lesson per line, or a note."""
 
 from __future__ import annotations
 
 import argparse
 
 from swarmlore.cli.arguments import duration, items, number
-from swarmlore.cli.console import Desk
+from swarmlore.cli.console import Console
 from swarmlore.cli.render import memories, notes
 from swarmlore.cli.terminal import MAX_LINES_BYTES, given_text
 from swarmlore.domain.json_codec import plain
@@ -56,28 +56,28 @@ def remember_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--defer", action="store_true", help="store now, compute the vector later")
 
 
-def run_remember(desk: Desk) -> int:
-    if desk.args.each_line:
-        return _remember_lines(desk)
-    text = given_text(desk.args.text, desk.args.file)
+def run_remember(console: Console) -> int:
+    if console.args.each_line:
+        return _remember_lines(console)
+    text = given_text(console.args.text, console.args.file)
     if not text.strip():
         raise InvalidInput("there is no text to remember", 'say it: swarmlore remember "TEXT"')
-    with desk.open() as lore:
-        if desk.args.note and lore.caller.role == "person" and desk.args.tier != "agent":
-            return _write_note(desk, lore, text)
-        told = lore.remember(text, defer=desk.args.defer, session=desk.args.session, **_facts(desk.args))
-        former = _former(lore, told)
-        if desk.args.note and not desk.json:
-            desk.note(NO_PAGE)
-        return desk.show(
-            lambda: {**plain(told), "replaced": [{"handle": handle, "text": text} for handle, text in former]},
-            lambda page: memories.remembered(told, former, page),
+    with console.open() as lore:
+        if console.args.note and lore.caller.role == "person" and console.args.tier != "agent":
+            return _write_note(console, lore, text)
+        result = lore.remember(text, defer=console.args.defer, session=console.args.session, **_facts(console.args))
+        former = _replaced(lore, result)
+        if console.args.note and not console.json:
+            console.note(NO_PAGE)
+        return console.show(
+            lambda: {**plain(result), "replaced": [{"handle": handle, "text": text} for handle, text in former]},
+            lambda page: memories.remembered(result, former, page),
         )
 
 
-def _write_note(desk: Desk, lore: Lore, text: str) -> int:
-    """A person gets a page to read, review and commit; what agents say stays in the memory."""
-    args = desk.args
+def _write_note(console: Console, lore: Lore, text: str) -> int:
+    """Write the text as a note file, which a person can review and commit."""
+    args = console.args
     for option in _NOT_IN_NOTES:
         if getattr(args, option):
             raise InvalidInput(f"--{option} does not belong to a note", "leave it out, or leave out --note")
@@ -93,29 +93,29 @@ def _write_note(desk: Desk, lore: Lore, text: str) -> int:
     if not args.defer:
         lore.catch_up()
     memory = plain(told.memory) if told.memory is not None else None
-    return desk.show(
+    return console.show(
         lambda: {"path": told.path, "id": told.id, "memory": memory},
         lambda page: notes.written(told, page),
     )
 
 
-def _remember_lines(desk: Desk) -> int:
-    lines = given_text(desk.args.text, desk.args.file, MAX_LINES_BYTES).splitlines()
+def _remember_lines(console: Console) -> int:
+    lines = given_text(console.args.text, console.args.file, MAX_LINES_BYTES).splitlines()
     numbers = [number for number, line in enumerate(lines, start=1) if line.strip()]
     if not numbers:
         raise InvalidInput("there is no line to remember", "give lines through - or --file PATH")
-    facts = _facts(desk.args)
+    facts = _facts(console.args)
     drafts = (Draft(text=lines[number - 1], **facts) for number in numbers)
-    with desk.open() as lore, desk.progress("remembering") as progress:
+    with console.open() as lore, console.progress("remembering") as progress:
         try:
             told = lore.remember_many(drafts, lambda done, _: progress(done, len(numbers)))
         except KeyboardInterrupt:
-            desk.note("stopped; what was stored until now stays. To take it back: swarmlore undo")
+            console.note("stopped; what was stored until now stays. To take it back: swarmlore undo")
             raise
         former = {place: _before(lore, id) for place, id in told.replaced}
     refused = [(numbers[place - 1], why) for place, why in told.rejected]
     replaced = [(numbers[place - 1], *before) for place, before in former.items() if before]
-    return desk.show(
+    return console.show(
         lambda: {
             "stored": told.stored,
             "outcomes": told.outcomes,
@@ -128,8 +128,8 @@ def _remember_lines(desk: Desk) -> int:
 
 
 def _facts(args: argparse.Namespace) -> dict[str, Any]:
-    """The fields of a draft that were given."""
-    said = {
+    """Return the fields of a draft that were given on the command line."""
+    fields = {
         "kind": args.kind,
         "category": args.category,
         "tags": items(args.tag),
@@ -145,17 +145,17 @@ def _facts(args: argparse.Namespace) -> dict[str, Any]:
         "source_ref": {"session": args.session} if args.session else None,
         "source": "note" if args.note else None,
     }
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-def _former(lore: Lore, told: Remembered) -> list[tuple[str, str]]:
-    """Handle and text of what this one took the place of; the history still has it."""
-    if told.outcome not in ("updated", "superseded"):
+def _replaced(lore: Lore, result: Remembered) -> list[tuple[str, str]]:
+    """Return handle and text of each memory that the new one updated or superseded, from the history."""
+    if result.outcome not in ("updated", "superseded"):
         return []
-    return [before for id in told.related if (before := _before(lore, id))]
+    return [before for id in result.related if (before := _before(lore, id))]
 
 
 def _before(lore: Lore, id: str) -> tuple[str, str] | None:
-    """Handle and text of a memory before its last change."""
+    """Return handle and text of a memory before its last change."""
     before = lore.history(id)[-1].before
     return (str(before["handle"]), str(before["text"])) if before else None

@@ -1,4 +1,4 @@
-"""visualize: the graph of what memories mention, as one file for a browser."""
+"""Commands `report`, `receipts` and `visualize`: figures about the memory, what agents were given, and the graph."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from swarmlore.cli.arguments import count, place
-from swarmlore.cli.console import Desk
+from swarmlore.cli.arguments import count, natural
+from swarmlore.cli.console import Console
 from swarmlore.cli.render import memories
 from swarmlore.domain.json_codec import plain
 from swarmlore.frozen import TYPE_CHECKING
@@ -28,64 +28,64 @@ REPORT_EXAMPLES = (
 def report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--days", type=count, default=0, metavar="N", help="look back so far; else to the beginning")
     parser.add_argument("--all-projects", action="store_true", help="every project of this memory; for a person")
-    parser.add_argument("--limit", type=place, metavar="N", help="memories of each sort on the terminal (5)")
+    parser.add_argument("--limit", type=natural, metavar="N", help="memories of each sort on the terminal (5)")
     parser.add_argument("--html", default="", metavar="FILE", help="write one file with plots for a browser")
     parser.add_argument("--yes", action="store_true", help="overwrite a file without asking")
     parser.add_argument("--check", action="store_true", help="only the limits; exit code 1 where one is not kept")
 
 
-def run_report(desk: Desk) -> int:
-    if desk.args.html:
-        _may_write(desk, desk.args.html)
-    with desk.open() as lore:
-        found = lore.report(desk.args.days, all_projects=desk.args.all_projects)
-    if desk.args.html:
-        _write(desk, found)
-    elif desk.args.check:
-        _show_limits(desk, found)
+def run_report(console: Console) -> int:
+    if console.args.html:
+        _may_write(console, console.args.html)
+    with console.open() as lore:
+        figures = lore.report(console.args.days, all_projects=console.args.all_projects)
+    if console.args.html:
+        _write(console, figures)
+    elif console.args.check:
+        _show_limits(console, figures)
     else:
-        _show(desk, found)
-    return 1 if desk.args.check and not found.kept else 0
+        _show(console, figures)
+    return 1 if console.args.check and not figures.kept else 0
 
 
-def _show(desk: Desk, found: Report) -> None:
+def _show(console: Console, figures: Report) -> None:
     from swarmlore.cli.render import report
 
-    desk.show(lambda: plain(found), lambda page: report.report(found, page, _listed(desk)))
+    console.show(lambda: plain(figures), lambda page: report.report(figures, page, _listed(console)))
 
 
-def _listed(desk: Desk) -> int:
-    """How many memories of each sort are listed."""
+def _listed(console: Console) -> int:
+    """Return how many memories of each group the report lists on the terminal."""
     from swarmlore.cli.render.report import LISTED
 
-    return LISTED if desk.args.limit is None else int(desk.args.limit)
+    return LISTED if console.args.limit is None else int(console.args.limit)
 
 
-def _show_limits(desk: Desk, found: Report) -> None:
+def _show_limits(console: Console, figures: Report) -> None:
     from swarmlore.cli.render import report
 
-    desk.show(
-        lambda: {"kept": found.kept, "limits": plain(found.limits)},
-        lambda page: report.check(found, page, _listed(desk)),
+    console.show(
+        lambda: {"kept": figures.kept, "limits": plain(figures.limits)},
+        lambda page: report.check(figures, page, _listed(console)),
     )
 
 
-def _may_write(desk: Desk, path: str) -> None:
-    """Ask before the work whether a file that is there may be overwritten."""
-    if not desk.args.yes and desk.can_ask and os.path.isfile(path):
-        desk.confirm(f"{path} is there already. Overwrite it?")
-        desk.args.yes = True
+def _may_write(console: Console, path: str) -> None:
+    """Ask whether an existing file may be overwritten; called before the slow work begins."""
+    if not console.args.yes and console.can_ask and os.path.isfile(path):
+        console.confirm(f"{path} is there already. Overwrite it?")
+        console.args.yes = True
 
 
-def _write(desk: Desk, found: Report) -> None:
+def _write(console: Console, figures: Report) -> None:
     from swarmlore.cli.render import report, report_html
     from swarmlore.exchange.import_files import write_lines
 
-    path = desk.args.html
-    write_lines(path, lambda: iter(report_html.lines(found)), overwrite=desk.args.yes, private=True)
-    desk.show(lambda: {"file": path, "kept": found.kept}, lambda page: report.written(path, page))
-    if desk.args.check and not desk.json:
-        _show_limits(desk, found)
+    path = console.args.html
+    write_lines(path, lambda: iter(report_html.lines(figures)), overwrite=console.args.yes, private=True)
+    console.show(lambda: {"file": path, "kept": figures.kept}, lambda page: report.written(path, page))
+    if console.args.check and not console.json:
+        _show_limits(console, figures)
 
 
 RECEIPTS_EXAMPLES = ("swarmlore receipts", "swarmlore receipts --session 0190-abcd --limit 5")
@@ -96,18 +96,18 @@ def receipts_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=count, default=20, metavar="N", help="at most so many (20)")
 
 
-def run_receipts(desk: Desk) -> int:
-    with desk.open() as lore:
-        found = lore.receipts(desk.args.session, desk.args.limit)
-        if not found and lore.caller.role == "worker":
-            desk.note("an agent sees its own receipts; a person at a terminal sees all")
-        texts = {} if desk.json else lore.lesson_lines(_named(found))
-    return desk.show(lambda: {"receipts": plain(found)}, lambda page: memories.receipts(found, texts, page))
+def run_receipts(console: Console) -> int:
+    with console.open() as lore:
+        receipts = lore.receipts(console.args.session, console.args.limit)
+        if not receipts and lore.caller.role == "worker":
+            console.note("an agent sees its own receipts; a person at a terminal sees all")
+        texts = {} if console.json else lore.lesson_lines(_memory_ids(receipts))
+    return console.show(lambda: {"receipts": plain(receipts)}, lambda page: memories.receipts(receipts, texts, page))
 
 
-def _named(found: Sequence[Receipt]) -> list[str]:
-    """The ids of the memories in receipts."""
-    return list(dict.fromkeys(item.memory for receipt in found for item in (*receipt.shown, *receipt.cut)))
+def _memory_ids(receipts: Sequence[Receipt]) -> list[str]:
+    """Return the distinct ids of the memories in receipts."""
+    return list(dict.fromkeys(item.memory for receipt in receipts for item in (*receipt.shown, *receipt.cut)))
 
 
 VISUALIZE_EXAMPLES = ("swarmlore visualize", "swarmlore visualize --output graph.html --open")
@@ -120,35 +120,33 @@ def visualize_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="overwrite a file without asking")
 
 
-def run_visualize(desk: Desk) -> int:
-    path = desk.args.output or FILE
-    ours = not desk.args.output  # the usual file is made anew each time
-    if not (ours or desk.args.yes) and desk.can_ask and os.path.isfile(path):
-        desk.confirm(f"{path} is there already. Overwrite it?")
-        desk.args.yes = True
-    return write(desk, path, overwrite=ours or desk.args.yes)
+def run_visualize(console: Console) -> int:
+    path = console.args.output or FILE
+    is_default = not console.args.output  # the default file is overwritten each time
+    if not is_default:
+        _may_write(console, path)
+    return _write_graph(console, path, overwrite=is_default or console.args.yes)
 
 
-def write(desk: Desk, path: str, *, overwrite: bool) -> int:
-    """Write the file and say so."""
+def _write_graph(console: Console, path: str, *, overwrite: bool) -> int:
     from swarmlore.cli.render import graph
     from swarmlore.domain.language.display import project_name
     from swarmlore.exchange.import_files import write_lines
 
-    with desk.open() as lore:
-        shown = lore.graph.picture()
+    with console.open() as lore:
+        picture = lore.graph.picture()
         about = project_name(lore.caller.project) or "this memory"
-    write_lines(path, lambda: graph.lines(shown, about), overwrite=overwrite, private=True)
-    counts = {"entities": len(shown.nodes), "connections": len(shown.lines), "memories": len(shown.notes)}
-    desk.show(lambda: {"file": path, **counts}, lambda page: graph.written(path, counts, page))
-    if desk.args.open:
-        _open(desk, path)
+    write_lines(path, lambda: graph.lines(picture, about), overwrite=overwrite, private=True)
+    counts = {"entities": len(picture.nodes), "connections": len(picture.lines), "memories": len(picture.notes)}
+    console.show(lambda: {"file": path, **counts}, lambda page: graph.written(path, counts, page))
+    if console.args.open:
+        _open(console, path)
     return 0
 
 
-def _open(desk: Desk, path: str) -> None:
+def _open(console: Console, path: str) -> None:
     import pathlib
     import webbrowser
 
     if not webbrowser.open(pathlib.Path(path).resolve().as_uri()):
-        desk.note(f"no browser was found; open {path} yourself")
+        console.note(f"no browser was found; open {path} yourself")

@@ -1,4 +1,4 @@
-"""worker: do the jobs that wait, until told to stop."""
+"""Commands `serve`, `token` and `worker`: the HTTP server, its access tokens, and the job worker."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import os
 import sys
 
 from swarmlore import config
-from swarmlore.cli.arguments import chosen
-from swarmlore.cli.arguments import place as whole
-from swarmlore.cli.console import Desk
+from swarmlore.cli.arguments import chosen, natural
+from swarmlore.cli.console import Console
 from swarmlore.cli.layout import clean
 from swarmlore.cli.render import mail
 from swarmlore.domain.json_codec import plain
@@ -31,7 +30,7 @@ SERVE_EXAMPLES = (
 
 def serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen; 127.0.0.1 by default")
-    parser.add_argument("--port", type=whole, default=8787, metavar="N", help="8787 by default; 0 takes a free one")
+    parser.add_argument("--port", type=natural, default=8787, metavar="N", help="8787 by default; 0 takes a free one")
     parser.add_argument(
         "--host-name", action="append", metavar="NAME", help="a name that it answers to; may be repeated"
     )
@@ -46,12 +45,12 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="no log line for each request")
 
 
-def run_serve(desk: Desk) -> int:
-    from swarmlore.server.http.log import Telling
+def run_serve(console: Console) -> int:
+    from swarmlore.server.http.log import RequestLog
     from swarmlore.server.http.run import Place
     from swarmlore.server.http.run import run as serve
 
-    own = desk.args
+    own = console.args
     place = Place(
         host=own.host,
         port=own.port,
@@ -64,14 +63,14 @@ def run_serve(desk: Desk) -> int:
         burst=2 * own.rate,
         works=not own.no_worker,
     )
-    telling = Telling(quiet=own.quiet)
-    serve(desk.home, place, os.environ, telling, lambda url: _ready(desk, url))
+    telling = RequestLog(quiet=own.quiet)
+    serve(console.home, place, os.environ, telling, lambda url: _ready(console, url))
     return 0
 
 
-def _ready(desk: Desk, url: str) -> None:
-    desk.show(lambda: {"url": url, "pid": os.getpid()}, lambda _: f"Serving at {url}. Ctrl-C ends it.")
-    desk.flush()
+def _ready(console: Console, url: str) -> None:
+    console.show(lambda: {"url": url, "pid": os.getpid()}, lambda _: f"Serving at {url}. Ctrl-C ends it.")
+    console.flush()
 
 
 ACTIONS = ("create", "list", "revoke")
@@ -94,14 +93,14 @@ def token_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="list: of all projects, for a person")
 
 
-def run_token(desk: Desk) -> int:
-    _check(desk.args)
-    with desk.open() as lore:
-        return {"create": _create, "list": _list, "revoke": _revoke}[desk.args.action](desk, lore)
+def run_token(console: Console) -> int:
+    _check(console.args)
+    with console.open() as lore:
+        return {"create": _create, "list": _list, "revoke": _revoke}[console.args.action](console, lore)
 
 
 def _check(args: argparse.Namespace) -> None:
-    """What belongs to another action is a slip."""
+    """Raise InvalidInput if an option belongs to another action, or the agent or id is missing."""
     allowed = {"create": ("agent", "role", "folder", "days"), "list": ("all",), "revoke": ("id",)}[args.action]
     given = [name for name in ("id", "agent", "role", "folder", "days", "all") if getattr(args, name)]
     for name in given:
@@ -114,27 +113,27 @@ def _check(args: argparse.Namespace) -> None:
         raise InvalidInput("which token?", "swarmlore token list shows their ids")
 
 
-def _create(desk: Desk, lore: Lore) -> int:
-    own = desk.args
+def _create(console: Console, lore: Lore) -> int:
+    own = console.args
     token, secret = lore.create_token(
         own.agent, role=own.role or "worker", folder=own.folder or "", days=own.days if own.days is not None else 0.0
     )
-    return desk.show(
+    return console.show(
         lambda: {"token": secret, **plain(token)}, lambda page: mail.created(token, secret, page), whole=True
     )
 
 
-def _list(desk: Desk, lore: Lore) -> int:
-    found, now = lore.tokens(all_projects=desk.args.all), lore.now()
-    return desk.show(
+def _list(console: Console, lore: Lore) -> int:
+    found, now = lore.tokens(all_projects=console.args.all), lore.now()
+    return console.show(
         lambda: {"tokens": [{**plain(token), "holds": token.holds(now)} for token in found]},
         lambda page: mail.listed(found, now, page),
     )
 
 
-def _revoke(desk: Desk, lore: Lore) -> int:
-    token = lore.revoke_token(desk.args.id)
-    return desk.show(lambda: plain(token), lambda page: mail.revoked(token, page))
+def _revoke(console: Console, lore: Lore) -> int:
+    token = lore.revoke_token(console.args.id)
+    return console.show(lambda: plain(token), lambda page: mail.revoked(token, page))
 
 
 WORKER_EXAMPLES = (
@@ -154,40 +153,40 @@ def worker_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run_worker(desk: Desk) -> int:
-    from swarmlore.server.worker.child import Orders
+def run_worker(console: Console) -> int:
+    from swarmlore.server.worker.child import ChildOptions
     from swarmlore.server.worker.handlers import HANDLERS
     from swarmlore.server.worker.supervisor import WITH_PARENT, Worker, new_owner
 
-    kinds = chosen("--kind", desk.args.kind, JOB_KINDS) or tuple(HANDLERS)
-    home = os.path.abspath(desk.home) if desk.home else config.home_dir(os.environ)
+    kinds = chosen("--kind", console.args.kind, JOB_KINDS) or tuple(HANDLERS)
+    home = console.home_folder
     settings = config.load(home, "", os.environ).worker
-    stays = not desk.args.until_empty
+    stays = not console.args.until_empty
     parent = os.environ.get(WITH_PARENT, "")
-    orders = Orders(
-        *(home, new_owner(), kinds, desk.args.team),
+    orders = ChildOptions(
+        *(home, new_owner(), kinds, console.args.team),
         until_empty=not stays,
-        digests=not desk.args.kind,
+        digests=not console.args.kind,
         steps_back=parent.isdigit(),
     )
-    worker = Worker(orders, HANDLERS, settings, lambda job, error: _report(desk, job, error))
+    worker = Worker(orders, HANDLERS, settings, lambda job, error: _report(console, job, error))
     worker.listen_to_signals()
     if parent.isdigit():
         worker.stay_with(int(parent))
     if stays and sys.stderr.isatty():
-        desk.note("waiting for jobs; Ctrl-C ends")
+        console.note("waiting for jobs; Ctrl-C ends")
     tally = worker.work()
-    with desk.open() as lore:
+    with console.open() as lore:
         left = lore.waiting_jobs()
-    return desk.show(
+    return console.show(
         lambda: {**plain(tally), "waiting": left.get("waiting", 0), "dead": left.get("dead", 0)},
         lambda page: mail.worked(tally, left, page),
     )
 
 
-def _report(desk: Desk, job: Job, error: str) -> None:
-    """One line about a job: what went wrong always, what went well to somebody who watches."""
+def _report(console: Console, job: Job, error: str) -> None:
+    """Note the result of a job: failures always, successes only at a terminal."""
     if error:
-        desk.note(f"{job.kind} {job.handle} of {job.agent or 'nobody'} was not done: {clean(error)}")
+        console.note(f"{job.kind} {job.handle} of {job.agent or 'nobody'} was not done: {clean(error)}")
     elif sys.stderr.isatty():
-        desk.note(f"{job.kind} {job.handle} of {job.agent or 'nobody'} is done")
+        console.note(f"{job.kind} {job.handle} of {job.agent or 'nobody'} is done")

@@ -1,1 +1,1 @@
-"""The doors: each parses, calls one method of `Lore`, and renders."""
+"""Formatting of results for people, one module for each group of commands."""

@@ -1,4 +1,4 @@
-"""What people read about agent clients: what would change in their files, and how they stand."""
+"""Text of `install`, `uninstall` and `status`: planned changes to client files, and the state of each client."""
 
 from __future__ import annotations
 
@@ -11,23 +11,26 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.clients.install.plan import Change, Plan
-    from swarmlore.clients.install.status import Given, Level, Standing
+    from swarmlore.clients.install.status import ClientStatus, Given, Level
     from swarmlore.errors import SwarmloreError
 
 
-SOME = 4  # changed lines of a file that a person reads before saying yes
+SOME = 4  # changed lines of a file shown before the question; a longer diff is summed up in sentences
 _SIGNS = {"+": "green", "-": "red"}
 _WHOSE = {"user": "your own files", "project": "this project"}
 
 
 def planned(plan: Plan, page: Page, *, every_line: bool) -> str:
-    """Every file with its changed lines; where it is new, goes or changes much, what that means in sentences, unless
-    every line is wanted. Files of which the same is said stand together."""
+    """Render the planned change of each file; files with the same change are listed together.
+
+    Small changes are shown as a diff. New, removed or much changed files are described in sentences unless
+    `every_line` is set.
+    """
     from itertools import groupby
 
     sign = page.paint("red", "  - ") if plan.takes_out else page.paint("green", "  + ")
     shown = ((_title(change, page), _lines(change, sign, page, every_line=every_line)) for change in plan.changes)
-    alike = groupby(shown, key=lambda one: one[1])
+    alike = groupby(shown, key=lambda title_and_lines: title_and_lines[1])
     return "\n\n".join("\n".join([*(title for title, _ in group), *lines]) for lines, group in alike)
 
 
@@ -45,7 +48,7 @@ def _lines(change: Change, sign: str, page: Page, *, every_line: bool) -> list[s
 
 
 def carried_out(plan: Plan, to_do: Sequence[str], page: Page, *, done: bool) -> str:
-    """What became of a plan, and what is left to do."""
+    """Render how many files were or would be changed, the notes of the plan, and what is left to do."""
     files = many(len(plan.changes), "file")
     if not plan.changes:
         lines = ["Nothing has to be changed."]
@@ -57,22 +60,22 @@ def carried_out(plan: Plan, to_do: Sequence[str], page: Page, *, done: bool) -> 
 
 
 def left_out(plan: Plan) -> Iterator[str]:
-    """Each client whose files cannot be used, why, and the way on."""
-    from swarmlore.clients import client_called
+    """Yield a line for each client whose files cannot be changed, with reason and hint."""
+    from swarmlore.clients import installer_of
 
     for name, error in plan.refused:
-        yield f"{client_called(name).title}: {error.message}; {_way_on(error)}"
+        yield f"{installer_of(name).title}: {error.message}; {_way_on(error)}"
 
 
 def _way_on(error: SwarmloreError) -> str:
-    """The hint; what it says about changes holds for this client's files alone."""
+    """Return the hint of an error, without its remark that nothing was changed: other clients may have been."""
     from swarmlore.clients.install.entries import UNTOUCHED
 
     return error.hint.removesuffix(UNTOUCHED).rstrip("; ")
 
 
 def document(plan: Plan, to_do: Sequence[str], *, done: bool) -> dict[str, Any]:
-    """The same for programs."""
+    """Return a plan as a JSON document."""
     from swarmlore.clients.install.plan import difference
 
     files = [
@@ -96,35 +99,37 @@ def _what(change: Change) -> str:
     return "removed" if change.after is None else "new" if change.before is None else "changed"
 
 
-def status(home: str, found: Sequence[Standing], page: Page, server: Mapping[str, Any] | None = None) -> str:
+def status(home: str, found: Sequence[ClientStatus], page: Page, server: Mapping[str, Any] | None = None) -> str:
+    """Render the home or server in use, then install state and activity of each client."""
     lines = [f"memory in {clean(home)}"] if server is None else _server(server, page)
-    for one in found:
-        lines += ["", page.paint("bold", one.title) + ("" if one.found else page.paint("dim", " (not found here)"))]
-        lines += table(_facts(one, page), page)
-        lines += [hang("  " + page.paint("cyan", "to do: "), text, page, 9) for text in one.to_do]
+    for client in found:
+        missing = "" if client.found else page.paint("dim", " (not found here)")
+        lines += ["", page.paint("bold", client.title) + missing, *table(_facts(client, page), page)]
+        lines += [hang("  " + page.paint("cyan", "to do: "), text, page, 9) for text in client.to_do]
     return "\n".join(lines)
 
 
-def _server(told: Mapping[str, Any], page: Page) -> list[str]:
-    """How the server stands that is asked."""
-    lines = [f"memory of the server {clean(told['server'])}"]
-    if told["token_holds"]:
-        lines += table([("answers in", f"{told['ms']:g} ms"), ("as", f"{told['agent']}, {told['role']}"),
-                        ("project", told["project"])], page)  # fmt: skip
+def _server(state: Mapping[str, Any], page: Page) -> list[str]:
+    """Render the state of the server, and how much waits in the outbox."""
+    lines = [f"memory of the server {clean(state['server'])}"]
+    if state["token_holds"]:
+        lines += table([("answers in", f"{state['ms']:g} ms"), ("as", f"{state['agent']}, {state['role']}"),
+                        ("project", state["project"])], page)  # fmt: skip
     else:
-        lines.append(hang("  " + page.paint("red", "problem: "), told["problem"], page, 11))
-        lines.append(hang("  " + page.paint("cyan", "hint: "), told["hint"], page, 8))
-    if told["waiting_bytes"]:
-        lines += table([("not sent yet", size(told["waiting_bytes"]))], page)
+        lines.append(hang("  " + page.paint("red", "problem: "), state["problem"], page, 11))
+        lines.append(hang("  " + page.paint("cyan", "hint: "), state["hint"], page, 8))
+    if state["waiting_bytes"]:
+        lines += table([("not sent yet", size(state["waiting_bytes"]))], page)
     return lines
 
 
-def _facts(one: Standing, page: Page) -> Iterator[tuple[str, str]]:
-    for level in one.levels:
+def _facts(client: ClientStatus, page: Page) -> Iterator[tuple[str, str]]:
+    """Yield the rows about a client: install levels, last event, sessions, last injection and last silence."""
+    for level in client.levels:
         if level.installed != "no" or level.level == "user":
             yield _WHOSE[level.level], _level(level, page)
-    done = one.activity
-    if not (one.installed or done.all_sessions):
+    done = client.activity
+    if not (client.installed or done.all_sessions):
         return
     yield "last event", when(done.last_event_at, page.now) if done.last_event_at else "none yet"
     yield "sessions", f"{done.sessions} in this project, {done.all_sessions} in all"

@@ -1,4 +1,4 @@
-"""What people read about files: ledgers, imports, exports."""
+"""Text of `init`, `trust`, `sync`, `import` and `export`."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ DATABASES = ("lane-db", "agent-swarm")
 FOREIGN = (*DATABASES, "lane", "mcp-memory", "mem0")
 
 
-def document(told: Synced | None) -> dict[str, Any] | None:
-    """A pass over a file for programs."""
-    if told is None:
+def document(synced: Synced | None) -> dict[str, Any] | None:
+    """Return the sync of one file as a JSON document."""
+    if synced is None:
         return None
     names = ("read", "added", "updated", "removed", "restored", "redacted", "lines", "written")
-    aside = [{"file": item.file, "line": item.line, "reason": item.reason} for item in told.set_aside]
-    return {**{name: getattr(told, name) for name in names}, "set_aside": aside}
+    aside = [{"file": item.file, "line": item.line, "reason": item.reason} for item in synced.set_aside]
+    return {**{name: getattr(synced, name) for name in names}, "set_aside": aside}
 
 
 def founded(done: Founded, page: Page) -> str:
+    """Render the steps of `init` and the first sync."""
     lines = [f"{page.paint('bold', step.state.ljust(15))} {clean(step.what)}{_note(step.note)}" for step in done.steps]
     if done.synced is not None:
-        lines += _pass("knowledge.jsonl", done.synced, page)
+        lines += _sync("knowledge.jsonl", done.synced, page)
         lines.append(
             page.paint("dim", "Commit the folder .swarm to share it; from now on it is kept in step by itself.")
         )
@@ -44,6 +45,7 @@ def _note(note: str) -> str:
 
 
 def trusted(root: str, page: Page, done: Agreed, *, on: bool) -> str:
+    """Render that a repository is trusted, or no longer."""
     if on:
         word = "From now on" if done.changed else "As before,"
         lines = [f"{word} memories are exchanged with the files of {page.paint('bold', clean(root))}."]
@@ -60,72 +62,73 @@ def trusted(root: str, page: Page, done: Agreed, *, on: bool) -> str:
 
 
 def synced(done: Mapping[str, Synced], page: Page) -> str:
-    return "\n".join(line for path, told in done.items() for line in _pass(path, told, page))
+    """Render the sync of each file."""
+    return "\n".join(line for path, result in done.items() for line in _sync(path, result, page))
 
 
-def _pass(path: str, told: Synced, page: Page) -> list[str]:
+def _sync(path: str, result: Synced, page: Page) -> list[str]:
     counts = {
-        "read": told.read,
-        "added": told.added,
-        "updated": told.updated,
-        "removed": told.removed,
-        "put back": told.restored,
-        "set aside": len(told.set_aside),
+        "read": result.read,
+        "added": result.added,
+        "updated": result.updated,
+        "removed": result.removed,
+        "put back": result.restored,
+        "set aside": len(result.set_aside),
     }
-    said = [f"{count} {name}" for name, count in counts.items() if count] or ["nothing new"]
-    state = "written" if told.written else "unchanged"
-    lines = [f"{page.paint('bold', clean(path))}: {', '.join(said)}; {many(told.lines, 'line')}, {state}"]
-    if told.redacted:
-        what = many(told.redacted, "line held", "lines held")
+    parts = [f"{count} {name}" for name, count in counts.items() if count] or ["nothing new"]
+    state = "written" if result.written else "unchanged"
+    lines = [f"{page.paint('bold', clean(path))}: {', '.join(parts)}; {many(result.lines, 'line')}, {state}"]
+    if result.redacted:
+        what = many(result.redacted, "line held", "lines held")
         lines.append(page.paint("yellow", f"  {what} secrets; git still has them in its history"))
-    return lines + _some([(f"{item.file} line {item.line}", item.reason) for item in told.set_aside], page)
+    return lines + _some([(f"{item.file} line {item.line}", item.reason) for item in result.set_aside], page)
 
 
-def brought(told: Brought, page: Page, unit: str = "line") -> str:
-    """What an import did; `unit` is what was read one by one."""
+def brought(result: Brought, page: Page, unit: str = "line") -> str:
+    """Render the result of an import; `unit` names one record of the file."""
     names = ("added", "updated", "revived", "quarantined", "removed", "known", "forgotten", "refused")
-    counts = [f"{getattr(told, name)} {name}" for name in names if getattr(told, name)]
-    kind = f" of {told.format}" if told.format in FOREIGN else ""
-    lines = [f"{many(told.read, unit)}{kind} read: {', '.join(counts) or 'nothing to take in'}"]
-    if told.resumed_at:
-        lines.append(page.paint("dim", f"  went on after line {told.resumed_at}"))
-    if told.redacted:
-        lines.append(page.paint("yellow", f"  secrets were redacted in {many(told.redacted, unit)}"))
-    if told.quarantined:
-        what = many(told.quarantined, "line is", "lines are")
+    counts = [f"{getattr(result, name)} {name}" for name in names if getattr(result, name)]
+    kind = f" of {result.format}" if result.format in FOREIGN else ""
+    lines = [f"{many(result.read, unit)}{kind} read: {', '.join(counts) or 'nothing to take in'}"]
+    if result.resumed_at:
+        lines.append(page.paint("dim", f"  went on after line {result.resumed_at}"))
+    if result.redacted:
+        lines.append(page.paint("yellow", f"  secrets were redacted in {many(result.redacted, unit)}"))
+    if result.quarantined:
+        what = many(result.quarantined, "line is", "lines are")
         lines.append(
             page.paint("yellow", f"  {what} in quarantine, shown to nobody: swarmlore list --status quarantined")
         )
-    lines += [page.paint("dim", f"  {said}") for said in _beside(told)]
-    for operation, count in told.hidden_by[:LISTED]:
+    lines += [page.paint("dim", f"  {remark}") for remark in _remarks(result)]
+    for operation, count in result.hidden_by[:LISTED]:
         words = "is forgotten here; bring it back" if count == 1 else "are forgotten here; bring them back"
         lines.append(page.paint("yellow", f"  {count} {words}: swarmlore undo {operation}"))
-    return "\n".join(lines + _some([_refusal(number, why, unit) for number, why in told.refusals], page))
+    return "\n".join(lines + _some([_refusal(number, why, unit) for number, why in result.refusals], page))
 
 
 def _refusal(number: int, why: str, unit: str) -> tuple[str, str]:
-    """Where something was refused, and why; links have numbers of their own."""
+    """Return place and reason of a refused record; links are numbered apart."""
     if not number and why.startswith("link "):
         where, _, why = why.partition(": ")
         return where, why
     return f"{unit} {number}".removesuffix(" 0"), why
 
 
-def _beside(told: Brought) -> Iterator[str]:
-    """What an import from another program did beside adding memories."""
-    if told.linked:
-        yield f"{many(told.linked, 'link')} between memories drawn"
-    if told.private:
-        words = "of the added is private to another agent, which" if told.private == 1 else None
-        yield f"{told.private} {words or 'of the added are private to other agents, who'} alone can see and undo that"
-    if told.added and told.format in DATABASES:
+def _remarks(result: Brought) -> Iterator[str]:
+    """Yield what an import from another program did beside adding memories."""
+    if result.linked:
+        yield f"{many(result.linked, 'link')} between memories drawn"
+    if result.private:
+        words = "of the added is private to another agent, which" if result.private == 1 else None
+        yield f"{result.private} {words or 'of the added are private to other agents, who'} alone can see and undo that"
+    if result.added and result.format in DATABASES:
         yield "vectors of other programs are left out; ours are made when they are needed"
 
 
 def exported(path: str, count: int, page: Page, unit: str = "") -> str:
-    """Where it was written, and how much of it there is; without a unit it is memories."""
-    told = many(count, unit, f"{unit}s") if unit else many(count, "memory", "memories")
-    return f"Wrote {page.paint('bold', clean(path))}: {told}."
+    """Render the result of an export; without a unit it counts memories."""
+    amount = many(count, unit, f"{unit}s") if unit else many(count, "memory", "memories")
+    return f"Wrote {page.paint('bold', clean(path))}: {amount}."
 
 
 def _some(items: Sequence[tuple[str, str]], page: Page) -> list[str]:

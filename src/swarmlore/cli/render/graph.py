@@ -1,7 +1,7 @@
-"""The graph as one HTML file that needs nothing else: its script and its style are inside, and nothing is fetched.
+"""HTML of `visualize`: the graph as one file with its script and style inside; nothing is fetched.
 
-What memories say is data: it goes in as JSON that cannot end its element, and the page shows it as plain text only. The
-page's policy names the one script and the one style that may work, by their hashes.
+Texts of memories go in as JSON that cannot end its element, and the script shows them as plain text only. The content
+security policy of the page allows this one script and this one style, by their hashes.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from swarmlore.frozen import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.retrieval.graph_picture import Picture
+    from swarmlore.retrieval.graph import Picture
 
 
 def written(path: str, counts: Mapping[str, int], page: Page) -> str:
-    """What `visualize` says when it is done."""
+    """Render where `visualize` wrote the file and what is in it."""
     if not counts["entities"]:
         return f"Nothing is connected yet; {clean(path)} says how to begin."
     parts = ", ".join(f"{count:,} {name}" for name, count in counts.items())
@@ -40,13 +40,14 @@ _FILL = (
 )
 
 
-def lines(shown: Picture, about: str) -> Iterator[bytes]:
-    """The file, part by part."""
-    for part in page(shown, about):
+def lines(picture: Picture, about: str) -> Iterator[bytes]:
+    """Yield the HTML document in encoded parts."""
+    for part in page(picture, about):
         yield part.encode("utf-8", "replace")
 
 
-def page(shown: Picture, about: str) -> Iterator[str]:
+def page(picture: Picture, about: str) -> Iterator[str]:
+    """Yield the HTML document in parts; `about` names the project."""
     style, script = _part("graph.css"), _part("graph.js")
     policy = f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'"
     yield (
@@ -55,14 +56,16 @@ def page(shown: Picture, about: str) -> Iterator[str]:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Swarmlore: what {escape(clean(about))} knows</title><style>{style}</style></head><body>\n"
     )
-    yield _body(shown, about) if shown.nodes else _empty(about)
-    yield f'<script id="data" type="application/json">{data_text(shown)}</script>\n'
+    yield _body(picture, about) if picture.nodes else _empty(about)
+    yield f'<script id="data" type="application/json">{data_text(picture)}</script>\n'
     yield f"<script>{script}</script></body></html>\n"
 
 
-def data_text(shown: Picture) -> str:
-    """The graph as JSON in which no character can mean anything to HTML."""
-    order = sorted(range(len(shown.nodes)), key=lambda number: (-shown.nodes[number].count, shown.nodes[number].name))
+def data_text(picture: Picture) -> str:
+    """Return the graph as JSON, with every character that HTML could interpret escaped."""
+    order = sorted(
+        range(len(picture.nodes)), key=lambda number: (-picture.nodes[number].count, picture.nodes[number].name)
+    )
     data = {
         "nodes": [
             {
@@ -74,10 +77,10 @@ def data_text(shown: Picture) -> str:
                 "x": n.x,
                 "y": n.y,
             }
-            for n in shown.nodes
+            for n in picture.nodes
         ],
-        "edges": [{"s": line.source, "t": line.target, "k": clean(line.kind)} for line in shown.lines],
-        "notes": [_note(memory) for memory in shown.notes],
+        "edges": [{"s": line.source, "t": line.target, "k": clean(line.kind)} for line in picture.lines],
+        "notes": [_note(memory) for memory in picture.notes],
         "order": order,
     }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
@@ -93,9 +96,11 @@ def _note(memory: Memory) -> dict[str, Any]:
     return {"h": clean(memory.title), "x": clean(text), "p": clean(where)}
 
 
-def _body(shown: Picture, about: str) -> str:
-    left = f", {shown.left_out:,} rarer ones left out" if shown.left_out else ""
-    counts = f"{len(shown.nodes):,} entities, {len(shown.lines):,} connections, {len(shown.notes):,} memories{left}"
+def _body(picture: Picture, about: str) -> str:
+    left = f", {picture.left_out:,} rarer ones left out" if picture.left_out else ""
+    counts = (
+        f"{len(picture.nodes):,} entities, {len(picture.lines):,} connections, {len(picture.notes):,} memories{left}"
+    )
     label = "The graph. Arrow keys move it, plus and minus zoom, n and p walk through the entities."
     return (
         f'<canvas id="graph" tabindex="0" role="img" aria-label="{label}"></canvas>\n'

@@ -1,15 +1,16 @@
-"""What the life of memories shows to people: phases, sweeps, promotions, quarantine."""
+"""Text of commands on the lifecycle of memories: `curate`, `why`, `rate`, `outcome`, `confirm`, `phase`, `sweep`,
+`promote`, `inject`, `quarantine` and `restore`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from swarmlore.cli.layout import Page, ago, clean, hang, many, one_line, say, when
-from swarmlore.domain.language.display import in_plain_words, place_name
-from swarmlore.domain.policy.ranking import place_now
+from swarmlore.domain.language.citations import place_now
+from swarmlore.domain.language.display import place_name, readable_reason
 from swarmlore.domain.records import Memory, Outcome, Remembered
 from swarmlore.frozen import TYPE_CHECKING
-from swarmlore.workspace.project import PERSON
+from swarmlore.workspace.identity import PERSON
 
 if TYPE_CHECKING:
     from swarmlore.domain.policy.curation import Evidence
@@ -32,7 +33,7 @@ _ACTIONS = {
 _COLOURS = {"contradiction": "red", "low utility": "red", "stale": "yellow", "ready for the hive": "green"}
 _REASON_ROOM = 200
 PERSON_TRUST = 3
-_DOORS = {
+_ORIGINS = {
     "manual": "told by",
     "knowledge_add": "told by",
     "inject": "injected by",
@@ -56,7 +57,7 @@ _DOORS = {
 
 
 def curated(found: Curated, page: Page) -> str:
-    """Recommendations by number, and what became of the rest."""
+    """Render what a curation changed by itself, and its recommendations by number."""
     lines = [f"Looked at {many(found.scanned, 'lesson')}."]
     if found.promoted:
         lines.append(f"{many(len(found.promoted), 'lesson')} went to the hive, as this project's settings say.")
@@ -94,17 +95,18 @@ def _recommended(item: Recommendation, page: Page) -> list[str]:
 
 
 def _evidence(memory: Evidence, page: Page) -> str:
-    told = [
+    parts = [
         f"{clean(memory.tier)}, trust {memory.trust}",
         f"confidence {memory.confidence:g}",
         f"confirmed {memory.confirmed}x",
     ]
     if memory.helped or memory.hurt:
-        told.append(f"{memory.helped} of {many(memory.helped + memory.hurt, 'task')} went well")
-    return " · ".join([*told, f"from {clean(memory.owner or memory.source)}", ago(memory.created_at, page.now)])
+        parts.append(f"{memory.helped} of {many(memory.helped + memory.hurt, 'task')} went well")
+    return " · ".join([*parts, f"from {clean(memory.owner or memory.source)}", ago(memory.created_at, page.now)])
 
 
 def applied(done: Applied, page: Page) -> str:
+    """Render the recommendations that were applied, and how to undo them."""
     numbers = ", ".join(map(str, done.numbers))
     heads = [(memory, f"  {page.paint('bold', clean(memory.handle))}  ") for memory in done.memories]
     lines = [hang(head, memory.text, page, len(memory.handle) + 4) for memory, head in heads]
@@ -117,11 +119,11 @@ def applied(done: Applied, page: Page) -> str:
 
 
 def why(found: Why, page: Page) -> str:
-    """A few lines: where from, what it did, why it ranks as it does, what would remove it."""
+    """Explain a memory in a few lines: origin, changes, use, ranking, cited code, links, and what would end it."""
     memory = found.memory
     head = f"{page.paint('bold', clean(memory.handle))}  "
     lines = [hang(head, one_line(memory.text, 400), page, len(memory.handle) + 2)]
-    for name, told in (
+    for name, text in (
         ("from", _origin(found, page)),
         ("changed", _changes(found, page)),
         ("did", _did(found, page)),
@@ -130,8 +132,8 @@ def why(found: Why, page: Page) -> str:
         ("linked", "; ".join(f"{kind} {', '.join(map(clean, ids))}" for kind, ids in found.links.items())),
         ("ends", "\n".join(map(clean, found.ends))),
     ):
-        if told:
-            lines.append(hang("  " + page.paint("dim", name.ljust(9)), told, page, 11))
+        if text:
+            lines.append(hang("  " + page.paint("dim", name.ljust(9)), text, page, 11))
     return "\n".join(lines)
 
 
@@ -143,55 +145,57 @@ def _origin(found: Why, page: Page) -> str:
         for name in ("session", "task", "bead", "path", "file")
         if name in origin
     )
-    door = "typed by" if memory.trust >= PERSON_TRUST and memory.source == "manual" else _DOORS.get(memory.source)
-    said = f"{door} {who}" if door else f"{who} by {clean(memory.source)}"
-    told = [said, f"trust {memory.trust}", when(memory.created_at, page.now)]
-    return ", ".join([*told, where] if where else told)
+    verb = "typed by" if memory.trust >= PERSON_TRUST and memory.source == "manual" else _ORIGINS.get(memory.source)
+    first = f"{verb} {who}" if verb else f"{who} by {clean(memory.source)}"
+    parts = [first, f"trust {memory.trust}", when(memory.created_at, page.now)]
+    return ", ".join([*parts, where] if where else parts)
 
 
 def _changes(found: Why, page: Page) -> str:
     later = [item for item in found.changes if item.action != "added"]
-    told = [f"{clean(item.action)} {ago(item.at, page.now)}{_because(item.reason)}" for item in later]
-    return "; ".join(told)
+    return "; ".join(f"{clean(item.action)} {ago(item.at, page.now)}{_because(item.reason)}" for item in later)
 
 
 def _because(reason: str) -> str:
-    return f" ({one_line(in_plain_words(reason), 80)})" if reason else ""
+    return f" ({one_line(readable_reason(reason), 80)})" if reason else ""
 
 
 def _did(found: Why, page: Page) -> str:
     shown, memory, counted = found.showings, found.memory, found.outcomes
     if shown.times:
         times = f"shown {many(shown.times, 'time')} in {many(shown.sessions, 'session')}"
-        told = [f"{times}, last {ago(shown.last_at or 0.0, page.now)}"]
-    else:  # who may not see the receipts of others still sees what the memory counted
-        told = [f"shown in {many(counted['shown'], 'task')}" if "shown" in counted else "never shown"]
+        parts = [f"{times}, last {ago(shown.last_at or 0.0, page.now)}"]
+    else:  # counted with the memory, also for callers who may not see the receipts
+        parts = [f"shown in {many(counted['shown'], 'task')}" if "shown" in counted else "never shown"]
     if shown.cut:
-        told.append(f"left out {many(shown.cut, 'time')}")
-    told += [f"{name} {many(counted[name], 'time')}" for name in ("cited", "applied") if name in counted]
+        parts.append(f"left out {many(shown.cut, 'time')}")
+    parts += [f"{name} {many(counted[name], 'time')}" for name in ("cited", "applied") if name in counted]
     good, bad = counted.get("succeeded_after", 0), counted.get("failed_after", 0)
     if good or bad:
-        told.append(f"{good} of {many(good + bad, 'task')} with it went well")
+        parts.append(f"{good} of {many(good + bad, 'task')} with it went well")
     if memory.feedback_count:
-        told.append(f"rated {many(memory.feedback_count, 'time')}, score {memory.feedback_score:.3g}")
+        parts.append(f"rated {many(memory.feedback_count, 'time')}, score {memory.feedback_score:.3g}")
     confirmed = len(memory.confirmed_by)
-    return "; ".join([*told, f"confirmed {many(confirmed, 'time')}"] if confirmed else told)
+    return "; ".join([*parts, f"confirmed {many(confirmed, 'time')}"] if confirmed else parts)
 
 
 def _ranks(found: Why) -> str:
     parts = [f"{part.name} ×{part.value:.3f}" + (f" ({clean(part.note)})" if part.note else "") for part in found.parts]
-    told = f"relevance ×{found.factor:.3f}: {', '.join(parts) or 'nothing moves it'}"
-    return told if found.memory.raw else f"{told}\nat the start of a session {found.standing:.2f} of 1"
+    text = f"relevance ×{found.factor:.3f}: {', '.join(parts) or 'nothing moves it'}"
+    return text if found.memory.raw else f"{text}\nat the start of a session {found.standing:.2f} of 1"
 
 
 def _code(found: Why) -> str:
     return ", ".join(f"{clean(place_now(item))} {item.state}" for item in found.cited)
 
 
+# rate and outcome
+
 _COLOURS_OF_OUTCOMES = {"helpful": "green", "neutral": "dim", "harmful": "red"}
 
 
 def rated(memory: Memory, helpful: bool, page: Page) -> str:
+    """Render the feedback score of a memory after a rating."""
     word = page.paint("green", "helped") if helpful else page.paint("red", "did harm")
     score = f"rated {many(memory.feedback_count, 'time')}, feedback score {memory.feedback_score:.3g}"
     lines = [f"{page.paint('bold', clean(memory.handle))} {word}: {score}."]
@@ -199,7 +203,7 @@ def rated(memory: Memory, helpful: bool, page: Page) -> str:
 
 
 def recorded(outcome: Outcome, criteria: Sequence[Criterion], page: Page) -> str:
-    """The verdict, whom it was credited to, and what its criteria are worth by now."""
+    """Render the verdict on a task, how many memories were credited, and the weights of its criteria."""
     verdict = page.paint(_COLOURS_OF_OUTCOMES[outcome.verdict], outcome.verdict)
     lines = [f"{'Done' if outcome.success else 'Failed'}: {verdict}, score {outcome.score:.2f}."]
     used = {*outcome.cited, *outcome.applied}
@@ -223,30 +227,33 @@ def _given_up(criterion: Criterion) -> str:
     return " (misleads too often)" if criterion.deprecated else ""
 
 
+# confirm, phase, sweep, promote, inject, quarantine and restore
+
 PAST = 5  # phases listed
 SHOWN = 20  # changes and proposals listed; --json has all
 _COLOURS_OF_STATUS = {"archived": "yellow", "removed": "yellow", "established": "green", "promoted": "green"}
 _UNDO = "To take it back: swarmlore undo"
 
 
-def confirmed(told: Remembered, page: Page) -> str:
-    memory = told.memory
+def confirmed(result: Remembered, page: Page) -> str:
+    """Render a confirmation, or why it did not count."""
+    memory = result.memory
     head = f"{_handle(memory, page)} "
-    if not told.operation:
-        return hang(head, f"is not confirmed by that: {told.reason}.", page, len(memory.handle) + 1)
+    if not result.operation:
+        return hang(head, f"is not confirmed by that: {result.reason}.", page, len(memory.handle) + 1)
     seen = many(len(memory.confirmed_by), "time")
     lines = [f"{head}confirmed {seen}, confidence {memory.confidence:.2g}."]
     return "\n".join([*lines, page.paint("dim", _UNDO)])
 
 
-def begun(told: Begun, page: Page) -> str:
-    """What the end of the former phase did, then the new one."""
-    before = [swept(told.completed, page), ""] if told.completed else []
-    return "\n".join([*before, phase(told.phase, (), page)])
+def begun(start: Begun, page: Page) -> str:
+    """Render the sweep at the end of the former phase, then the new phase."""
+    before = [swept(start.completed, page), ""] if start.completed else []
+    return "\n".join([*before, phase(start.phase, (), page)])
 
 
 def phase(now: Phase, before: Sequence[Phase], page: Page) -> str:
-    """The phase at work and those before it."""
+    """Render the current phase and the five before it."""
     words = {"announced": "announced", "plan": "from .swarm/plan.md", "day": "nobody announced a phase: one a day"}
     if now.kind == "day" and now.number:
         words["day"] = "between phases: what is seen now counts for the last one"
@@ -265,7 +272,7 @@ def _past(item: Phase, page: Page) -> str:
 
 
 def swept(done: Swept, page: Page) -> str:
-    """What became of which memories, and why."""
+    """Render the result of a sweep: each changed memory with the reason."""
     lines = [f"{page.paint('bold', clean(done.phase.name))} is complete."] if done.phase else []
     would = "would be " if done.dry_run else ""
     actions = ("established", "promoted", "archived", "removed", "promoted to the hive")
@@ -295,7 +302,7 @@ def _change(change: Change, page: Page) -> str:
 
 
 def proposed(found: Sequence[Promotion], page: Page) -> str:
-    """Lessons with a route to the hive, and what each waits for."""
+    """Render lessons that may be promoted to the hive, and what each waits for."""
     if not found:
         return "No lesson has a route to the hive."
     lines = []
@@ -308,36 +315,38 @@ def proposed(found: Sequence[Promotion], page: Page) -> str:
     return "\n".join([*lines, page.paint("dim", "To promote one: swarmlore promote --from-swarm HANDLE")])
 
 
-def promoted(told: Remembered, page: Page) -> str:
-    memory = told.memory
-    if told.outcome == "confirmed":
-        lines = [f"Nothing to do: {clean(told.reason)} It is {_handle(memory, page)}."]
+def promoted(result: Remembered, page: Page) -> str:
+    """Render a promotion, or the known lesson that it repeats."""
+    memory = result.memory
+    if result.outcome == "confirmed":
+        lines = [f"Nothing to do: {clean(result.reason)} It is {_handle(memory, page)}."]
     else:
         where = "the hive: every project will see it" if memory.tier == "hive" else "the swarm"
         lines = [f"{_handle(memory, page)} is in {where}."]
     lines.append(hang("    ", memory.text, page, 4))
-    lines += [page.paint("yellow", "warning: ") + clean(warning) for warning in told.warnings]
-    return "\n".join(lines if told.outcome == "confirmed" else [*lines, page.paint("dim", _UNDO)])
+    lines += [page.paint("yellow", "warning: ") + clean(warning) for warning in result.warnings]
+    return "\n".join(lines if result.outcome == "confirmed" else [*lines, page.paint("dim", _UNDO)])
 
 
-def injected(told: Remembered, page: Page) -> str:
-    memory = told.memory
-    said = {"confirmed": "Known already as {}.", "quarantined": "Kept {} in quarantine, where nobody is shown it."}
+def injected(result: Remembered, page: Page) -> str:
+    """Render the lesson that was taught to an agent, and what the validation gate did to it."""
+    memory = result.memory
+    heads = {"confirmed": "Known already as {}.", "quarantined": "Kept {} in quarantine, where nobody is shown it."}
     usual = "Taught " + clean(memory.owner) + ", and every agent of this project sees it: {}."
-    lines = [said.get(told.outcome, usual).format(_handle(memory, page)), hang("    ", memory.text, page, 4)]
-    if told.redacted:
-        lines.append(page.paint("yellow", "secrets were taken out: ") + clean(", ".join(told.redacted)))
-    lines += [page.paint("yellow", "warning: ") + clean(warning) for warning in told.warnings]
-    return "\n".join(lines if told.outcome == "confirmed" else [*lines, page.paint("dim", _UNDO)])
+    lines = [heads.get(result.outcome, usual).format(_handle(memory, page)), hang("    ", memory.text, page, 4)]
+    if result.redacted:
+        lines.append(page.paint("yellow", "secrets were taken out: ") + clean(", ".join(result.redacted)))
+    lines += [page.paint("yellow", "warning: ") + clean(warning) for warning in result.warnings]
+    return "\n".join(lines if result.outcome == "confirmed" else [*lines, page.paint("dim", _UNDO)])
 
 
-def put_aside(memory: Memory, page: Page) -> str:
+def quarantined(memory: Memory, page: Page) -> str:
     reason = clean(str(memory.extra.get("quarantine_reason", "")))
     lines = [f"{_handle(memory, page)} is in quarantine, where nobody is shown it: {reason}."]
     return "\n".join([*lines, page.paint("dim", f"To bring it back: swarmlore restore {clean(memory.handle)}")])
 
 
-def all_put_aside(memories: Sequence[Memory], page: Page) -> str:
+def all_quarantined(memories: Sequence[Memory], page: Page) -> str:
     lines = [f"{many(len(memories), 'memory is', 'memories are')} in quarantine, where nobody is shown them:"]
     lines += [hang(f"  {_handle(memory, page)} {memory.tier}  ", memory.text, page, 4) for memory in memories]
     return "\n".join([*lines, page.paint("dim", "To bring one back: swarmlore restore, all of them: swarmlore undo")])

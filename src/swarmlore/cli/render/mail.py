@@ -1,11 +1,11 @@
-"""What tokens look like to people. A token itself is shown once, when it is made."""
+"""Text of `mail`, `worker` and `token`: messages, jobs and access tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from swarmlore.cli.layout import Page, ago, clean, hang, many, one_line, say, table, when
-from swarmlore.domain.language.display import meant
+from swarmlore.domain.language.display import did_you_mean
 from swarmlore.domain.records import Agent, Delivery, Job, Message, Sent, Token
 from swarmlore.frozen import TYPE_CHECKING
 
@@ -13,17 +13,19 @@ if TYPE_CHECKING:
     from swarmlore.server.worker.supervisor import Tally
 
 
-ABOUT = 200  # characters of what a job is about
+ABOUT = 200  # characters of the content of a job
 SHOWN = 40  # characters of an agent's name in a list
 _COLOURS = {"urgent": "red", "high": "yellow"}
-CATCHER, EXTRACT = "memory-catcher", "memory-catcher-extract"  # who listens always, and to what
+CATCHER, EXTRACT = "memory-catcher", "memory-catcher-extract"  # built-in recipient, and the subject it reads
 
 
 def registered(agent: Agent, page: Page) -> str:
+    """Render that an agent has registered."""
     return f"{page.paint('bold', clean(agent.name))} can be written to."
 
 
 def agents(found: Sequence[Agent], page: Page) -> str:
+    """Render the registered agents of the project with their task and last activity."""
     if not found:
         return "Nobody has registered in this project yet: swarmlore mail register"
     names = _column([one_line(agent.name, SHOWN) for agent in found])
@@ -42,6 +44,7 @@ def _column(texts: Sequence[str]) -> list[str]:
 
 
 def sent(message: Message, known: Sequence[str], hidden: int, page: Page) -> str:
+    """Render a message that was sent, with the number of redacted secrets and unknown recipients."""
     to = ", ".join(clean(name) for name in message.to)
     lines = [f"{page.paint('bold', message.handle)} sent to {to}."]
     if hidden:
@@ -50,15 +53,15 @@ def sent(message: Message, known: Sequence[str], hidden: int, page: Page) -> str
         )
     if CATCHER in message.to and message.subject != EXTRACT:
         lines.append(say(f"{CATCHER} learns only from mail with the subject {EXTRACT}.", page, 0, "yellow"))
-    strange = [name for name in message.to if name not in (*known, message.sender, CATCHER)]
-    for name in strange:
-        probably = meant(name, known)
+    for name in (name for name in message.to if name not in (*known, message.sender, CATCHER)):
+        probably = did_you_mean(name, known)
         hint = f"; {probably}" if probably else ""
         lines.append(say(f"{name} has not registered yet{hint}. It waits for them.", page, 0, "dim"))
     return "\n".join(lines)
 
 
 def inbox(found: Sequence[Message], total: int, urgent: int, page: Page) -> str:
+    """Render a line per message, and how many more there are."""
     if not found:
         return "Nothing here."
     senders = _column([one_line(message.sender, SHOWN) for message in found])
@@ -81,12 +84,12 @@ def _entry(message: Message, who: str, page: Page) -> str:
 
 
 def sent_ones(found: Sequence[Sent], page: Page) -> str:
-    """What was written, and what became of it."""
+    """Render sent messages with the state of each delivery; a single one with its body."""
     if not found:
         return "You have not written to anybody."
     if len(found) == 1 and found[0].message.body:
-        return "\n".join([message(found[0].message, page), "", *_became(found[0], page)])
-    return "\n".join(line for item in found for line in (_sent_one(item, page), *_became(item, page)))
+        return "\n".join([message(found[0].message, page), "", *_deliveries(found[0], page)])
+    return "\n".join(line for item in found for line in (_sent_one(item, page), *_deliveries(item, page)))
 
 
 def _sent_one(item: Sent, page: Page) -> str:
@@ -95,19 +98,20 @@ def _sent_one(item: Sent, page: Page) -> str:
     return hang(head, text, page, len(item.message.handle) + 2)
 
 
-def _became(item: Sent, page: Page) -> list[str]:
-    return [say(f"{one.agent}: {_state(one, item.message, page)}", page, 8, "dim") for one in item.deliveries]
+def _deliveries(item: Sent, page: Page) -> list[str]:
+    return [say(f"{to.agent}: {_state(to, item.message, page)}", page, 8, "dim") for to in item.deliveries]
 
 
-def _state(one: Delivery, message: Message, page: Page) -> str:
-    if one.acked_at is not None:
-        return f"acknowledged {ago(one.acked_at, page.now)}"
+def _state(delivery: Delivery, message: Message, page: Page) -> str:
+    if delivery.acked_at is not None:
+        return f"acknowledged {ago(delivery.acked_at, page.now)}"
     asked = ", not acknowledged" if message.ack_required else ""
-    return f"read {ago(one.read_at, page.now)}{asked}" if one.read_at is not None else f"not read{asked}"
+    read = f"read {ago(delivery.read_at, page.now)}" if delivery.read_at is not None else "not read"
+    return read + asked
 
 
 def message(found: Message, page: Page) -> str:
-    """A whole message; its text is indented, so that none of its lines can pass for ours."""
+    """Render a message in full; its body is indented, so that none of its lines can imitate our output."""
     facts = [
         ("from", clean(found.sender)),
         ("to", clean(", ".join(found.to))),
@@ -133,7 +137,7 @@ def acked(found: Message, page: Page) -> str:
 
 
 def dead(found: Sequence[Job], page: Page) -> str:
-    """Jobs that were given up, and how to go on."""
+    """Render jobs that were given up, and how to retry or discard them."""
     if not found:
         return "No job was given up."
     lines = [line for job in found for line in _job(job, page)]
@@ -142,23 +146,20 @@ def dead(found: Sequence[Job], page: Page) -> str:
 
 
 def _job(job: Job, page: Page) -> list[str]:
-    """Which job it is, what is in it as far as one may know, and what went wrong the last time."""
+    """Render a job with its state, the beginning of its content and its last error."""
     tried = many(job.attempts, "try", "tries") if job.attempts else "not tried yet"
     now = ", at work" if job.state == "running" else ""
     head = f"{page.paint('bold', job.handle)}  "
     text = f"{job.kind} for {job.agent or 'nobody'}, {tried}, queued {ago(job.queued_at, page.now)}{now}"
-    about = [say(one_line(what, ABOUT), page, 8) for what in (_about(job),) if what]
-    return [
-        hang(head, text, page, len(job.handle) + 2),
-        *about,
-        *([say(job.error, page, 8, "dim")] if job.error else []),
-    ]
+    lines = [hang(head, text, page, len(job.handle) + 2)]
+    lines += [say(one_line(about, ABOUT), page, 8)] if (about := _about(job)) else []
+    return [*lines, say(job.error, page, 8, "dim")] if job.error else lines
 
 
 def _about(job: Job) -> str:
-    """What would be lost with it."""
-    told = job.body.get("outcome")
-    outcome = told if isinstance(told, Mapping) else {}
+    """Return the part of a job's body that names its content: a summary, a task, a text or a session."""
+    reported = job.body.get("outcome")
+    outcome = reported if isinstance(reported, Mapping) else {}
     named = (outcome.get("summary"), outcome.get("bead_id"), outcome.get("task"), job.body.get("text"))
     session = job.body.get("session")
     listed = (*named, f"session {session}" if session else "")
@@ -178,12 +179,14 @@ def discarded(job: Job, page: Page) -> str:
 
 
 def jobs(found: Sequence[Job], page: Page) -> str:
+    """Render the jobs that wait or run."""
     if not found:
         return "Nothing waits."
     return "\n".join(line for job in found for line in _job(job, page))
 
 
 def worked(tally: Tally, left: Mapping[str, int], page: Page) -> str:
+    """Render how many jobs a worker did, and how many wait or were given up."""
     failed = f", {many(tally.failed, 'try', 'tries')} failed" if tally.failed else ""
     lines = [f"{many(tally.done, 'job')} done{failed}."]
     if waiting := left.get("waiting", 0) + left.get("running", 0):
@@ -196,6 +199,7 @@ def worked(tally: Tally, left: Mapping[str, int], page: Page) -> str:
 
 
 def created(token: Token, secret: str, page: Page) -> str:
+    """Render a new token with its secret, which is shown only now."""
     until = f", until {when(token.expires_at, page.now)}" if token.expires_at is not None else ""
     who = f"{clean(token.agent)} ({token.role}) of {clean(token.project)}"
     return "\n".join(
@@ -211,6 +215,7 @@ def created(token: Token, secret: str, page: Page) -> str:
 
 
 def listed(found: Sequence[Token], now: float, page: Page) -> str:
+    """Render tokens as a table without their secrets."""
     if not found:
         return "There are no tokens: swarmlore token create --agent NAME"
     rows = [_row(token, now) for token in found]

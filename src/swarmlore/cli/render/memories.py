@@ -1,6 +1,6 @@
-"""Everything that is formatted for people is formatted here; `page` has the paper and the pens.
+"""Text of commands on memories, receipts, settings, checks and errors; the other `render` modules have the rest.
 
-Stored text may hold anything: whatever comes out of the store passes `clean` before it meets a terminal.
+Stored text may hold anything: all of it passes `clean` before it is printed.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from swarmlore.cli.layout import Page, age, ago, amount, clean, hang, many, one_line, say, size, table, when
-from swarmlore.domain.language.display import in_plain_words, place_name, project_name
-from swarmlore.domain.policy.ranking import CHANGED, STALE, place, place_now
+from swarmlore.domain.language.citations import CHANGED, STALE, place, place_now
+from swarmlore.domain.language.display import place_name, project_name, readable_reason
 from swarmlore.domain.records import Cited, Memory, Stale
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
@@ -25,64 +25,6 @@ if TYPE_CHECKING:
 
 
 _DIFF = {"+": "green", "-": "red", "@": "cyan"}
-
-
-def in_words(cited: Cited) -> str:
-    """One citation and its state."""
-    citation = cited.citation
-    where = place(citation.path, citation.first_line, citation.last_line)
-    why = f" ({cited.note})" if cited.note else ""
-    return {
-        "unchanged": f"{where}, unchanged",
-        "moved": f"{place_now(cited)}, moved from {where}",
-        "changed": f"{where}: {CHANGED}{why}",
-        "gone": f"{where}: {CHANGED}, it is gone{why}",
-    }.get(cited.state, f"{where}, not checked{why}")
-
-
-def places(memory: Memory) -> str:
-    """What a memory cites, in one line."""
-    return clean("cites " + ", ".join(place(item.path, item.first_line, item.last_line) for item in memory.citations))
-
-
-def under(found: Sequence[Cited], page: Page, indent: int) -> list[str]:
-    """The lines under a hit that cites code."""
-    lines = []
-    for cited in found:
-        style = "yellow" if cited.state in STALE else "dim"
-        lines.append(say(f"cites {in_words(cited)}", page, indent, style))
-    return lines
-
-
-def stale(found: Sequence[Stale], page: Page) -> str:
-    """Memories with what became of the code they cite, and how it differs."""
-    if not found:
-        return "All cited code is as it was."
-    lines: list[str] = []
-    for item in found:
-        handle = clean(item.memory.handle)
-        lines.append(hang(page.paint("bold", handle) + "  ", item.memory.text, page, len(handle) + 2))
-        for cited in item.cited:
-            lines += [*under([cited], page, 4), *_diff(cited.diff, page)]
-    return "\n".join(lines)
-
-
-def _diff(text: str, page: Page) -> list[str]:
-    return ["      " + _painted(clean(line), page) for line in text.splitlines()]
-
-
-def _painted(line: str, page: Page) -> str:
-    style = _DIFF.get(line[:1])
-    return page.paint(style, line) if style else line
-
-
-def followed(memories: Sequence[Memory], page: Page) -> str:
-    if not memories:
-        return "No cited code has moved."
-    names = ", ".join(page.paint("bold", clean(memory.handle)) for memory in memories)
-    return f"Followed the code of {many(len(memories), 'memory', 'memories')}: {names}. swarmlore undo takes it back."
-
-
 _STILL_HOLD = {
     "backups": "These backups still hold it; delete them if it must be gone:",
     "commits": "Git's history of .swarm/knowledge.jsonl still holds it, since:",
@@ -102,10 +44,11 @@ _GROUPS = {"by_status": "by status, also what is not live any more"}
 _TRUST = ("unknown", "derived", "an agent", "a person")
 
 
-# What went wrong, and what is beside the answer
+# Errors, notes, progress and the overview
 
 
 def failure(error: SwarmloreError, page: Page) -> str:
+    """Render an error with its hint."""
     lines = [hang(page.paint("red", "error: "), error.message, page, 7)]
     if error.hint:
         lines.append(hang(page.paint("cyan", "hint: "), error.hint, page, 6))
@@ -113,11 +56,12 @@ def failure(error: SwarmloreError, page: Page) -> str:
 
 
 def note(text: str, page: Page) -> str:
+    """Render a remark beside the answer."""
     return say(text, page, style="dim")
 
 
 def progress(doing: str, done: int, total: int, *, bar: bool) -> str:
-    """How far: a bar of twenty marks where the total is known."""
+    """Render progress: a bar of twenty marks, or counts without `bar` or without a known total."""
     if total <= 0:
         return f"{doing} {done}"
     if not bar:
@@ -127,7 +71,7 @@ def progress(doing: str, done: int, total: int, *, bar: bool) -> str:
 
 
 def overview(groups: Sequence[tuple[str, Sequence[str]]], summaries: Mapping[str, str], page: Page) -> str:
-    """What `swarmlore` says when nothing was asked."""
+    """Render the list of all commands, which `swarmlore` shows without arguments."""
     lines = ["Swarmlore: the memory that coding agents share.", "", page.paint("bold", "Try")]
     lines += [
         '  swarmlore remember "Snapshots are recorded with make snap-record, not by hand"',
@@ -144,6 +88,65 @@ def overview(groups: Sequence[tuple[str, Sequence[str]]], summaries: Mapping[str
     return "\n".join([*lines, "", hang("", more, page, 0)])
 
 
+# Citations
+
+
+def _citation_text(cited: Cited) -> str:
+    """Describe one citation and the state of the code it cites."""
+    citation = cited.citation
+    where = place(citation.path, citation.first_line, citation.last_line)
+    why = f" ({cited.note})" if cited.note else ""
+    return {
+        "unchanged": f"{where}, unchanged",
+        "moved": f"{place_now(cited)}, moved from {where}",
+        "changed": f"{where}: {CHANGED}{why}",
+        "gone": f"{where}: {CHANGED}, it is gone{why}",
+    }.get(cited.state, f"{where}, not checked{why}")
+
+
+def _citations_line(memory: Memory) -> str:
+    """List the code that a memory cites, in one line."""
+    return clean("cites " + ", ".join(place(item.path, item.first_line, item.last_line) for item in memory.citations))
+
+
+def _citation_lines(found: Sequence[Cited], page: Page, indent: int) -> list[str]:
+    """Render the citations of a memory below it, stale ones in yellow."""
+    return [
+        say(f"cites {_citation_text(cited)}", page, indent, "yellow" if cited.state in STALE else "dim")
+        for cited in found
+    ]
+
+
+def stale(found: Sequence[Stale], page: Page) -> str:
+    """Render memories with the state of the code they cite, and its diff."""
+    if not found:
+        return "All cited code is as it was."
+    lines: list[str] = []
+    for item in found:
+        handle = clean(item.memory.handle)
+        lines.append(hang(page.paint("bold", handle) + "  ", item.memory.text, page, len(handle) + 2))
+        for cited in item.cited:
+            lines += [*_citation_lines([cited], page, 4), *_diff(cited.diff, page)]
+    return "\n".join(lines)
+
+
+def _diff(text: str, page: Page) -> list[str]:
+    return ["      " + _painted(clean(line), page) for line in text.splitlines()]
+
+
+def _painted(line: str, page: Page) -> str:
+    style = _DIFF.get(line[:1])
+    return page.paint(style, line) if style else line
+
+
+def followed(memories: Sequence[Memory], page: Page) -> str:
+    """Render whose citations were moved to the new lines of their code."""
+    if not memories:
+        return "No cited code has moved."
+    names = ", ".join(page.paint("bold", clean(memory.handle)) for memory in memories)
+    return f"Followed the code of {many(len(memories), 'memory', 'memories')}: {names}. swarmlore undo takes it back."
+
+
 # Memories
 
 
@@ -152,7 +155,7 @@ def _handle(memory: Memory, page: Page) -> str:
 
 
 def _about(memory: Memory, page: Page) -> str:
-    """Tier, kind and age in a few words; what is unusual is named too."""
+    """Describe a memory in a few words: tier, kind and age; category, status and confirmations if they are unusual."""
     words = [memory.tier, _kind(memory), *([memory.category] if memory.category != "other" else [])]
     words += [_status(memory)] if not memory.live else []
     words.append(ago(memory.created_at, page.now))
@@ -169,9 +172,9 @@ def _status(memory: Memory) -> str:
     return "forgotten" if memory.forgotten_at is not None else memory.status
 
 
-def remembered(told: Remembered, former: Sequence[tuple[str, str]], page: Page) -> str:
-    """What became of a text, in plain words; `former` are handles and texts that it took the place of."""
-    memory = told.memory
+def remembered(result: Remembered, former: Sequence[tuple[str, str]], page: Page) -> str:
+    """Render the result of `remember`; `former` holds handle and text of the memories it replaced."""
+    memory = result.memory
     heads = {
         "added": "Remembered {}",
         "linked": "Remembered {}, linked to a memory that it touches",
@@ -180,32 +183,32 @@ def remembered(told: Remembered, former: Sequence[tuple[str, str]], page: Page) 
         "superseded": "Remembered {}; it replaces " + (", ".join(clean(handle) for handle, _ in former) or "another"),
         "quarantined": "Kept {} in quarantine, where nobody is shown it",
     }
-    lines = [heads[told.outcome].format(_handle(memory, page)) + _because(told)]
+    lines = [heads[result.outcome].format(_handle(memory, page)) + _because(result)]
     lines += [hang(page.paint("red", "  - "), text, page, 4) for _, text in former]
     lines.append(hang(page.paint("green", "  + ") if former else "    ", memory.text, page, 4))
     lines.append(say(_about(memory, page), page, 4, "dim"))
     if memory.citations:
-        lines.append(say(places(memory), page, 4, "dim"))
-    return "\n".join([*lines, *_gate_notes(told, page)])
+        lines.append(say(_citations_line(memory), page, 4, "dim"))
+    return "\n".join([*lines, *_gate_notes(result, page)])
 
 
-def _because(told: Remembered) -> str:
-    """The reason, where the outcome alone does not say it."""
-    if told.outcome not in ("linked", "quarantined", "confirmed"):
+def _because(result: Remembered) -> str:
+    """Return the reason of an outcome that does not explain itself."""
+    if result.outcome not in ("linked", "quarantined", "confirmed"):
         return ""
-    reason = told.reason.removeprefix("already known").removeprefix("; ")
-    return f": {clean(in_plain_words(reason))}" if reason else ""
+    reason = result.reason.removeprefix("already known").removeprefix("; ")
+    return f": {clean(readable_reason(reason))}" if reason else ""
 
 
-def _gate_notes(told: Remembered, page: Page) -> list[str]:
-    """What the gate changed or doubts."""
+def _gate_notes(result: Remembered, page: Page) -> list[str]:
+    """Render what the validation gate redacted or removed, and its warnings."""
     lines = []
-    if told.redacted:
-        what = many(len(told.redacted), "secret was", "kinds of secrets were")
-        lines.append(say(f"{what} redacted: {', '.join(told.redacted)}", page, style="yellow"))
-    if told.stripped:
-        lines.append(f"{many(told.stripped, 'invisible character was', 'invisible characters were')} removed")
-    return lines + [hang(page.paint("yellow", "warning: "), warning, page, 9) for warning in told.warnings]
+    if result.redacted:
+        what = many(len(result.redacted), "secret was", "kinds of secrets were")
+        lines.append(say(f"{what} redacted: {', '.join(result.redacted)}", page, style="yellow"))
+    if result.stripped:
+        lines.append(f"{many(result.stripped, 'invisible character was', 'invisible characters were')} removed")
+    return lines + [hang(page.paint("yellow", "warning: "), warning, page, 9) for warning in result.warnings]
 
 
 def remembered_lines(
@@ -214,16 +217,17 @@ def remembered_lines(
     replaced: Sequence[tuple[int, str, str]],
     page: Page,
 ) -> str:
-    """How many lines became what, and by their numbers those that were refused or took the place of something."""
+    """Render the result of `remember --each-line`: counts by outcome, then refused and replacing lines by number."""
     counts = [f"{count} {outcome}" for outcome, count in outcomes.items() if count]
     lines = [", ".join(counts) or "nothing was stored"]
     lines += _some([hang(page.paint("yellow", f"  line {number}"), f": {why}", page, 4) for number, why in refused])
-    said = [(f"  line {number}", f" replaces {handle}: {text}") for number, handle, text in replaced]
-    lines += _some([hang(page.paint("yellow", line), text, page, 4) for line, text in said])
+    heads = [(f"  line {number}", f" replaces {handle}: {text}") for number, handle, text in replaced]
+    lines += _some([hang(page.paint("yellow", head), text, page, 4) for head, text in heads])
     return "\n".join(lines)
 
 
 def migrated(written: int, known: int, digest: str, where: str, page: Page) -> str:
+    """Render the result of `migrate-store`."""
     what = "1 memory" if written == 1 else f"{written} memories"
     lines = [f"{what} copied to {clean(where)}" + (f", {known} were there already" if known else "")]
     lines.append(page.paint("dim", f"  both sides compared, sha256 {digest[:16]}…"))
@@ -233,24 +237,23 @@ def migrated(written: int, known: int, digest: str, where: str, page: Page) -> s
 
 
 def _some(lines: Sequence[str]) -> list[str]:
+    """Return at most 20 lines, and how many more there are."""
     more = [f"  and {len(lines) - LISTED} more; --json lists all"] if len(lines) > LISTED else []
     return [*lines[:LISTED], *more]
 
 
 def found(hits: Hits, page: Page, where: Callable[[Memory], str], *, explain: bool = False) -> str:
-    """What the memories as a whole have to say, where that was asked for, then the hits."""
-    listed = _hits(hits, page, where, explain=explain)
-    return "\n".join([*reports(hits.reports, page), listed])
+    """Render community reports, if any, then the hits. `where` returns the path of a note."""
+    return "\n".join([*reports(hits.reports, page), _hits(hits, page, where, explain=explain)])
 
 
-def reports(told: Sequence[str], page: Page) -> list[str]:
-    """Reports on what belongs together, with an empty line below them."""
-    return [*(hang(page.paint("bold", "» "), report, page, 2) for report in told), *([""] if told else [])]
+def reports(texts: Sequence[str], page: Page) -> list[str]:
+    """Render community reports, with an empty line below them."""
+    return [*(hang(page.paint("bold", "» "), text, page, 2) for text in texts), *([""] if texts else [])]
 
 
 def _hits(found: Sequence[Hit], page: Page, where: Callable[[Memory], str], *, explain: bool) -> str:
-    """Hits with their rank; with `explain` also how each score came about. Of a note what it comes down to and its
-    place: `get` has the whole."""
+    """Render hits with rank and score, with `explain` also the parts of the score; notes with key insight and path."""
     if not found:
         return "Nothing was found."
     left = len(str(len(found))) + 2
@@ -259,25 +262,18 @@ def _hits(found: Sequence[Hit], page: Page, where: Callable[[Memory], str], *, e
         handle = clean(hit.memory.handle)
         indent = left + len(handle) + 2
         head = f"{rank}".ljust(left) + page.paint("bold", handle) + "  "
-        lines.append(hang(head, _told(hit.memory), page, indent))
+        lines.append(hang(head, _summary(hit.memory), page, indent))
         about = f"{_about(hit.memory, page)} · score {amount(hit.score)}"
         lines.append(say(about, page, indent, "dim"))
         if hit.memory.source == "note" and (place := where(hit.memory)):
             lines.append(say(place, page, indent, "dim"))
-        lines += _code(hit.cited, page, indent)
+        lines += _citation_lines(hit.cited, page, indent)
         if explain:
             lines += _parts(hit, page, indent)
     return "\n".join(lines)
 
 
-def _code(cited: Sequence[Cited], page: Page, indent: int) -> list[str]:
-    if not cited:
-        return []
-
-    return under(cited, page, indent)
-
-
-def _told(memory: Memory) -> str:
+def _summary(memory: Memory) -> str:
     if memory.source != "note":
         return _lesson(memory)
     from swarmlore.domain.extraction.lesson_text import lesson_line
@@ -293,14 +289,16 @@ def _parts(hit: Hit, page: Page, indent: int) -> list[str]:
     width = max((len(part.name) for part in hit.explanation), default=0)
     heads = [f"{' ' * indent}  {clean(part.name).ljust(width)}  {part.value:7.3f}  " for part in hit.explanation]
     return [
-        hang(head, in_plain_words(part.note), page, indent + width + 13, "dim")
+        hang(head, readable_reason(part.note), page, indent + width + 13, "dim")
         for head, part in zip(heads, hit.explanation, strict=True)
     ]
 
 
 def rows(memories: Sequence[Memory], page: Page) -> str:
-    """One line per memory: handle, tier, age, its status where one is not live, its kind where that is not the usual
-    one, and as much of its text as there is room for."""
+    """Render a line per memory: handle, tier, age, and as much text as fits.
+
+    The status is added if one is not live, the kind if it is not the usual one.
+    """
     if not memories:
         return "Nothing is stored that fits."
     facts: list[Callable[[Memory], str]] = [lambda m: m.tier, lambda m: age(m.created_at, page.now)]
@@ -315,32 +313,31 @@ def rows(memories: Sequence[Memory], page: Page) -> str:
 def _row(memory: Memory, about: str, taken: int, page: Page) -> str:
     kind = "" if memory.kind == USUAL_KIND and not memory.strategy else f"{clean(_kind(memory))}: "
     room = page.width - taken - len(about) - len(kind) if page.width else 0
-    if page.width and room < ROOM_FOR_TEXT:  # a very narrow terminal shows the text and leaves the rest to `get`
+    if page.width and room < ROOM_FOR_TEXT:  # on a very narrow terminal only the text is shown
         about, kind, room = "", "", max(ROOM_FOR_TEXT, page.width - taken)
     return page.paint("dim", about + kind) + one_line(_lesson(memory), room)
 
 
 def _column(values: Sequence[str]) -> list[str]:
-    """Values as wide as the widest of them, and two spaces."""
+    """Pad values to the width of the widest one plus two spaces."""
     safe = [clean(value) for value in values]
     width = max(map(len, safe)) + 2
     return [value.ljust(width) for value in safe]
 
 
 def more(shown: int, total: int | None, offset: int) -> str:
-    """What `list` says where it stopped before the end; the total is not always known."""
+    """Render the note of `list` that more memories follow; the total may be unknown."""
     last = offset + shown
     which = f"{offset + 1} to {last}" if offset else f"{last}"
-    told = f"{which} of {total:,}" if total is not None else f"{which} of more"
-    return f"{told}. The rest: --offset {last}, or --limit {max(100, 5 * shown)}"
+    range_shown = f"{which} of {total:,}" if total is not None else f"{which} of more"
+    return f"{range_shown}. The rest: --offset {last}, or --limit {max(100, 5 * shown)}"
 
 
 def card(memory: Memory, page: Page, cited: Sequence[Cited] = ()) -> str:
-    """Everything about one memory that is worth a line, with the state of the code it cites."""
+    """Render all fields of one memory, with the state of the code it cites."""
     lines = [hang(f"{_handle(memory, page)}  ", memory.text, page, len(memory.handle) + 2), ""]
-    return "\n".join(
-        lines + table([*_facts(memory), *_life(memory, page), *_evidence(memory, page), *_cites(cited)], page)
-    )
+    cites = [("cites", "\n".join(map(_citation_text, cited)))]
+    return "\n".join(lines + table([*_facts(memory), *_life(memory, page), *_evidence(memory, page), *cites], page))
 
 
 def _facts(memory: Memory) -> list[tuple[str, str]]:
@@ -387,21 +384,13 @@ def _evidence(memory: Memory, page: Page) -> list[tuple[str, str]]:
     ]
 
 
-def _cites(cited: Sequence[Cited]) -> list[tuple[str, str]]:
-    if not cited:
-        return []
-
-    return [("cites", "\n".join(map(in_words, cited)))]
-
-
-# What happened
+# Changes and receipts
 
 
 def forgotten(
     gone: Sequence[Memory], left: Mapping[str, Sequence[str]], page: Page, *, erased: bool, proposals: int = 0
 ) -> str:
-    """What is gone, and how many proposals with it; `left` names backups, commits and files that still hold what was
-    erased."""
+    """Render what was forgotten or erased; `left` lists backups, commits and files that still hold an erased text."""
     named = [_handle(memory, page) for memory in gone] + ([many(proposals, "proposal")] if proposals else [])
     if not named:
         return "There was nothing to forget."
@@ -412,18 +401,18 @@ def forgotten(
     for name, head in _STILL_HOLD.items():
         if held := left.get(name):
             lines.append(say(head, page, style="yellow"))
-            lines += _some([f"  {clean(one[:12] if name == 'commits' else one)}" for one in held])
+            lines += _some([f"  {clean(place[:12] if name == 'commits' else place)}" for place in held])
     return "\n".join(lines)
 
 
 def history(changes: Sequence[AuditRow], page: Page) -> str:
-    """Every change with its text before and after, oldest first."""
+    """Render the changes of a memory with its text before and after, oldest first."""
     return "\n".join(line for row in changes for line in _change(row, page))
 
 
 def _change(row: AuditRow, page: Page) -> list[str]:
     before, after = (str(side["text"]) if side else "" for side in (row.before, row.after))
-    why = f": {in_plain_words(row.reason)}" if row.reason else ""
+    why = f": {readable_reason(row.reason)}" if row.reason else ""
     lines = [hang(page.paint("bold", clean(row.action)), why, page, 2)]
     if before != after:
         lines += [hang(page.paint("red", "  - "), before, page, 4)] if before else []
@@ -442,7 +431,7 @@ def undone(reverted: Sequence[Memory], operation: str, page: Page) -> str:
 
 
 def receipts(found: Sequence[Receipt], texts: Mapping[str, str], page: Page) -> str:
-    """What was given or not, newest first; `texts` are those of the memories, by their ids."""
+    """Render receipts, newest first; `texts` maps ids of memories to their texts."""
     if not found:
         return "Nothing was given yet, and nothing was left out."
     return "\n".join(line for receipt in found for line in _receipt(receipt, texts, page))
@@ -471,11 +460,11 @@ def _who(receipt: Receipt) -> str:
     return " · ".join(part for part in (receipt.agent, receipt.session) if part) or "nobody named"
 
 
-# Care
+# Maintenance
 
 
 def project(known: Identity, page: Page) -> str:
-    """Which project a folder is, and why."""
+    """Render the identity of a project and how it was found."""
     former = [name for name in known.aliases if name not in known.names and name != known.id]
     facts = [
         ("id", known.id),
@@ -488,12 +477,13 @@ def project(known: Identity, page: Page) -> str:
     ]
     lines = [page.paint("bold", clean(known.name)), *table(facts, page)]
     for name in known.unclaimed:
-        said = f"there are memories of {name}. If they are this project's: swarmlore project --was {name}"
-        lines.append(hang(page.paint("yellow", "note: "), said, page, 6))
+        text = f"there are memories of {name}. If they are this project's: swarmlore project --was {name}"
+        lines.append(hang(page.paint("yellow", "note: "), text, page, 6))
     return "\n".join(lines)
 
 
 def stats(counts: Mapping[str, Any], page: Page) -> str:
+    """Render the counts of the store, single ones first, then each group."""
     groups = {name: value for name, value in counts.items() if isinstance(value, Mapping) and "limit" not in value}
     plain = ((name.replace("_", " "), _plain(name, value)) for name, value in counts.items() if name not in groups)
     lines = table(plain, page, indent=0)
@@ -511,6 +501,7 @@ def _plain(name: str, value: Any) -> str:
 
 
 def checks(found: Sequence[Check], page: Page) -> str:
+    """Render the checks of `doctor` with their hints and a tally."""
     width = max((len(check.name) for check in found), default=0) + 2
     lines = []
     for check in found:
@@ -523,7 +514,7 @@ def checks(found: Sequence[Check], page: Page) -> str:
 
 
 def settings(values: Sequence[Value], page: Page) -> str:
-    """Every setting; what is not the default is marked."""
+    """Render all settings with help; those that are not the default show their origin."""
     lines = []
     for value in values:
         origin = "" if value.origin == "default" else page.paint("yellow", f"  ({clean(value.origin)})")
@@ -533,11 +524,13 @@ def settings(values: Sequence[Value], page: Page) -> str:
 
 
 def setting(value: Value, page: Page) -> str:
+    """Render one setting with its help and origin."""
     about = say(f"{value.help}; from {value.origin}", page, 4, "dim")
     return f"{page.paint('bold', value.name)} = {clean(_toml(value.value))}\n{about}"
 
 
 def setting_written(value: Value, path: str, page: Page) -> str:
+    """Render a setting that was written, and the file."""
     return f"{page.paint('bold', value.name)} = {clean(_toml(value.value))}\n    written to {clean(path)}"
 
 

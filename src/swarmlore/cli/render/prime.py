@@ -1,4 +1,4 @@
-"""A report of research, for people."""
+"""Text of `prime` and `research`."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from swarmlore.retrieval.prime import codebase_rows, stack_rows
 if TYPE_CHECKING:
     from swarmlore.research.report import Finding, Report
     from swarmlore.retrieval.prime import Primed
-    from swarmlore.workspace.codebase import Said
+    from swarmlore.workspace.codebase import SourcedText
 
 
 def primed(begin: Primed, comments: str, page: Page) -> str:
-    """The project, then the memories to begin with, then the newest comments on beads."""
+    """Render what a session should know first: code base, stack, memories and the newest comments on beads."""
     lines = [page.paint("bold", clean(project_name(begin.project)))]
     if begin.readme.purpose:
-        lines.append(say(_said(begin.readme.purpose), page))
+        lines.append(say(_sourced(begin.readme.purpose), page))
     lines += ["", page.paint("bold", "code base"), *table(codebase_rows(begin.codebase), page)]
     found = stack_rows(begin.stack)
     lines += ["", page.paint("bold", "stack"), *(table(found, page) if found else ["  no known stack"])]
-    for head, said in (("set-up", begin.readme.setup), ("conventions", begin.readme.conventions)):
-        if said:
-            lines += ["", page.paint("bold", head), *(say(_said(item), page, 2) for item in said)]
+    for head, items in (("set-up", begin.readme.setup), ("conventions", begin.readme.conventions)):
+        if items:
+            lines += ["", page.paint("bold", head), *(say(_sourced(item), page, 2) for item in items)]
     lines += _memories(begin, comments, page)
     if begin.loaded:
         lines += ["", say("Clients load these by themselves: " + ", ".join(begin.loaded), page, 0, "dim")]
@@ -51,7 +51,7 @@ def _memories(begin: Primed, comments: str, page: Page) -> list[str]:
 
 def _line(hit: Hit, page: Page) -> str:
     from swarmlore.domain.extraction.lesson_text import lesson_line
-    from swarmlore.domain.policy.ranking import CHANGED, is_stale
+    from swarmlore.domain.language.citations import CHANGED, is_stale
 
     memory = hit.memory
     head = f"  {page.paint('bold', clean(memory.handle))}  "
@@ -60,19 +60,21 @@ def _line(hit: Hit, page: Page) -> str:
     return hang(head, lesson_line(memory) + changed + place, page, len(memory.handle) + 4)
 
 
-def _said(item: Said) -> str:
+def _sourced(item: SourcedText) -> str:
     return f"{item.text}  ({item.path}:{item.line})"
 
+
+# research
 
 HINTS = (
     "Ask with other words, or with the name of a function, a file or a tool.",
     "Nothing was saved; --save keeps the report all the same, --web asks the web too.",
 )
-SHOWN = 5  # findings of each source; the file has all
+SHOWN = 5  # findings of each source; the report file has all of them
 
 
 def report(found: Report, page: Page) -> str:
-    """The answer, then conflicts, then what was found by source, and what was not."""
+    """Render a research report: answer, conflicts, findings by source, and what was not found."""
     lines = [page.paint("bold", clean(found.question)), ""]
     if found.synthesis:
         lines += [say(quoted(found.synthesis, 4_000), page), ""]
@@ -98,8 +100,8 @@ def _end(found: Report, page: Page) -> list[str]:
     lines = (
         ["", page.paint("bold", "not found"), *(say(line, page, 2) for line in found.missing)] if found.missing else []
     )
-    told = " · ".join(f"{name}: {_plain(value)}" for name, value in found.searched.items())
-    lines += ["", say(told, page, 0, "dim")]
+    searched = " · ".join(f"{name}: {_plain(value)}" for name, value in found.searched.items())
+    lines += ["", say(searched, page, 0, "dim")]
     if found.file:
         return [*lines, say(f"Saved to {found.file}", page)]
     return lines if found.answer else [*lines, "", *(say(line, page) for line in HINTS)]

@@ -1,4 +1,4 @@
-"""What reflecting shows to people: proposals with their differences, what an answer did, how it stands."""
+"""Text of `reflect`: proposals with their diffs, the result of an answer, the status, and consolidation."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _ACTIONS = {"new": "new", "add": "added to", "update": "more for", "link": "new,
 
 
 @frozen
-class Story:
-    """What there is to tell after a command."""
+class Result:
+    """What one run of `reflect` did and which proposals it shows."""
 
     made: Reflection | None = None
     finished: tuple[Applied, ...] = ()
@@ -33,35 +33,37 @@ class Story:
     asks: bool = False  # a question follows
 
 
-def told(story: Story, page: Page) -> str:
+def result(done: Result, page: Page) -> str:
+    """Render what was finished, reflected, proposed and decided, with hints on how to go on."""
     parts: list[str] = []
-    parts += [part for one in story.finished for part in _applied(one, page)]
-    parts += [_made(story.made, page)] if story.made else []
-    parts += _proposals(story, page)
-    if story.decided:
-        parts += _decided(story.decided, page)
-    elif not story.shown:
+    parts += [part for applied in done.finished for part in _applied(applied, page)]
+    parts += [_reflection(done.made, page)] if done.made else []
+    parts += _proposals(done, page)
+    if done.decided:
+        parts += _decided(done.decided, page)
+    elif not done.shown:
         parts.append("Nothing is proposed.")
-    if story.low:
-        waits = many(story.low, "proposal", "proposals")
+    if done.low:
+        waits = many(done.low, "proposal", "proposals")
         parts.append(say(f"{waits} of low confidence: swarmlore reflect --review", page, style="dim"))
-    if story.shown and not story.decided and not story.asks:
+    if done.shown and not done.decided and not done.asks:
         parts.append(say("A person decides: swarmlore reflect --review, or --answer 1,3 at a terminal.", page))
     return "\n\n".join(parts)
 
 
-def _proposals(story: Story, page: Page) -> list[str]:
-    """What is open, by number; where some was proposed earlier, each of the two has a headline."""
-    looked = story.made.id if story.made else ""
-    before = [_proposal(item, page) for item in story.shown if item.reflection != looked]
-    new = [_proposal(item, page) for item in story.shown if item.reflection == looked]
-    if not looked or not before:
+def _proposals(done: Result, page: Page) -> list[str]:
+    """Render open proposals by number; older and new ones get a headline each if both exist."""
+    current = done.made.id if done.made else ""
+    before = [_proposal(item, page) for item in done.shown if item.reflection != current]
+    new = [_proposal(item, page) for item in done.shown if item.reflection == current]
+    if not current or not before:
         return before + new
     heads = [page.paint("bold", head) for head in ("Open from before", "New")]
     return [heads[0], *before, *([heads[1], *new] if new else [])]
 
 
-def _made(made: Reflection, page: Page) -> str:
+def _reflection(made: Reflection, page: Page) -> str:
+    """Render what a reflection looked at, its signals and how many proposals it made."""
     of = (
         f"session {clean(made.session)}" if made.session else {"items": "prepared learnings"}.get(made.source, "a text")
     )
@@ -98,15 +100,15 @@ def _proposal(item: Proposal, page: Page) -> str:
 
 
 def _diff(text: str, page: Page) -> Iterable[str]:
-    """A difference in colours; what is written to two places is shown once."""
+    """Colour a diff; a hunk that repeats an earlier one, for another file, is replaced by a remark."""
     seen: set[str] = set()
     for part in split(r"^(?=--- )", text, flags=MULTILINE):
         head, lines = part.splitlines()[:2], part.splitlines()[2:]
         yield from (page.paint("bold", clean(line)) for line in head)
-        if (said := "\n".join(lines)) in seen:
+        if (hunk := "\n".join(lines)) in seen:
             yield page.paint("dim", "  the same lines as above")
             continue
-        seen.add(said)
+        seen.add(hunk)
         for line in lines:
             style = _COLOURS.get(line[:1], "")
             yield page.paint(style, clean(line)) if style else clean(line)
@@ -122,7 +124,7 @@ def _decided(decided: Decided, page: Page) -> list[str]:
 
 
 def _applied(done: Applied, page: Page) -> list[str]:
-    """What was written, in which commits, and what is still to do."""
+    """Render which proposals were written, in which commits, and what is left to do."""
     lines = []
     for item in done.proposals:
         word = {"applied": "green", "failed": "red"}.get(item.state, "yellow")
@@ -138,6 +140,7 @@ def _applied(done: Applied, page: Page) -> list[str]:
 
 
 def switched(on: bool, page: Page) -> str:
+    """Render the new state of automatic reflection."""
     if on:
         text = "On: each session that ends or is cut is looked at, and the next one says what waits for you."
         return "\n".join(
@@ -146,10 +149,11 @@ def switched(on: bool, page: Page) -> str:
     return say("Off: sessions are looked at when you ask: swarmlore reflect", page)
 
 
-def status(told: Mapping[str, Any], page: Page) -> str:
-    metrics = told["metrics"]
+def status(state: Mapping[str, Any], page: Page) -> str:
+    """Render the counters of reflection over all projects, and what is open in this one."""
+    metrics = state["metrics"]
     rows = [
-        ("unasked", "on" if told["auto"] else "off"),
+        ("unasked", "on" if state["auto"] else "off"),
         ("last", metrics.at),
         ("sessions", f"{metrics.sessions:,}"),
         ("signals", f"{metrics.signals:,} ({_counts(metrics.confidence)})"),
@@ -161,19 +165,21 @@ def status(told: Mapping[str, Any], page: Page) -> str:
         ("skills made", f"{metrics.skills:,}"),
         (
             "open here",
-            f"{_counts(told['open']) or 'none'}"
-            + (f", {told['open_low']} of low confidence" if told["open_low"] else ""),
+            f"{_counts(state['open']) or 'none'}"
+            + (f", {state['open_low']} of low confidence" if state["open_low"] else ""),
         ),
         (
             "decided here",
-            _counts({name: count for name, count in told["proposals"].items() if name not in ("pending", "prepared")}),
+            _counts({name: count for name, count in state["proposals"].items() if name not in ("pending", "prepared")}),
         ),
-        ("not finished", str(told["unfinished"] or "")),
-        ("older tool", f"{told['older_pending']} wait in ~/.reflect" if told["older_pending"] else ""),
-        ("memories", f"{told['stats'].get('live', 0):,}"),
+        ("not finished", str(state["unfinished"] or "")),
+        ("older tool", f"{state['older_pending']} wait in ~/.reflect" if state["older_pending"] else ""),
+        ("memories", f"{state['stats'].get('live', 0):,}"),
         (
             "notes",
-            _counts({name: many for name, many in (told["stats"].get("notes") or {}).items() if isinstance(many, int)}),
+            _counts(
+                {name: count for name, count in (state["stats"].get("notes") or {}).items() if isinstance(count, int)}
+            ),
         ),
     ]
     return "\n".join([page.paint("bold", "Reflection, over all projects"), *table(rows, page)])
@@ -184,10 +190,10 @@ def _counts(values: Mapping[str, int]) -> str:
 
 
 def consolidation(plan: Any, page: Page) -> str:
-    """What other work trees would bring into the main one."""
+    """Render what other worktrees would bring into the main one."""
     lines = [f"{many(len(plan.trees), 'other work tree')} of {clean(plan.main)}; {plan.known} known there already."]
-    lines += [line for one in plan.changes for line in _diff(one.diff, page)]
-    lines += [f"left out, {clean(one.path)}:{one.line} says otherwise: {clean(one.text)}" for one in plan.opposed]
-    lines += [f"no room for: {clean(one.text)}" for one in plan.no_room]
+    lines += [line for change in plan.changes for line in _diff(change.diff, page)]
+    lines += [f"left out, {clean(item.path)}:{item.line} says otherwise: {clean(item.text)}" for item in plan.opposed]
+    lines += [f"no room for: {clean(item.text)}" for item in plan.no_room]
     lines += [f"refused: {clean(what)}: {clean(why)}" for what, why in plan.refused]
     return "\n".join(lines if plan.changes else [*lines, "There is nothing to bring in."])

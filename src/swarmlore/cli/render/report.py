@@ -1,4 +1,4 @@
-"""A report on a terminal."""
+"""Text of `report` on a terminal: totals, sparklines over time, projects, reasons, memories to look at, limits."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 LISTED = 5
 REASONS = 8
-SHORTEST_NAME = 12  # of a project, beside its figures
-FEWEST_MARKS = 20
-BESIDE_MARKS = 44  # characters of a row of marks that are no marks
+SHORTEST_NAME = 12  # columns for a project's name; with fewer it stands above its figures
+FEWEST_MARKS = 20  # in a sparkline
+BESIDE_MARKS = 44  # columns of a sparkline's row that hold its name and figures
 LIFE = "in its whole life"
 _BARS = "▁▂▃▄▅▆▇█"
 _PERIODS = {86_400: "day", 604_800: "week", 2_419_200: "four weeks"}
 
 
 def report(found: Report, page: Page, listed: int = LISTED) -> str:
-    """All of it, in the order of the questions people ask."""
+    """Render the whole report."""
     lines = [page.paint("bold", clean(_title(found))), ""]
     lines += table(_totals(found), page, indent=0)
     for head, part in (
@@ -44,7 +44,7 @@ def report(found: Report, page: Page, listed: int = LISTED) -> str:
 
 
 def limits(found: Report, page: Page) -> list[str]:
-    """Every limit with what was found, those that are not kept in red; what is not judged comes once at the end."""
+    """Render each limit with its figure, broken ones in red; limits not judged come last, grouped by reason."""
     lines = [_limit(limit, page) for limit in found.limits if not limit.note]
     unjudged: dict[str, list[str]] = {}
     for limit in found.limits:
@@ -54,7 +54,7 @@ def limits(found: Report, page: Page) -> list[str]:
 
 
 def check(found: Report, page: Page, listed: int = LISTED) -> str:
-    """The limits, some of what broke them, and what to do about it."""
+    """Render the limits and, if one is broken, memories that broke it and what to do."""
     lines = limits(found, page)
     if found.kept:
         return "\n".join(lines)
@@ -63,33 +63,36 @@ def check(found: Report, page: Page, listed: int = LISTED) -> str:
     guilty = [group for group in groups(found) if group.word in words]
     for head, part in _memories(guilty, found, page, listed):
         lines += ["", page.paint("bold", head), *part] if part else []
-    said = ["swarmlore curate proposes what to do"] if broken - {"given"} else []
-    said += ["swarmlore status and swarmlore doctor tell whether clients ask"] if "given" in broken else []
-    hint = "; ".join([*said, "all of it: swarmlore report --html report.html"])
+    hints = ["swarmlore curate proposes what to do"] if broken - {"given"} else []
+    hints += ["swarmlore status and swarmlore doctor tell whether clients ask"] if "given" in broken else []
+    hint = "; ".join([*hints, "all of it: swarmlore report --html report.html"])
     return "\n".join([*lines, "", hang(page.paint("cyan", "hint: "), hint, page, 6)])
 
 
 def written(path: str, page: Page) -> str:
+    """Render where the HTML report was written."""
     return f"Written to {clean(path)}. Open it in a browser."
 
 
 def day(at: float) -> str:
-    """A date in UTC, as periods are cut."""
+    """Format a date in UTC, because periods begin at midnight UTC."""
     return time.strftime("%Y-%m-%d", time.gmtime(at))
 
 
 def period_name(seconds: float) -> str:
+    """Name the length of a period: day, week, four weeks or a number of days."""
     return _PERIODS.get(round(seconds), f"{seconds / 86_400:.0f} days")
 
 
 def percent(value: float) -> str:
-    """A share; a little is not nothing, and nearly all is not all."""
+    """Format a share as a percentage; small and nearly full shares become `under 1 %` and `over 99 %`."""
     if 0 < value < 0.01:
         return "under 1 %"
     return "over 99 %" if 0.99 < value < 1 else f"{100 * value:.0f} %"
 
 
 def part_of(count: int, of: int) -> float:
+    """Return a count as a share of a total; 0 of nothing is 0."""
     return count / of if of else 0.0
 
 
@@ -98,16 +101,17 @@ def _title(found: Report) -> str:
 
 
 def whose(found: Report) -> str:
-    """What a report is about, in a few words."""
+    """Name the project of a report, or `all projects`."""
     return "all projects" if found.all_projects else names_of(found)[found.project]
 
 
 def names_of(found: Report) -> dict[str, str]:
-    """Short names of the projects in a report, by their ids."""
+    """Return short names of the projects in a report, by their ids."""
     return project_names({found.project, *(item.project for item in found.projects)})
 
 
 def _totals(found: Report) -> Iterator[tuple[str, str]]:
+    """Yield the rows of the table of totals: name and text."""
     standing, counts = found.standing, found.counts
     raw = f", {standing.raw:,} of raw material" if standing.raw else ""
     known = f", {many(standing.strategies, 'strategy', 'strategies')}" if standing.strategies else ""
@@ -134,14 +138,14 @@ def _lessons(count: int) -> str:
 
 
 def _marks(found: Report, page: Page) -> str:
-    """How much time a mark stands for."""
+    """Describe how much time one mark of a sparkline covers."""
     each = marks_each(len(found.periods), _room(page))
     name = period_name(found.period_s)
     return f", each mark the highest of {each} {name.removesuffix('s')}s" if each > 1 else f", each mark a {name}"
 
 
 def _room(page: Page) -> int:
-    """How many marks fit between the name of a row and what is said about it."""
+    """Return how many sparkline marks fit between the name of a row and its figures."""
     return max(FEWEST_MARKS, page.width - BESIDE_MARKS) if page.width else MOST
 
 
@@ -166,7 +170,7 @@ def _over_time(found: Report, page: Page) -> list[str]:
 
 
 def _dates(found: Report, width: int) -> str:
-    """The first and the last day, under the first and the last mark."""
+    """Return the line with the first and the last date, placed under the first and the last mark."""
     first, last = day(found.since), day(found.at)
     if first[:4] == last[:4]:
         first, last = first[5:], last[5:]
@@ -180,12 +184,12 @@ def _most(name: str, values: Sequence[int], a_period: str) -> str:
 
 
 def marks_each(count: int, width: int) -> int:
-    """How many values one mark stands for, so that all fit."""
+    """Return how many values one mark must cover so that `count` values fit into `width`."""
     return max(1, -(-count // width))
 
 
 def spark(values: Sequence[float], width: int = 40) -> str:
-    """Values as blocks of eight heights; nothing is a space; of the values of one mark the highest is drawn."""
+    """Draw values as a sparkline with eight heights, 0 as a space; a mark shows the highest of its values."""
     each = marks_each(len(values), width)
     parts = [max(values[first : first + each]) for first in range(0, len(values), each)]
     top = max(parts, default=0)
@@ -200,7 +204,7 @@ def _projects(projects: Sequence[ProjectFigures], names: Mapping[str, str], page
     widths = [max(map(len, column)) + 2 for column in zip(heads, *rows, strict=True)]
     longest = min(40, max(len(clean(names[item.project])) for item in projects))
     room = min(longest, page.width - 2 - sum(widths)) if page.width else longest
-    apart = room < min(longest, SHORTEST_NAME)  # no room for names beside the figures: they stand above them
+    apart = room < min(longest, SHORTEST_NAME)  # no room beside the figures: names stand above them
     left = 0 if apart else room
     lines = ["  " + " " * left + page.paint("dim", _cells(heads, widths))]
     for item, row in zip(projects, rows, strict=True):
@@ -231,7 +235,7 @@ def _cuts(found: Report, page: Page) -> list[str]:
 
 
 def _counted(rows: Sequence[tuple[int, str]], page: Page) -> list[str]:
-    """Reasons with how often, most often first; the rest is summed up."""
+    """Render reasons with their counts, most frequent first; after 8 the rest is summed up."""
     rows = sorted(rows, key=lambda row: -row[0])
     lines = [hang(f"  {count:>7,} × ", one_line(reason, 100), page, 12) for count, reason in rows[:REASONS]]
     rest = rows[REASONS:]
@@ -242,7 +246,7 @@ def _counted(rows: Sequence[tuple[int, str]], page: Page) -> list[str]:
 
 @frozen
 class Group:
-    """Memories worth a look: a heading, which word of junk they have if they have one, what to say about each."""
+    """Memories under one heading; `word` is their kind of junk, if any, and `say` the remark on each."""
 
     head: str
     word: str
@@ -251,7 +255,7 @@ class Group:
 
 
 def groups(found: Report) -> list[Group]:
-    """What to look at, in the order of the questions people ask. Figures of a memory are of its whole life."""
+    """Return the groups of memories to look at. Figures of a memory cover its whole life, not the report's period."""
     every = [item for item in found.memories if not item.strategy]
     lessons = [item for item in every if item.lesson]
     helped = sorted((item for item in every if item.helped), key=lambda item: (item.hurt - item.helped, -item.shown))
@@ -271,7 +275,7 @@ def groups(found: Report) -> list[Group]:
 
 
 def total(group: Group, found: Report) -> int:
-    """How many such memories there are; a report of very many names only some."""
+    """Return how many memories belong to a group; a large report lists only some of them."""
     return max(len(group.items), getattr(found.standing, group.word) if group.word else 0)
 
 
@@ -281,7 +285,7 @@ def _spent(item: MemoryFigures) -> str:
 
 
 def _since(item: MemoryFigures, now: float) -> str:
-    """How long a memory waits to be shown, and why it was not although it was found."""
+    """Describe since when a memory waits to be shown, and why it was cut if it was found."""
     left = f", found {many(item.cut, 'time')}: {item.cut_reason}" if item.cut else ""
     return f"made {ago(item.created_at, now)}{left}"
 
@@ -303,8 +307,8 @@ def _limit(limit: Limit, page: Page) -> str:
     least = limit.name == "given"
     word = page.paint("green", "ok   ") if limit.kept else page.paint("red", "under" if least else "over ")
     sign = "at least" if least else "at most"
-    said = f"{limit.name}: {limit.count:,} of {limit.of:,} ({percent(limit.share)}), {sign} {100 * limit.limit:g} %"
-    return hang(f"  {word}  ", f"{said} ({limit.setting})", page, 9)
+    text = f"{limit.name}: {limit.count:,} of {limit.of:,} ({percent(limit.share)}), {sign} {100 * limit.limit:g} %"
+    return hang(f"  {word}  ", f"{text} ({limit.setting})", page, 9)
 
 
 def _unjudged(names: Sequence[str], note: str, page: Page) -> str:
@@ -312,5 +316,5 @@ def _unjudged(names: Sequence[str], note: str, page: Page) -> str:
 
 
 def why_unjudged(note: str) -> str:
-    """The reason in the note of a limit that is not judged."""
+    """Return the reason why a limit is not judged, from its note."""
     return note.removesuffix(" are not judged")

@@ -1,6 +1,6 @@
-"""A report as one HTML file: no script, nothing from elsewhere, light and dark.
+"""HTML of `report`: one file with SVG plots, without scripts or external resources, in light and dark.
 
-Stored text may hold anything. It is escaped here, and the page's own policy lets a browser load and run nothing.
+Stored text is escaped, and the content security policy of the page lets a browser load and run nothing.
 """
 
 from __future__ import annotations
@@ -93,6 +93,8 @@ th.drawn,td.drawn{display:none}
 """
 
 
+# Plots
+
 WIDTH, HEIGHT = 640, 170
 LEFT, RIGHT, TOP, BOTTOM = 46, 10, 10, 24
 _STEPS = (1, 2, 3, 4, 5, 6, 8, 10)
@@ -101,7 +103,7 @@ _DATES = 5  # at most, along the time axis
 
 @frozen
 class Series:
-    """One thing that is drawn: its name, the CSS class of its colour, one value per period; `down` hangs it below."""
+    """One data series of a plot: name, CSS class of its colour, a value per period; `down` draws it below the axis."""
 
     name: str
     colour: str
@@ -110,10 +112,10 @@ class Series:
 
 
 def bars(series: Sequence[Series], dates: Sequence[str], about: str) -> str:
-    """Bars over time; several series stand on each other, those that hang go down."""
+    """Draw a stacked bar chart over time; series with `down` stack below the axis."""
     top = _ceiling(_stacked(series, down=False))
-    hanging = _stacked(series, down=True)
-    low = _ceiling(hanging) if any(hanging) else 0.0
+    below = _stacked(series, down=True)
+    low = _ceiling(below) if any(below) else 0.0
     scale = _Scale(top, low)
     step = (WIDTH - LEFT - RIGHT) / max(1, len(dates))
     drawn = []
@@ -130,7 +132,7 @@ def bars(series: Sequence[Series], dates: Sequence[str], about: str) -> str:
 
 
 def line(series: Series, dates: Sequence[str], about: str) -> str:
-    """A line over time with the area under it, and its last value written at its end."""
+    """Draw a line chart over time with a filled area and a dot at the last value."""
     scale = _Scale(_ceiling(series.values), 0.0)
     step = (WIDTH - LEFT - RIGHT) / max(1, len(dates))
     points = [(LEFT + (number + 0.5) * step, scale.y(value)) for number, value in enumerate(series.values)]
@@ -152,7 +154,7 @@ def line(series: Series, dates: Sequence[str], about: str) -> str:
 
 
 def spark(values: Sequence[float], colour: str, about: str) -> str:
-    """A line of the height of a word, for a table."""
+    """Draw a small line chart for a table cell."""
     if not values:
         return ""
     width, height, most = 120, 22, max(values) or 1
@@ -167,13 +169,13 @@ def spark(values: Sequence[float], colour: str, about: str) -> str:
 
 
 def share(value: float, colour: str) -> str:
-    """A bar within a table cell, from nothing to all."""
+    """Draw a share from 0 to 1 as a bar in a table cell."""
     width = 100 * min(1.0, max(0.0, value))
     return f'<span class="track"><span class="{colour} fill" style="width:{width:.1f}%"></span></span>'
 
 
 def amount(value: float) -> str:
-    """A count as people read it: 950, 1,204, 88.1k, 2.4M."""
+    """Format a count: 950, 1,204, 88.1k, 2.4M."""
     for size, unit in ((1_000_000, "M"), (10_000, "k")):
         if abs(value) >= size:
             return f"{value / (1_000 if unit == 'k' else size):.1f}".removesuffix(".0") + unit
@@ -181,7 +183,7 @@ def amount(value: float) -> str:
 
 
 class _Scale:
-    """Where a value is drawn, between the largest above and the largest below the line."""
+    """Vertical scale of a plot, from the largest value above the axis to the largest below it."""
 
     def __init__(self, top: float, low: float) -> None:
         self.top, self.low = top, low
@@ -202,18 +204,19 @@ class _Scale:
 
 
 def _stacked(series: Sequence[Series], *, down: bool) -> list[float]:
+    """Return the sums, per period, of the series above or below the axis."""
     columns = [item.values for item in series if item.down == down]
     return [sum(values) for values in zip(*columns, strict=True)]
 
 
 def _ceiling(values: Sequence[float]) -> float:
-    """The next round number that nothing goes above."""
+    """Return the next round number at or above all values."""
     most = max(values, default=0)
     if most <= 0:
         return 1.0
     size = 10.0 ** math.floor(math.log10(most))
-    found = next(step * size for step in _STEPS if step * size >= most)
-    return max(2.0, math.ceil(found / 2) * 2)  # even, so that half of it is a whole number too
+    top = next(step * size for step in _STEPS if step * size >= most)
+    return max(2.0, math.ceil(top / 2) * 2)  # even, so that the mark at half of it is whole
 
 
 def _bar(x: float, step: float, scale: _Scale, low: float, high: float, colour: str, tip: str) -> str:
@@ -227,7 +230,7 @@ def _bar(x: float, step: float, scale: _Scale, low: float, high: float, colour: 
 
 def _dates(dates: Sequence[str], step: float) -> str:
     each = max(1, math.ceil(len(dates) / _DATES))
-    # A narrow page shows every other date, and larger.
+    # CSS shows every other date on a narrow page, in a larger font.
     return "".join(
         f'<text class="tick date{" other" if number // each % 2 else ""}" x="{LEFT + (number + 0.5) * step:.1f}" '
         f'y="{HEIGHT - 7}" text-anchor="middle">'
@@ -246,13 +249,15 @@ def _svg(content: str, about: str, series: Sequence[Series]) -> str:
     )
 
 
+# The document
+
 LISTED = 12
 MOST_ROWS = 1_000
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(found: Report) -> Iterator[str]:
-    """The file, part by part."""
+    """Yield the HTML document in parts."""
     about = whose(found)
     yield (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -373,9 +378,9 @@ def _reasons(found: Report) -> str:
         for item in found.silences[:MOST_ROWS]
     ]
     if found.sessions_without_moment:
-        said = f"of {many(found.sessions, 'session')}: the client never asked for anything"
+        text = f"of {many(found.sessions, 'session')}: the client never asked for anything"
         rows.append(
-            f"<tr><td>sessions</td><td>{said}</td>{_numbers(found.sessions_without_moment)}<td class='drawn'></td></tr>"
+            f"<tr><td>sessions</td><td>{text}</td>{_numbers(found.sessions_without_moment)}<td class='drawn'></td></tr>"
         )
     cuts = "".join(f"<tr><td>{_text(item.reason)}</td>{_numbers(item.count)}</tr>" for item in found.cuts)
     first = f"<table>{_head('moment', 'reason', 'times|n', '|drawn')}{''.join(rows)}</table>" if rows else _NOTHING
@@ -419,7 +424,7 @@ _OF_MEMORY = ("shown", "cited", "applied", "helped", "hurt", "cut", "tokens")
 
 
 def _kind(item: MemoryFigures) -> str:
-    """A word for what is no lesson."""
+    """Return a label for strategies, which are not lessons."""
     return '<span class="kind">strategy</span> ' if item.strategy else ""
 
 
@@ -431,7 +436,7 @@ def _section(title: str, content: str) -> str:
 
 
 def _head(*names: str) -> str:
-    """A row of headings, each with the class that stands behind its bar: n over numbers."""
+    """Return the heading row of a table; a name may carry the CSS class of its column, as in `count|n`."""
     parts = (name.partition("|") for name in names)
     cells = "".join(f'<th class="{kind}">{name}</th>' if kind else f"<th>{name}</th>" for name, _, kind in parts)
     return f"<thead><tr>{cells}</tr></thead>"
@@ -442,13 +447,13 @@ def _numbers(*values: int) -> str:
 
 
 def _named(names: Sequence[str], values: Sequence[int]) -> str:
-    """Numbers that know their headings, for a page that is too narrow for a table."""
+    """Return number cells that carry their headings, which CSS shows on pages too narrow for a table."""
     pairs = zip(names, values, strict=True)
     return "".join(f'<td class="n" data-name="{name}">{value:,}</td>' for name, value in pairs)
 
 
 def _text(value: object) -> str:
-    """Stored text that is neither markup nor able to reorder what stands beside it."""
+    """Escape stored text: markup, control characters and marks that reorder text."""
     return escape(clean(value))
 
 
@@ -457,5 +462,5 @@ def _moment(at: float) -> str:
 
 
 def lines(found: Report) -> Iterable[bytes]:
-    """The file as bytes; a lone half of a character is shown as such and does not stop the writing."""
+    """Encode the document in parts; lone surrogates are written as escapes instead of failing."""
     return (part.encode("utf-8", "backslashreplace") for part in page(found))

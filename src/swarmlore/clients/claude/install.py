@@ -1,4 +1,4 @@
-"""Claude Code: hooks and permissions in settings.json, servers in .claude.json (a project's in .mcp.json)."""
+"""Installation for Claude Code: hooks and permissions in settings.json, the server in .claude.json or .mcp.json."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from swarmlore.clients.install.locations import RESTART, Client, Where, skill_fi
 NAME = "claude"
 FOLDER = ".claude"
 VARIABLE = "CLAUDE_CONFIG_DIR"
-WATCHED_TOOLS = "Read|Edit|Write|MultiEdit|NotebookEdit|Agent|Task"  # files, and the tasks of sub-agents
+WATCHED_TOOLS = "Read|Edit|Write|MultiEdit|NotebookEdit|Agent|Task"  # tools for files, and for sub-agents
 HOOKS = (
-    Hook("SessionStart", 10),  # the first one may have to open a store that nobody keeps warm
+    Hook("SessionStart", 10),  # may have to open the store when no daemon runs
     Hook("UserPromptSubmit", 5),
     Hook("PreToolUse", 5, WATCHED_TOOLS),
     Hook("PostToolUse", 5),
@@ -28,12 +28,14 @@ READING = (f"mcp__{SERVER}__recall", f"mcp__{SERVER}__get")
 
 
 def folder(where: Where) -> str:
+    """Return the client's folder for settings."""
     return where.config(FOLDER, VARIABLE)
 
 
 def files(where: Where) -> tuple[File, ...]:
+    """Return the client's files with our entries."""
     base = folder(where)
-    # alwaysLoad: else the tools stay behind a search until the model happens to look for them.
+    # alwaysLoad: else the model finds the tools only if it searches for them.
     entry = JsonServer(("mcpServers", SERVER), {"type": "stdio", **server(NAME, where.target), "alwaysLoad": True})
     return (
         File(
@@ -52,6 +54,7 @@ def _servers(where: Where) -> str:
 
 
 def to_do(where: Where) -> tuple[str, ...]:
+    """Return what is left for the person to do after an installation."""
     if where.root:
         return ("Claude Code asks once whether to use the server swarmlore of this project: agree.",)
     return (RESTART,)

@@ -1,4 +1,4 @@
-"""Claude Code."""
+"""Read hook payloads of Claude Code and write the answers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import json
 
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook.event_from_payload import inner, text, words_of
-from swarmlore.domain.extraction.user_words import unwrap
+from swarmlore.domain.extraction.message_text import typed_text
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
-
 
 _MOMENTS = {
     "SessionStart": e.SESSION_START,
@@ -40,14 +39,15 @@ _STREAMS = ("stdout", "stderr")
 
 
 def moment(name: str, payload: dict[str, Any]) -> str:
-    found = _MOMENTS.get(name, e.OTHER)
-    if found == e.PROMPT and not unwrap(text(payload, "prompt")):
-        return e.OTHER  # the client speaks in the person's name: a sub-agent has ended, a command has run
-    return e.COMPACTED if found == e.SESSION_START and payload.get("source") == "compact" else found
+    """Return which moment an event of this client is."""
+    result = _MOMENTS.get(name, e.OTHER)
+    if result == e.PROMPT and not typed_text(text(payload, "prompt")):
+        return e.OTHER  # a prompt by the client itself: a sub-agent has ended, a command has run
+    return e.COMPACTED if result == e.SESSION_START and payload.get("source") == "compact" else result
 
 
 def facts(payload: dict[str, Any]) -> dict[str, Any]:
-    """The fields of an event, and `unique`: what tells this event from others of its session."""
+    """Return the fields of an event, and `unique`, which tells this event from others of its session."""
     given = inner(payload, "tool_input")
     tool_name = text(payload, "tool_name")
     return {
@@ -57,7 +57,7 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
         "agent_type": text(payload, "agent_type"),
         "transcript": text(payload, "agent_transcript_path", "transcript_path"),
         "source": text(payload, "source", "trigger", "reason"),
-        "prompt": unwrap(text(payload, "prompt")),
+        "prompt": typed_text(text(payload, "prompt")),
         "task": text(given, "prompt") if tool_name in _DELEGATES else "",
         "tool": _TOOLS.get(tool_name, "other") if tool_name else "",
         "tool_name": tool_name,
@@ -73,18 +73,18 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def files_of(given: dict[str, Any]) -> list[str]:
-    """The files a tool was told to touch."""
+    """Return the files in a tool's input."""
     return [value for name in ("file_path", "path", "notebook_path") if (value := text(given, name))]
 
 
 def _edits(given: dict[str, Any]) -> str:
-    """What several edits at once put into a file."""
+    """Return the new texts of a tool's several edits, joined."""
     edits = given.get("edits")
     return "\n".join(text(edit, "new_string") for edit in edits[:20]) if isinstance(edits, list) else ""
 
 
 def _output(response: Any) -> str:
-    """What a tool printed. A tool that wrote a file answers with the file: that is no output."""
+    """Return the output of a tool; a tool that wrote a file answers with the file, which is no output."""
     if isinstance(response, dict):
         if any(name in response for name in _STREAMS):
             return "\n".join(filter(None, (text(response, name) for name in _STREAMS)))
@@ -94,6 +94,6 @@ def _output(response: Any) -> str:
 
 
 def encode(name: str, context: str, notice: str = "") -> str:
-    """The answer that puts a text into the context, and shows the person a line."""
+    """Return the answer that adds a text to the context, and shows the person a notice."""
     given = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}} if context else {}
     return json.dumps({**given, "systemMessage": notice} if notice else given)

@@ -1,4 +1,4 @@
-"""Codex: hooks in hooks.json, servers in config.toml, skills in the folder that agents share."""
+"""Installation for Codex: hooks in hooks.json, the server in config.toml, skills in the shared folder."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ HOOKS = (
     Hook("SubagentStop", 5),
     Hook("Stop", 5),
     Hook("PreCompact", 5),
-    Hook("SessionEnd", 3),  # it waits no longer, whatever is written here
+    Hook("SessionEnd", 3),  # Codex waits no longer, even if more is configured
 )
 
 
 def folder(where: Where) -> str:
+    """Return the client's folder for settings."""
     return where.config(FOLDER, VARIABLE)
 
 
 def files(where: Where) -> tuple[File, ...]:
+    """Return the client's files with our entries."""
     base = folder(where)
     values = {**server(NAME, where.target), "startup_timeout_sec": STARTUP_S}
-    # An earlier release wrote it, but never into a project.
+    # An earlier release wrote this key, but never into a project.
     harmful = {} if where.root else {"required": "Codex does not start (required = true)"}
     return (
         File(os.path.join(base, "hooks.json"), (Hooks(NAME, where.target, HOOKS),)),
@@ -42,6 +44,7 @@ def files(where: Where) -> tuple[File, ...]:
 
 
 def to_do(where: Where) -> tuple[str, ...]:
+    """Return what is left for the person to do after an installation."""
     trust = "Codex skips hooks that nobody trusts, silently: type /hooks in Codex, review them, and trust them."
     if where.root:
         agree = "Codex reads a project's hooks and servers only where the project is trusted: agree when it asks."

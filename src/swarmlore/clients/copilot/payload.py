@@ -1,7 +1,8 @@
-"""Copilot CLI. Each event has two names: after one the keys are in camelCase, after the other in snake_case.
+"""Read hook payloads of Copilot CLI and write the answers.
 
-It also runs the hooks in a repository's `.claude/settings.json`, in the second form and with Claude Code's names of
-tools: `clients.sender` knows those payloads. Both reports of an event name the same time and arguments, and so one id.
+Each event has two names; the keys of one form are in camelCase, those of the other in snake_case. Copilot also runs the
+hooks in a repository's `.claude/settings.json`, in the second form and with Claude Code's tool names: `clients.sender`
+recognises those payloads. Both reports of an event have the same time and arguments, hence the same id.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ import re
 
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook.event_from_payload import inner, stamp, text, words_of
-from swarmlore.domain.extraction.user_words import unwrap
+from swarmlore.domain.extraction.message_text import typed_text
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
-
 
 _MOMENTS = {
     **dict.fromkeys(("sessionStart", "SessionStart"), e.SESSION_START),
@@ -42,22 +42,24 @@ _DELEGATES = ("task", "Agent", "Task")
 
 
 def moment(name: str, payload: dict[str, Any]) -> str:
-    found = _MOMENTS.get(name, e.OTHER)
-    if found == e.PROMPT and not unwrap(text(payload, "prompt")):
+    """Return which moment an event of this client is."""
+    result = _MOMENTS.get(name, e.OTHER)
+    if result == e.PROMPT and not typed_text(text(payload, "prompt")):
         return e.OTHER
-    if found == e.SESSION_START and payload.get("source") == "compact":
+    if result == e.SESSION_START and payload.get("source") == "compact":
         return e.COMPACTED
-    return e.TOOL_FAILED if found == e.AFTER_TOOL and _ended(payload)[1] else found
+    return e.TOOL_FAILED if result == e.AFTER_TOOL and _ended(payload)[1] else result
 
 
 def facts(payload: dict[str, Any]) -> dict[str, Any]:
-    """As for other clients. A sub-agent speaks under an id of its own, and names its parent: there the session is."""
-    given = _given(payload)
+    """Return the fields of an event. A sub-agent has an id of its own; the session belongs to the parent it names."""
+    given = _arguments(payload)
     tool_name = text(payload, "toolName", "tool_name")
     agent = text(payload, "agentId", "agent_id")
     session = text(payload, "sessionId", "session_id")
     if agent and session == agent:
         session = text(payload, "parentAgentId", "parent_agent_id") or session
+    source = text(payload, "source", "trigger", "reason")
     printed, failed = _ended(payload)
     transcript = text(payload, "transcriptPath", "transcript_path")
     stopped = "stopReason" in payload or "stop_reason" in payload
@@ -67,8 +69,8 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
         "agent": agent,
         "agent_type": text(payload, "agentType", "agent_type", "agentName", "agent_name"),
         "transcript": transcript or _usual_transcript(session),
-        "source": _source(payload),
-        "prompt": unwrap(text(payload, "prompt")),
+        "source": "startup" if source == "new" else source,
+        "prompt": typed_text(text(payload, "prompt")),
         "task": text(given, "prompt") if tool_name in _DELEGATES else "",
         "tool": _TOOLS.get(tool_name, "other") if tool_name else "",
         "tool_name": tool_name,
@@ -78,19 +80,14 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
         "output": "" if failed or _TOOLS.get(tool_name) in (e.READ, e.WRITE) else printed,
         "error": printed if failed else "",
         "said": text(payload, "response", "last_assistant_message")
-        or (_said(transcript) if stopped and not agent else ""),
+        or (_last_message(transcript) if stopped and not agent else ""),
         "unique": stamp(payload, given),
         "given": given,
     }
 
 
-def _source(payload: dict[str, Any]) -> str:
-    source = text(payload, "source", "trigger", "reason")
-    return "startup" if source == "new" else source
-
-
-def _given(payload: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a tool; some releases write them as JSON in a text."""
+def _arguments(payload: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a tool; some releases write them as JSON in a text."""
     for name in ("toolArgs", "tool_input", "toolInput"):
         value = payload.get(name)
         if isinstance(value, str) and value.startswith("{"):
@@ -104,13 +101,13 @@ def _given(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ended(payload: dict[str, Any]) -> tuple[str, bool]:
-    """What a tool printed, and whether it failed: by what the client says, or for a command by its exit code."""
+    """Return the output of a tool, and whether it failed: as the client reports, or by a command's exit code."""
     error = payload.get("error")
-    if told := text(payload, "error") or text(error, "message"):
-        return told, True
+    if message := text(payload, "error") or text(error, "message"):
+        return message, True
     result = inner(payload, "toolResult") or inner(payload, "tool_result")
     printed = text(result, "textResultForLlm", "text_result_for_llm")
-    if not printed:  # an answer of another shape
+    if not printed:  # another form of answer
         printed = words_of(payload.get("tool_response"))
     bad = text(result, "resultType", "result_type") in ("failure", "error")
     if _TOOLS.get(text(payload, "toolName", "tool_name")) != e.SHELL:
@@ -122,15 +119,15 @@ def _ended(payload: dict[str, Any]) -> tuple[str, bool]:
 
 
 def _usual_transcript(session: str) -> str:
-    """Where the client keeps its record of a session; most of its payloads do not say."""
+    """Return the usual path of a session's transcript, which most payloads do not name."""
     if not re.fullmatch(r"[\w-]{8,128}", session):
         return ""
     home = os.environ.get("COPILOT_HOME") or os.path.join(os.path.expanduser("~"), ".copilot")
     return os.path.join(home, "session-state", session, "events.jsonl")
 
 
-def _said(transcript: str) -> str:
-    """The agent's last words, which the payload at the end of a turn leaves out."""
+def _last_message(transcript: str) -> str:
+    """Return the agent's last message from the transcript; the payload at the end of a turn lacks it."""
     from swarmlore.clients.hook.client_log import last_line
 
     line = last_line(transcript, b'{"type":"assistant.message"')
@@ -141,5 +138,5 @@ def _said(transcript: str) -> str:
 
 
 def encode(name: str, context: str, notice: str = "") -> str:
-    """The answer that puts a text into the context. A line for the person has no place in it."""
+    """Return the answer that adds a text to the context; a notice for the person is not supported."""
     return json.dumps({"additionalContext": context}) if context else ""

@@ -1,7 +1,7 @@
-"""Copilot CLI: `session-state/<session>/events.jsonl` in its folder.
+"""Read transcripts of Copilot CLI: `session-state/<session>/events.jsonl` in its folder.
 
-A record is an event: `type`, `data`, and for a sub-agent's `agentId`. A message has what was typed, and beside it what
-the model was given; a tool is told of when it begins and when it has ended.
+A record is an event: `type`, `data`, and `agentId` for a sub-agent. A message has the typed text next to the text that
+the model was given; a tool call has one record for its start and one for its end.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from swarmlore.clients import transcripts
+from swarmlore.clients import transcripts as t
 from swarmlore.clients.transcripts import CONTEXT, OTHER, READ, SHELL, SUMMARY, WRITE, Reader, Turn
 from swarmlore.domain.extraction.fixes import copilot_ending
-from swarmlore.domain.extraction.user_words import unwrap
+from swarmlore.domain.extraction.message_text import typed_text
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
-
 
 SUFFIX = ".jsonl"
 USAGE_MARKS = (b'"session.usage_record"', b'"session.compaction_complete"')
@@ -33,117 +32,109 @@ _HOOKED = r'\n\nTool "[^"\n]{1,200}" (?:succeeded|failed)\. Additional guidance 
 
 
 class Transcript(Reader):
-    """Joins the beginning and the end of a call by its id."""
+    """Turn Copilot's events into turns; the start and the end of a call are joined by its id."""
 
     def read(self, record: dict[str, Any]) -> Iterator[Turn]:
-        kind, data = record.get("type"), transcripts.inner(record, "data")
+        kind, data = record.get("type"), t.inner(record, "data")
         if kind == "user.message":
-            yield from _said_by_a_person(data, record)
+            yield from _user_message(data, record)
         elif kind == "assistant.message":
-            if text := transcripts.text_of(data, "content"):
+            if text := t.text_of(data, "content"):
                 yield _turn("assistant", text, record, "")
         elif kind == "tool.execution_start":
             yield from self._call(_begun(data, record))
         elif kind == "tool.execution_complete":
             yield self._ended(data, record)
-        elif kind == "session.compaction_complete" and (text := transcripts.text_of(data, "summaryContent")):
+        elif kind == "session.compaction_complete" and (text := t.text_of(data, "summaryContent")):
             yield _turn("user", text, record, SUMMARY)
 
     def _ended(self, data: dict[str, Any], record: dict[str, Any]) -> Turn:
-        id = transcripts.short(transcripts.text_of(data, "toolCallId"))
+        id = t.clip_name(t.text_of(data, "toolCallId"))
         printed, code = copilot_ending(_printed(data))
-        return self._result(id, printed, _failed(data, code), transcripts.moment_of(record), _beside(record))
+        return self._result(id, printed, _failed(data, code), t.time_of(record), _is_sidechain(record))
 
 
-def _said_by_a_person(data: dict[str, Any], record: dict[str, Any]) -> Iterator[Turn]:
-    """A message without a source was typed, or is an agent's to its sub-agent; others are the client's own words."""
-    whole = transcripts.text_of(data, "content")
-    source = transcripts.text_of(data, "source")
+def _user_message(data: dict[str, Any], record: dict[str, Any]) -> Iterator[Turn]:
+    """Return the turn of a user message. One without a source was typed, or sent by an agent to its sub-agent;
+    others are the client's own texts."""
+    text = t.text_of(data, "content")
+    source = t.text_of(data, "source")
     by_client = data.get("isAutopilotContinuation") is True or not (
         source in ("", "user") or source.startswith("agent-")
     )
-    typed = "" if by_client else unwrap(whole)
-    if whole:
-        yield _turn("user", typed or whole, record, "" if typed else CONTEXT)
+    typed = "" if by_client else typed_text(text)
+    if text:
+        yield _turn("user", typed or text, record, "" if typed else CONTEXT)
 
 
 def _begun(data: dict[str, Any], record: dict[str, Any]) -> Turn:
-    name, given = transcripts.short(transcripts.text_of(data, "toolName")), transcripts.inner(data, "arguments")
+    name, given = t.clip_name(t.text_of(data, "toolName")), t.inner(data, "arguments")
     return Turn(
         "tool",
-        at=transcripts.moment_of(record),
+        at=t.time_of(record),
         tool=_TOOLS.get(name, OTHER),
         tool_name=name,
-        command=transcripts.command(transcripts.text_of(given, "command")),
-        files=transcripts.files([path for key in ("path", "file_path") if (path := transcripts.text_of(given, key))]),
-        id=transcripts.short(transcripts.text_of(data, "toolCallId")),
-        sidechain=_beside(record),
+        command=t.clip_command(t.text_of(given, "command")),
+        files=t.clean_paths([path for key in ("path", "file_path") if (path := t.text_of(given, key))]),
+        id=t.clip_name(t.text_of(data, "toolCallId")),
+        sidechain=_is_sidechain(record),
     )
 
 
 def _printed(data: dict[str, Any]) -> str:
-    """What a tool printed, without what hooks added to it."""
-    result = transcripts.inner(data, "result")
-    printed = transcripts.text_of(result, "content", "detailedContent") or transcripts.text_of(
-        transcripts.inner(data, "error"), "message"
-    )
+    """Return the output of a tool, without the guidance that hooks added."""
+    result = t.inner(data, "result")
+    printed = t.text_of(result, "content", "detailedContent") or t.text_of(t.inner(data, "error"), "message")
     added = re.search(_HOOKED, printed)
     return printed[: added.start()] if added else printed
 
 
 def _failed(data: dict[str, Any], code: int | None) -> bool | None:
-    told = transcripts.inner(data, "shellExecution").get("exitCode")
-    if isinstance(told, int) and not isinstance(told, bool):
-        return told != 0
+    exit_code = t.inner(data, "shellExecution").get("exitCode")
+    if isinstance(exit_code, int) and not isinstance(exit_code, bool):
+        return exit_code != 0
     if code is not None:
         return code != 0
-    if transcripts.text_of(transcripts.inner(data, "error"), "code") in ("denied", "rejected"):
-        return None  # it did not run
+    if t.text_of(t.inner(data, "error"), "code") in ("denied", "rejected"):
+        return None  # the tool did not run
     success = data.get("success")
     return not success if isinstance(success, bool) else None
 
 
 def _turn(role: str, text: str, record: dict[str, Any], meta: str) -> Turn:
-    id = transcripts.short(transcripts.text_of(record, "id"))
-    return Turn(
-        role, transcripts.said(text), transcripts.moment_of(record), id=id, sidechain=_beside(record), meta=meta
-    )
+    id = t.clip_name(t.text_of(record, "id"))
+    return Turn(role, t.clip_text(text), t.time_of(record), id=id, sidechain=_is_sidechain(record), meta=meta)
 
 
-def _beside(record: dict[str, Any]) -> bool:
-    return bool(
-        transcripts.text_of(record, "agentId")
-        or transcripts.text_of(transcripts.inner(record, "data"), "parentToolCallId")
-    )
+def _is_sidechain(record: dict[str, Any]) -> bool:
+    return bool(t.text_of(record, "agentId") or t.text_of(t.inner(record, "data"), "parentToolCallId"))
 
 
 def usage(record: dict[str, Any]) -> tuple[int, int | None] | None:
-    """The tokens in the context of the main conversation and how many fit, as the client counted them."""
-    data = transcripts.inner(record, "data")
+    """Return the tokens in the context of the main conversation and the limit, as the client counted them."""
+    data = t.inner(record, "data")
     if record.get("type") == "session.compaction_complete":
-        after = transcripts.number_of(data, "postCompactionTokens")
-        return (after, transcripts.number_of(data, "tokenLimit") or None) if after else None
-    spent = transcripts.inner(data, "usage")
-    if record.get("type") != "session.usage_record" or _beside(record):
+        after = t.number_of(data, "postCompactionTokens")
+        return (after, t.number_of(data, "tokenLimit") or None) if after else None
+    spent = t.inner(data, "usage")
+    if record.get("type") != "session.usage_record" or _is_sidechain(record):
         return None
-    used = sum(transcripts.number_of(spent, name) for name in ("inputTokens", "outputTokens"))
-    return (used, transcripts.number_of(spent, "maxPromptTokens") or None) if used else None
+    used = sum(t.number_of(spent, name) for name in ("inputTokens", "outputTokens"))
+    return (used, t.number_of(spent, "maxPromptTokens") or None) if used else None
 
 
 def cut(record: dict[str, Any]) -> tuple[str, float] | None:
-    """Which summary took the place of the context, and when; None for any other record."""
-    done = (
-        record.get("type") == "session.compaction_complete" and transcripts.inner(record, "data").get("success") is True
-    )
-    return (transcripts.text_of(record, "id"), transcripts.moment_of(record)) if done and not _beside(record) else None
+    """Return the id and the time of a compaction; None for any other record."""
+    done = record.get("type") == "session.compaction_complete" and t.inner(record, "data").get("success") is True
+    return (t.text_of(record, "id"), t.time_of(record)) if done and not _is_sidechain(record) else None
 
 
 def find(session: str, home: str, env: Mapping[str, str]) -> str:
-    """The transcript of a session; '' where there is none."""
+    """Return the path of a session's transcript, or ''."""
     path = os.path.join(folder(home, env), "session-state", session, _FILE)
     return path if os.path.isfile(path) else ""
 
 
 def folder(home: str, env: Mapping[str, str]) -> str:
-    """Where the client keeps everything."""
+    """Return the client's data folder."""
     return env.get("COPILOT_HOME") or os.path.join(home, ".copilot")

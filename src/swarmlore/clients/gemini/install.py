@@ -1,4 +1,5 @@
-"""Gemini CLI: hooks and servers in one settings.json, whose time limits are milliseconds; skills where agents share."""
+"""Installation for Gemini CLI: hooks and the server in settings.json, with timeouts in ms; skills in the shared
+folder."""
 
 from __future__ import annotations
 
@@ -10,20 +11,21 @@ from swarmlore.clients.install.locations import RESTART, Client, Where, shared_s
 
 NAME = "gemini"
 FOLDER = ".gemini"
-VARIABLE = "GEMINI_CLI_HOME"  # it stands for the person's own folder, not for the client's
+VARIABLE = "GEMINI_CLI_HOME"  # replaces the user's home folder, not the client's folder
 MILLISECONDS = 1000
-# Not BeforeTool, at which it takes no context, nor the events around each request to the model: three processes each.
+# Not BeforeTool, which takes no context, nor the events around each model request, which would start three processes.
 HOOKS = (
     Hook("SessionStart", 10),
     Hook("BeforeAgent", 5),
     Hook("AfterTool", 5),
     Hook("AfterAgent", 5),
-    Hook("PreCompress", 5, "manual"),  # else it comes before every request
+    Hook("PreCompress", 5, "manual"),  # without the matcher it runs before every request
     Hook("SessionEnd", 5),
 )
 
 
 def folder(where: Where) -> str:
+    """Return the client's folder for settings."""
     home = where.env.get(VARIABLE, "")
     if where.root or not home:
         return where.config(FOLDER)
@@ -31,16 +33,18 @@ def folder(where: Where) -> str:
 
 
 def files(where: Where) -> tuple[File, ...]:
+    """Return the client's files with our entries."""
     base = folder(where)
     entry = JsonServer(("mcpServers", SERVER), server(NAME, where.target))
     hooks = Hooks(NAME, where.target, HOOKS, MILLISECONDS, SERVER)
     return (
         File(os.path.join(base, "settings.json"), (hooks, entry), comments=True),
-        *shared_skills(os.path.dirname(base)),  # its own folder as well would hide one behind the other, with a warning
+        *shared_skills(os.path.dirname(base)),  # with skills in its own folder too, Gemini hides one and warns
     )
 
 
 def to_do(where: Where) -> tuple[str, ...]:
+    """Return what is left for the person to do after an installation."""
     if where.root:
         return ("Gemini CLI reads a project's hooks and servers only where the folder is trusted: agree when it asks.",)
     return (RESTART,)

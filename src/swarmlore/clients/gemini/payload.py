@@ -1,7 +1,8 @@
-"""Gemini CLI. It takes context with a prompt and with a tool's result, but not before a tool runs.
+"""Read hook payloads of Gemini CLI and write the answers.
 
-It puts what a hook gave at the start of a session into the prompt, wrapped, and reports that as the prompt. What it
-calls `PreCompress` comes before every request; only one that a person asked for is a compaction.
+Gemini takes context with a prompt and with a tool's result, but not before a tool runs. It wraps what a hook returned
+at a session start into the prompt, and reports that as the prompt. Its `PreCompress` comes before every request; only
+one that a person asked for is a compaction.
 """
 
 from __future__ import annotations
@@ -9,12 +10,11 @@ from __future__ import annotations
 from swarmlore.clients.claude import payload as claude
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook.event_from_payload import inner, stamp, text, words_of
-from swarmlore.domain.extraction.user_words import unwrap
+from swarmlore.domain.extraction.message_text import typed_text
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
-
 
 _MOMENTS = {
     "SessionStart": e.SESSION_START,
@@ -34,16 +34,17 @@ _PATHS = ("file_path", "absolute_path", "path", "dir_path")
 
 
 def moment(name: str, payload: dict[str, Any]) -> str:
-    found = _MOMENTS.get(name, e.OTHER)
+    """Return which moment an event of this client is."""
+    result = _MOMENTS.get(name, e.OTHER)
     if name == "PreCompress" and payload.get("trigger") == "manual":
         return e.BEFORE_COMPACTION
-    if found == e.PROMPT and not unwrap(text(payload, "prompt")):
+    if result == e.PROMPT and not typed_text(text(payload, "prompt")):
         return e.OTHER
-    return e.TOOL_FAILED if found == e.AFTER_TOOL and _ended(payload)[1] else found
+    return e.TOOL_FAILED if result == e.AFTER_TOOL and _ended(payload)[1] else result
 
 
 def facts(payload: dict[str, Any]) -> dict[str, Any]:
-    """As for other clients; a failed command's output is its error."""
+    """Return the fields of an event; the output of a failed command is its error."""
     given = inner(payload, "tool_input")
     tool_name = text(payload, "tool_name")
     printed, failed = _ended(payload)
@@ -54,7 +55,7 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
         "agent_type": "",
         "transcript": text(payload, "transcript_path"),
         "source": text(payload, "source", "trigger", "reason"),
-        "prompt": unwrap(text(payload, "prompt")),
+        "prompt": typed_text(text(payload, "prompt")),
         "task": "",
         "tool": _TOOLS.get(tool_name, "other") if tool_name else "",
         "tool_name": tool_name,
@@ -70,19 +71,19 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ended(payload: dict[str, Any]) -> tuple[str, bool]:
-    """What a tool printed, and whether it failed: by its error, or for a command by its exit code."""
+    """Return the output of a tool, and whether it failed: by its error, or for a command by its exit code."""
     from swarmlore.domain.extraction.fixes import gemini_ending, without_wrapping
 
     response = inner(payload, "tool_response")
     printed = words_of(response.get("llmContent"))
     error = response.get("error")
-    told = text(error, "message") or text(response, "error")
+    message = text(error, "message") or text(response, "error")
     if _TOOLS.get(text(payload, "tool_name")) != e.SHELL:
-        return told or without_wrapping(printed), bool(error)
+        return message or without_wrapping(printed), bool(error)
     body, code = gemini_ending(printed)
-    return body or told, bool(error or code)
+    return body or message, bool(error or code)
 
 
 def encode(name: str, context: str, notice: str = "") -> str:
-    """The answer that puts a text into the context, and shows the person a line: as Claude Code takes it."""
+    """Return the answer that adds a text to the context and shows the person a notice, in Claude Code's form."""
     return claude.encode(name, context, notice)

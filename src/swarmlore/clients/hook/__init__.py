@@ -1,5 +1,5 @@
-"""What a client's hook runs: a payload in, one event out, an answer back. Starts in the time a bare interpreter needs.
+"""Capture path of a client's hook: read a payload, make one event, deliver it, print the answer.
 
-Only the standard library, `text/` and `project.py`: whoever wants more is asked over a socket, or loaded after the
-event is safe.
+It starts in the time a bare interpreter needs, so it imports only the standard library and small modules of the domain.
+Anything else is asked of the daemon over its socket, or loaded after the event is safe.
 """

@@ -1,4 +1,4 @@
-"""What a client's own record says, where its hooks do not: how a command ended, and what the agent said last."""
+"""Read from the end of a client's log what its hooks do not report: a command's exit code, the agent's last message."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import os
 import re
 import stat
 
-_TAIL = 131_072  # bytes of a transcript: the end of the last command and its output
-
+_TAIL = 131_072  # bytes read from the end of a transcript: enough for the last command and its output
 _LINES = 40
-# What these print are other people's errors.
+# Commands that print files or text: an error in their output is not their own.
 _READERS = r"(?:cat|bat|less|head|tail|grep|rg|ag|sed|awk|jq|echo|printf|ls|find|git (?:log|diff|show|blame|grep))\b"
 _SIGNS = (
     r"(?:Process )?[Ee]xit(?:ed with)?(?: code)?:? ?(?:code )?(?:[1-9]\d{0,2})\b",
@@ -25,7 +24,7 @@ _SIGNS = (
 
 
 def looks_failed(command: str, output: str) -> bool:
-    """Whether the end of an output speaks of a failure of the command itself."""
+    """Return whether the end of a command's output shows that the command itself failed."""
     if not output or re.match(rf"\s*{_READERS}", command):
         return False
     lines = output.rstrip().split("\n")[-_LINES:]
@@ -34,17 +33,17 @@ def looks_failed(command: str, output: str) -> bool:
 
 
 def exit_code(transcript: str, call: str) -> int | None:
-    """How a call ended, from the end of the client's own record; None where that does not say."""
+    """Return the exit code of a call from the end of the client's transcript; None if it is not there."""
     if not transcript or not re.fullmatch(r"[\w.:-]{4,128}", call):
         return None
     lines = [line for line in _end_of(transcript).split(b"\n") if call.encode() in line]
-    # Inside of an output the quotes are escaped: it cannot name a code of its own.
-    found = [match for line in lines if (match := re.search(rb'(?<!\\)"exit_code":\s{0,4}(-?\d{1,5})', line))]
-    return int(found[-1][1]) if found else None
+    # Quotes inside an output are escaped, so an output cannot fake an exit code.
+    codes = [match for line in lines if (match := re.search(rb'(?<!\\)"exit_code":\s{0,4}(-?\d{1,5})', line))]
+    return int(codes[-1][1]) if codes else None
 
 
 def last_line(transcript: str, beginning: bytes) -> bytes:
-    """The last whole line of a client's record that begins so; nothing where there is none near its end."""
+    """Return the last complete line of a transcript that begins with these bytes; b"" if it is not near the end."""
     if not transcript:
         return b""
     lines = _end_of(transcript).split(b"\n")[:0:-1]
@@ -52,17 +51,17 @@ def last_line(transcript: str, beginning: bytes) -> bytes:
 
 
 def _end_of(path: str) -> bytes:
-    """The last part of a regular file of this user's; nothing of anything else."""
+    """Return the last part of a file; b"" if it is not a regular file of this user."""
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
     except (OSError, ValueError):
         return b""
     try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode) or (hasattr(os, "geteuid") and found.st_uid != os.geteuid()):
+        facts = os.fstat(fd)
+        if not stat.S_ISREG(facts.st_mode) or (hasattr(os, "geteuid") and facts.st_uid != os.geteuid()):
             return b""
-        return os.pread(fd, _TAIL, max(0, found.st_size - _TAIL))
-    except OSError:  # a file that only looks like one, as those of /proc
+        return os.pread(fd, _TAIL, max(0, facts.st_size - _TAIL))
+    except OSError:  # a file of /proc, which looks regular and cannot be read
         return b""
     finally:
         os.close(fd)

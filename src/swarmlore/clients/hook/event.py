@@ -1,4 +1,4 @@
-"""What a client reported, in one form for all clients: small, redacted, and with an id under which it counts once."""
+"""`Event`: one report of a hook in the same form for all clients: small, redacted, with an id to count it once."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from swarmlore.frozen import TYPE_CHECKING, field, fields, frozen
 if TYPE_CHECKING:
     from typing import Any
 
-
-# When something happened, whatever a client calls it.
+# Moments: when something happened, under the same names for all clients.
 SESSION_START = "session-start"
 COMPACTED = "compaction"
 PROMPT = "prompt"
@@ -27,18 +26,18 @@ MOMENTS = (
     *(SESSION_START, COMPACTED, PROMPT, BEFORE_TOOL, AFTER_TOOL, TOOL_FAILED, AGENT_START, AGENT_STOP),
     *(TURN_END, BEFORE_COMPACTION, SESSION_END, OTHER),
 )
-# Moments at which context helps. After a tool that worked there is nothing to say.
+# Moments at which context is given; none is needed after a tool that succeeded.
 ANSWERED = (SESSION_START, COMPACTED, PROMPT, BEFORE_TOOL, TOOL_FAILED, AGENT_START)
 
-# Clients that take context with the result of a tool, but not before it runs.
+# Clients that accept context with a tool's result, but not before the tool runs.
 TOLD_AFTER = ("gemini",)
-# Clients in which a session begins with its first prompt: what they are given before, they lose when it is resumed
-# (Gemini with the prompt that it was put into).
+# Clients that get their first context with the first prompt: anything given earlier is lost when the session is resumed
+# (by Gemini together with the prompt that it was put into).
 BEGUN_BY_PROMPT = ("gemini", "copilot")
-# Clients that do not say when the context was cut; their transcripts do.
+# Clients whose hooks do not report a compaction; their transcripts do.
 CUT_SILENTLY = ("gemini", "copilot")
 
-# What a tool does, whatever a client calls it.
+# Kinds of tools, under the same names for all clients.
 SHELL = "shell"
 READ = "read"
 WRITE = "write"
@@ -47,10 +46,12 @@ TOOLS = (SHELL, READ, WRITE, "other")
 
 @frozen
 class Event:
-    """One report of a hook. Texts are cut and redacted; paths are absolute; what a client did not say stays empty.
+    """One report of a hook. Texts are cut and redacted, paths are absolute; a field that the client did not report is
+    empty.
 
-    `project` holds the fields of `project.Project` as found when the hook ran: the folder may be gone later. `loose`
-    says that the client gave nothing to tell two such events apart, so the same again counts once only for a while.
+    `project` holds the fields of `project.Project` as found when the hook ran, since the folder may be gone later.
+    `loose` means that the client sent nothing to tell two such events apart, so a repetition counts once only for a
+    while.
     """
 
     id: str
@@ -80,7 +81,7 @@ class Event:
 
 
 def is_answered(event: Event) -> bool:
-    """Whether the client takes context now, and context may help."""
+    """Return whether the client accepts context now, and context may help."""
     if event.moment in (BEFORE_TOOL, AFTER_TOOL):
         return is_about_files(event) or (event.moment == BEFORE_TOOL and "find" in event.extra)
     if event.moment == SESSION_START:
@@ -89,18 +90,18 @@ def is_answered(event: Event) -> bool:
 
 
 def may_begin(event: Event) -> bool:
-    """Whether a session may begin with this event, as far as its agent is concerned."""
+    """Return whether a session may begin with this event."""
     return event.moment == (PROMPT if event.client in BEGUN_BY_PROMPT else SESSION_START)
 
 
 def is_about_files(event: Event) -> bool:
-    """Whether now is the time for what is known about the files of a tool."""
+    """Return whether this is the moment to give context about a tool's files."""
     when = AFTER_TOOL if event.client in TOLD_AFTER else BEFORE_TOOL
     return event.moment == when and bool(event.files)
 
 
 def actor(event: Event) -> str:
-    """Whose name an event stands under: its client's or, for a sub-agent, also what kind of one it is."""
+    """Return the name of who acts in an event: the client, for a sub-agent with its type."""
     return f"{event.client}/{event.agent_type}" if event.agent and event.agent_type else event.client
 
 
@@ -108,13 +109,13 @@ _EMPTY: tuple[object, ...] = ("", (), {}, None, False, 0)
 
 
 def to_plain(event: Event) -> dict[str, Any]:
-    """The event as JSON values, without what is empty."""
+    """Return the event as JSON values, without empty fields."""
     values = ((spec.name, getattr(event, spec.name)) for spec in fields(Event))
     return {name: value for name, value in values if value not in _EMPTY}
 
 
 def from_plain(values: Any) -> Event | None:
-    """The event in JSON values from a socket or a file, or None where they are none: they come from outside."""
+    """Return the event in untrusted JSON values from a socket or a file; None if they are no valid event."""
     from swarmlore.domain.records import make
     from swarmlore.errors import InvalidInput
 
@@ -126,6 +127,6 @@ def from_plain(values: Any) -> Event | None:
         given["files"] = tuple(given["files"])
     try:
         event: Event = make(Event, given, "event")
-    except (InvalidInput, TypeError):  # of the wrong types, or without what every event has
+    except (InvalidInput, TypeError):  # wrong types, or a required field is missing
         return None
     return event if event.id and event.moment in MOMENTS else None

@@ -1,7 +1,7 @@
-"""`swarmlore hook CLIENT EVENT`: whatever happens, the client goes on.
+"""`swarmlore hook CLIENT EVENT`: deliver one event; nothing that goes wrong reaches the client.
 
-The event is handed to the warm process, or put on disk for the next one. At moments at which a client takes context,
-the answer is the block for it; without a warm process this process makes it, after the event is safe.
+The event goes to the daemon, or into the spool for the next one. If the client takes context at this moment, the answer
+is the context block; without a daemon this process builds it, after the event is safe.
 """
 
 from __future__ import annotations
@@ -26,32 +26,31 @@ if TYPE_CHECKING:
     Alone = Callable[[Event, "Places"], str]
     Afterwards = Callable[["Places"], None]
 
-
 CAPTURE_WAIT_S = 0.4
 ANSWER_WAIT_S = 1.5
-LIMIT_S = 4.0  # for everything; clients are told 5
+LIMIT_S = 4.0  # for everything; clients are configured to wait 5
 LAST_WORDS_S = 0.3
 DEAF_S = 10.0
-MOST_KEPT = 64_000_000  # bytes of events that wait for a server
+MOST_KEPT = 64_000_000  # bytes of events that wait for a remote server
 OPTIONS = ("--home", "--socket", "--spool")
 
 
 class Places:
-    """Where the pieces of one home are; `install` writes them into the command, so that no setting has to be read."""
+    """Paths of one home. `install` writes them into the command, so that a hook need not read settings."""
 
     def __init__(self, options: dict[str, str], client: str = "") -> None:
         self.home = options.get("--home") or _usual_home(client)
         self.socket = options.get("--socket") or _socket_of(self.home)
-        self.away = bool(os.environ.get("SWARMLORE_URL"))  # the memory is a server's, on another machine
+        self.away = bool(os.environ.get("SWARMLORE_URL"))  # the store is on a remote server
         self.spool = (not self.away and options.get("--spool")) or os.path.join(
             self.home, "outbox" if self.away else "spool"
         )
-        self.left_waiting = False  # an event that should be digested soon
-        self.deaf_until = 0.0  # the warm process did not answer in time; who serves many events does not ask each time
+        self.left_waiting = False  # whether an event in the spool should be taken in soon
+        self.deaf_until = 0.0  # no request before this time, since the daemon did not answer the last one in time
 
 
 def run(words: Sequence[str], alone: Alone, afterwards: Afterwards) -> int:
-    """Do the work of one hook. Always 0: a memory is not worth stopping an agent."""
+    """Run one hook. Always return 0: a memory is not worth stopping an agent."""
     options, named = split_options(words)
     places = None
     try:
@@ -64,7 +63,7 @@ def run(words: Sequence[str], alone: Alone, afterwards: Afterwards) -> int:
             sys.stdout.flush()
         if places.left_waiting:
             afterwards(places)
-    except BaseException as error:  # noqa: BLE001 - the last door: nothing may reach the client
+    except BaseException as error:  # noqa: BLE001 - the entry point: nothing may reach the client
         note(places, named, error)
     return 0
 
@@ -78,15 +77,15 @@ def _serve(named: list[str], places: Places, alone: Alone) -> str:
     assert module is not None
     event = make_event(module, name, named[1], payload, round(time.time(), 3))
     text = hand_over(event, places, alone)
-    shows = module.SHOWS_NOTICE and event.moment == e.SESSION_START  # who cannot show it leaves it to others
+    shows = module.SHOWS_NOTICE and event.moment == e.SESSION_START  # a client that cannot show it leaves it to others
     notice = _notice(places) if shows else ""
     return module.encode(named[1], text, notice) if text or notice else ""
 
 
 def _notice(places: Places) -> str:
-    """One line about problems that nobody was told of yet."""
+    """Return one line for the person about problems that were not reported yet, or ''."""
     try:
-        if not spool.untold(places.spool):
+        if not spool.has_new_problems(places.spool):
             return ""
     except OSError:
         return ""
@@ -94,13 +93,13 @@ def _notice(places: Places) -> str:
 
 
 def hand_over(event: Event, places: Places, alone: Alone) -> str:
-    """Give the event to the warm process, or keep it; returns the context that answers it."""
+    """Send the event to the daemon, else append it to the spool; return the context block that answers it."""
     answered = e.is_answered(event) and _may_answer(event, places)
     record = e.to_plain(event)
     request = {"op": "event", "event": record, "quiet": not answered}
-    told = None if places.away else _ask(places, request, ANSWER_WAIT_S if answered else CAPTURE_WAIT_S)
-    if told is not None and told.get("ok"):
-        return str(told.get("text", ""))
+    reply = None if places.away else _ask(places, request, ANSWER_WAIT_S if answered else CAPTURE_WAIT_S)
+    if reply is not None and reply.get("ok"):
+        return str(reply.get("text", ""))
     try:
         if places.away and spool.weight(places.spool) > MOST_KEPT:
             raise OSError(ENOSPC, "too much waits to be sent to the server")
@@ -108,25 +107,25 @@ def hand_over(event: Event, places: Places, alone: Alone) -> str:
     except OSError as error:
         if not answered:
             raise
-        note(places, [event.client, event.name], error)  # what is known can still be read from a full disk
-    # The next session should begin with what this one or a task of it taught: nobody may come by in between.
+        note(places, [event.client, event.name], error)  # on a full disk, recall still works
+    # Lessons of this session or task should be there for the next session, with no other hook in between.
     places.left_waiting = answered or event.moment == e.SESSION_END or "outcome" in event.extra
     return alone(event, places) if answered else ""
 
 
 def _ask(places: Places, request: dict[str, Any], wait_s: float) -> dict[str, Any] | None:
-    """What the warm process says, unless it let somebody wait just before."""
+    """Send a request to the daemon and return its answer, or None; skip it for a while after a timeout."""
     began = time.monotonic()
     if began < places.deaf_until:
         return None
-    told = socket.ask(places.socket, request, wait_s)
-    if told is None and time.monotonic() - began >= wait_s:
+    reply = socket.ask(places.socket, request, wait_s)
+    if reply is None and time.monotonic() - began >= wait_s:
         places.deaf_until = time.monotonic() + DEAF_S
-    return told
+    return reply
 
 
 def _may_answer(event: Event, places: Places) -> bool:
-    """Whether no other hook answers the same event. On a full disk nobody can tell: better twice than never."""
+    """Return whether no other hook answers the same event; on a full disk always, since twice is better than never."""
     try:
         return spool.claim(places.spool, event.id, event.at)
     except OSError:
@@ -134,6 +133,7 @@ def _may_answer(event: Event, places: Places) -> bool:
 
 
 def split_options(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Split a hook's arguments into our options and the rest."""
     options: dict[str, str] = {}
     named: list[str] = []
     rest = iter(words)
@@ -146,7 +146,7 @@ def split_options(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def note(places: Places | None, named: list[str], error: BaseException) -> None:
-    """Leave word for `doctor`. Not the message of an unknown error: it may hold a piece of the payload."""
+    """Record a problem for `doctor`. The message of an unknown error is left out: it may quote the payload."""
     what = str(error) if isinstance(error, BadPayload) else type(error).__name__
     if isinstance(error, OSError) and error.strerror:
         what = f"{type(error).__name__}: {error.strerror}"
@@ -154,14 +154,14 @@ def note(places: Places | None, named: list[str], error: BaseException) -> None:
         folder = places.spool if places else os.path.join(_usual_home(), "spool")
         hook = " ".join(named)[:80]
         spool.note_problem(folder, {"at": round(time.time(), 3), "hook": hook, "what": what})
-    except Exception:  # noqa: BLE001, S110 - no place to say it
+    except Exception:  # noqa: BLE001, S110 - it cannot be reported anywhere
         pass
 
 
 def _limit_time(places: Places, named: list[str]) -> None:
-    """End the process when its time is up: in a read, in a lock, wherever it is."""
+    """End the process after LIMIT_S by a signal, also in a blocking read or while waiting for a lock."""
     try:
-        import _signal as signal  # type: ignore[import-not-found]  # the builtin part; the module around it makes enums of everything
+        import _signal as signal  # type: ignore[import-not-found]  # the C part; importing `signal` also builds enums
     except ImportError:
         return
     if not hasattr(signal, "setitimer"):
@@ -178,7 +178,8 @@ def _limit_time(places: Places, named: list[str]) -> None:
 
 
 def _watch() -> None:
-    """The last resort: a signal waits for Python to have its turn, and a database or a driver may keep that."""
+    """End the process by a thread if the signal is late: its handler must wait while a driver keeps Python from
+    running."""
     import _thread
 
     def end() -> None:

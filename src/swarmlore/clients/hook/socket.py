@@ -1,6 +1,6 @@
-"""Speaking with the warm process: one JSON object per line over a local socket, both ends the same user's.
+"""Talk to the daemon: one JSON object per line over a Unix socket, where both ends must belong to the same user.
 
-`_socket` is what `socket` is made of; the rest of that module costs a hook a fifth of its time.
+It uses `_socket`, the C part of `socket`: the rest of that module takes a fifth of a hook's time.
 """
 
 from __future__ import annotations
@@ -15,19 +15,17 @@ from swarmlore.frozen import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-
 try:
     import _socket
 except ImportError:  # another Python than CPython
     import socket as _socket  # type: ignore[no-redef]
-
 
 MOST_LINE = 8_000_000
 _CHUNK = 65_536
 
 
 def connect(path: str, timeout: float) -> _socket.socket | None:
-    """A connection to the process that listens there, or None: nobody does, or somebody else's process."""
+    """Connect to the process that listens at a path; return None if there is none, or it belongs to another user."""
     if not hasattr(_socket, "AF_UNIX"):
         return None
     sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -43,7 +41,7 @@ def connect(path: str, timeout: float) -> _socket.socket | None:
 
 
 def peer_is_us(sock: Any) -> bool:
-    """Whether the process at the other end runs as this user."""
+    """Return whether the process at the other end runs as this user."""
     if hasattr(_socket, "SO_PEERCRED"):
         uid = int.from_bytes(sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[4:8], sys.byteorder)
     elif hasattr(_socket, "LOCAL_PEERCRED"):  # macOS and the BSDs: a version, then the user
@@ -54,7 +52,7 @@ def peer_is_us(sock: Any) -> bool:
 
 
 def ask(path: str, request: dict[str, Any], timeout: float) -> dict[str, Any] | None:
-    """The answer of the warm process, or None where there is none in time."""
+    """Send a request to the daemon and return its answer, or None if there is none in time."""
     deadline = time.monotonic() + timeout
     sock = connect(path, min(timeout, 0.25))
     if sock is None:
@@ -70,7 +68,7 @@ def ask(path: str, request: dict[str, Any], timeout: float) -> dict[str, Any] | 
 
 
 def answer_on(sock: _socket.socket, deadline: float) -> dict[str, Any] | None:
-    """The line that comes back, or None where none does in time."""
+    """Read one line from the socket and return its JSON object, or None if none comes in time."""
     data = b""
     while not data.endswith(b"\n"):
         left = deadline - time.monotonic()
@@ -81,5 +79,5 @@ def answer_on(sock: _socket.socket, deadline: float) -> dict[str, Any] | None:
         if not chunk:
             return None
         data += chunk
-    found = json.loads(data)
-    return found if isinstance(found, dict) else None
+    answer = json.loads(data)
+    return answer if isinstance(answer, dict) else None

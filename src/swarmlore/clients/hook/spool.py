@@ -1,7 +1,7 @@
-"""Events that wait for somebody to digest them: lines in a file, each appended whole and on disk before it counts.
+"""Spool: events on disk that wait to be taken in, one JSON line each, appended as a whole and flushed to disk.
 
-A line is appended under a lock of the file. Whoever takes the lines renames the file under the same lock, so an
-appender that waited for the lock finds that the name belongs to another file now, and opens that one.
+A line is appended under a lock of the file. A reader takes the lines by renaming the file under the same lock. An
+appender that waited for the lock sees that the name belongs to another file now, and opens that one.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-
 try:
     import fcntl
 
     HAVE_LOCKS = True
-except ImportError:  # Windows: lines may mix, and a mixed line is set aside
+except ImportError:  # Windows: concurrent lines may mix, and a mixed line is skipped
     HAVE_LOCKS = False
-
 
 EVENTS = "events.jsonl"
 TAKEN = "taken-"
@@ -32,12 +30,12 @@ TOLD = "problems.told"
 MOST_PROBLEM_BYTES = 100_000
 MOST_LINE = 1_000_000
 ANSWERED = "answered"
-ONCE_S = 5.0  # within this two hook files report the same event
+ONCE_S = 5.0  # two hook files report the same event within this time
 MOST_ANSWERED = 64
 
 
 def append(folder: str, record: dict[str, Any]) -> None:
-    """Add one event; it is on disk when this returns."""
+    """Append one event; it is on disk when this returns."""
     line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
     if len(line) > MOST_LINE:
         raise OSError(EMSGSIZE, "an event is too long to be read again")
@@ -50,7 +48,7 @@ def append(folder: str, record: dict[str, Any]) -> None:
 
 
 def note_problem(folder: str, problem: dict[str, Any]) -> None:
-    """Count something that went wrong; `doctor` tells of it. Old ones make room for new ones."""
+    """Append a problem for `doctor` to report; old ones make room for new ones."""
     path = os.path.join(folder, PROBLEMS)
     line = json.dumps(problem, separators=(",", ":")).encode() + b"\n"
     fd = _open_locked(path)
@@ -65,7 +63,7 @@ def note_problem(folder: str, problem: dict[str, Any]) -> None:
 
 
 def _open_locked(path: str) -> int:
-    """The file of that name, locked; made with its folder if need be."""
+    """Open a file and lock it; create it and its folder if needed."""
     while True:
         fd = _open(path)
         if not HAVE_LOCKS:
@@ -76,8 +74,8 @@ def _open_locked(path: str) -> int:
         os.close(fd)
 
 
-def locked(fd: int) -> bool:
-    """Lock an open file, unless somebody else holds it; the lock dies with the file's last descriptor."""
+def try_lock(fd: int) -> bool:
+    """Try to lock an open file; return False if another process holds it. Closing the file releases the lock."""
     if not HAVE_LOCKS:
         return True
     try:
@@ -93,7 +91,7 @@ def _open(path: str) -> int:
         return os.open(path, flags, 0o600)
     except FileNotFoundError:
         folder = os.path.dirname(path)
-        for name in (os.path.dirname(folder), folder):  # the home first: a mode holds for the last folder only
+        for name in (os.path.dirname(folder), folder):  # home first: `makedirs` sets the mode of the last one only
             os.makedirs(name, mode=0o700, exist_ok=True)
         return os.open(path, flags, 0o600)
 
@@ -107,7 +105,7 @@ def _still_named(fd: int, path: str) -> bool:
 
 
 def _write(fd: int, data: bytes) -> None:
-    """All of it; a line that was cut by a full disk is taken back, so that the next one is not glued to it."""
+    """Write all of the data; on an error, such as a full disk, take the partial line back."""
     end = os.fstat(fd).st_size
     view = memoryview(data)
     try:
@@ -118,22 +116,22 @@ def _write(fd: int, data: bytes) -> None:
         raise
 
 
-def untold(folder: str) -> bool:
-    """Whether problems came since somebody was told of them; from now on they count as told."""
+def has_new_problems(folder: str) -> bool:
+    """Return whether problems came since the last report, and mark them as reported."""
     try:
         newest = os.stat(os.path.join(folder, PROBLEMS)).st_mtime_ns
     except OSError:
         return False
-    told = os.path.join(folder, TOLD)
-    if os.path.exists(told) and os.stat(told).st_mtime_ns >= newest:
+    reported = os.path.join(folder, TOLD)
+    if os.path.exists(reported) and os.stat(reported).st_mtime_ns >= newest:
         return False
-    os.close(os.open(told, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
-    os.utime(told)
+    os.close(os.open(reported, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+    os.utime(reported)
     return True
 
 
 def claim(folder: str, id: str, now: float) -> bool:
-    """Whether this process may answer an event: where two hook files have the same line, only one of them does."""
+    """Return whether this process may answer an event; of two hook files with the same line only one does."""
     path = os.path.join(folder, ANSWERED, id)
     try:
         _make_new(path)
@@ -160,11 +158,8 @@ def _make_new(path: str) -> None:
         os.close(os.open(path, flags, 0o600))
 
 
-# For those who digest
-
-
-def waits(folder: str) -> bool:
-    """Whether anything waits: one look at a folder that is empty most of the time."""
+def has_events(folder: str) -> bool:
+    """Return whether any events wait; costs one directory listing."""
     try:
         names = os.listdir(folder)
     except OSError:
@@ -172,18 +167,18 @@ def waits(folder: str) -> bool:
     return any(name == EVENTS or name.startswith(TAKEN) for name in names)
 
 
-def times(folder: str) -> list[float]:
-    """When each file of waiting events was last written."""
+def written_at(folder: str) -> list[float]:
+    """Return when each file of waiting events was last written."""
     return [found.st_mtime for found in _files(folder)]
 
 
 def weight(folder: str) -> int:
-    """How many bytes of events wait."""
+    """Return how many bytes of events wait."""
     return sum(found.st_size for found in _files(folder))
 
 
-def peek(folder: str) -> list[str]:
-    """The files of waiting events, left where they are."""
+def waiting_files(folder: str) -> list[str]:
+    """Return the paths of the files with waiting events, sorted by name, without taking them."""
     try:
         names = sorted(os.listdir(folder))
     except OSError:
@@ -193,9 +188,9 @@ def peek(folder: str) -> list[str]:
 
 
 def many(folder: str) -> int:
-    """How many events wait, as far as nobody takes them away meanwhile."""
+    """Count the events that wait; a file that another process takes meanwhile is skipped."""
     total = 0
-    for path in peek(folder):
+    for path in waiting_files(folder):
         try:
             total += sum(1 for _ in numbered(path, read_until(path)))
         except OSError:
@@ -205,21 +200,21 @@ def many(folder: str) -> int:
 
 def _files(folder: str) -> list[os.stat_result]:
     found = []
-    for path in peek(folder):
+    for path in waiting_files(folder):
         try:
             found.append(os.stat(path))
         except OSError:
-            continue  # taken away meanwhile
+            continue  # another process took it meanwhile
     return found
 
 
-def came(folder: str) -> bool:
-    """Whether events came since the waiting ones were taken."""
+def has_new_events(folder: str) -> bool:
+    """Return whether new events came since the waiting ones were taken."""
     return os.path.exists(os.path.join(folder, EVENTS))
 
 
 def take(folder: str) -> list[str]:
-    """The files of waiting events, oldest first; from now on new events go into another file."""
+    """Take the waiting events: return their files, oldest first; new events go into another file from now on."""
     path = os.path.join(folder, EVENTS)
     if os.path.exists(path):
         fd = _open_locked(path)
@@ -233,7 +228,7 @@ def take(folder: str) -> list[str]:
 
 
 def mark_read(path: str, offset: int) -> str:
-    """Let the next reader of a taken file begin at an offset: its name says so, which one step changes."""
+    """Record in a taken file's name, by an atomic rename, up to which offset it has been read."""
     folder, name = os.path.split(path)
     marked = os.path.join(folder, f"{name.removesuffix('.jsonl').partition('@')[0]}@{offset}.jsonl")
     os.rename(path, marked)
@@ -241,18 +236,18 @@ def mark_read(path: str, offset: int) -> str:
 
 
 def read_until(path: str) -> int:
-    """Where to begin with a taken file."""
+    """Return the offset at which to continue reading a taken file."""
     offset = os.path.basename(path).removesuffix(".jsonl").partition("@")[2]
     return int(offset) if offset.isascii() and offset.isdigit() and len(offset) < 19 else 0
 
 
 def lines(path: str) -> Iterator[Any]:
-    """The records of a file; None for a line that is none."""
+    """Yield the records of a file; None for an invalid line."""
     return (record for _, record in numbered(path, 0))
 
 
 def numbered(path: str, begin: int) -> Iterator[tuple[int, Any]]:
-    """The records of a file from an offset on, each with its own; None for a line that is none."""
+    """Yield the records of a file from an offset on, each with its own offset; None for an invalid line."""
     with open(path, "rb") as file:
         file.seek(begin)
         while line := file.readline(MOST_LINE + 1):
@@ -270,7 +265,7 @@ def numbered(path: str, begin: int) -> Iterator[tuple[int, Any]]:
 
 
 def problems(folder: str) -> list[dict[str, Any]]:
-    """What went wrong in hooks lately, oldest first."""
+    """Return the recent problems of hooks, oldest first."""
     try:
         return [found for found in lines(os.path.join(folder, PROBLEMS)) if isinstance(found, dict)]
     except OSError:

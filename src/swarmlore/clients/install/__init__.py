@@ -1,7 +1,6 @@
-"""Installing: our entries in the files of agent clients, and how they get out again.
+"""Installation: put our entries into the files of agent clients, and take them out again.
 
-A client is one module in `clients/`: which files it reads and what belongs into them. `entries` knows how an entry is
-put into a file and taken out, `json_text` and `toml_text` change such files without disturbing the rest, `owning` says
-what is ours where no list does, `planning` decides what would change, `applying` does all of it or nothing, `ledger`
-keeps what is needed to undo it.
+Each client has one module, which lists its files and entries. `entries` puts an entry into a file and takes it out;
+`edit_json` and `edit_toml` change such files without touching the rest. `plan` decides what changes and carries it out
+as a whole or not at all; `manifest` keeps what an undo needs; `status` reports how an installation stands.
 """

@@ -1,4 +1,4 @@
-"""The calls that clients make: how a hook and a server are started, and how such a call is recognised again."""
+"""Build the commands by which clients start our hooks and our server, and recognise them in their files."""
 
 from __future__ import annotations
 
@@ -7,47 +7,44 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
-from functools import cache
 
 from swarmlore.frozen import TYPE_CHECKING, frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
-
 PROGRAM = "swarmlore"
-SERVER = "swarmlore"  # the name of the entry, and of the tools behind it
+SERVER = "swarmlore"  # name of the MCP server's entry, and prefix of its tools
 _OPTIONS = ("--home", "--socket", "--spool")
-_PARTING = {";", "&", "|", "||", "&&", "|&", ";;", "(", ")"}  # what stands between two commands of a shell
-# In a repository the same line runs on machines where this program is not installed: there it does nothing.
+_PARTING = {";", "&", "|", "||", "&&", "|&", ";;", "(", ")"}  # tokens that separate two commands of a shell
+# In a repository the same line also runs on machines without this program: there it must do nothing.
 _IF_THERE = f"command -v {PROGRAM} >/dev/null 2>&1"
 _OR_NOT = " || true"
-# What a failing hook does to a client, and one fails where the program is gone or is killed. The others go on.
+# What a failing hook does to a client; hooks fail if the program is gone or killed. Other clients carry on.
 _STOPPED = {"gemini": "Gemini CLI answers no prompt", "copilot": "Copilot CLI refuses to view and edit files"}
 
 
 @frozen
 class Target:
-    """What entries point to: a program and a home of this machine, or with neither whatever a machine has."""
+    """Program and home that entries point to; empty for entries that use whatever a machine has."""
 
     program: str = ""
     home: str = ""
     socket: str = ""
     spool: str = ""
-    tools: tuple[str, ...] = ()  # the sets of tools that a server offers; none means the usual one
+    tools: tuple[str, ...] = ()  # tool sets of the server; empty for the default one
 
 
 @frozen
 class Call:
-    """An entry as it was found: the program it starts and the home that it names."""
+    """Entry found in a file: the program it starts, and the home it names."""
 
     program: str
     home: str = ""
 
 
 def hook_line(client: str, event: str, target: Target) -> str:
-    """The shell line of one hook."""
+    """Return the shell command of one hook."""
     if not target.program:
         return f"{_IF_THERE} && {PROGRAM} hook {client} {event} || true"
     words = [target.program, "hook", client, event, "--home", target.home]
@@ -55,13 +52,14 @@ def hook_line(client: str, event: str, target: Target) -> str:
 
 
 def unfailing(client: str, line: str) -> tuple[str, str]:
-    """The line of a hook so that it cannot stop the client, and what it did before."""
+    """Return a hook's command so that its failure cannot stop the client, and what the old command did ('' if
+    nothing)."""
     stopped = "" if line.endswith(_OR_NOT) else _STOPPED.get(client, "")
     return (f"{line}{_OR_NOT}", stopped) if stopped else (line, "")
 
 
 def server(client: str, target: Target) -> dict[str, Any]:
-    """Program and arguments of the MCP server."""
+    """Return the program and the arguments of the MCP server."""
     tools = ["--tools", ",".join(target.tools)] if target.tools else []
     if not target.program:
         start = f"if {_IF_THERE}; then exec {' '.join([PROGRAM, 'mcp', '--client', client, *tools])}; fi"
@@ -70,7 +68,7 @@ def server(client: str, target: Target) -> dict[str, Any]:
 
 
 def lines_command(client: str, target: Target) -> list[str]:
-    """The words that start one process for all hooks of a client that runs."""
+    """Return the command that starts one process for all hooks of a running client."""
     if not target.program:
         return [PROGRAM, "hook", client, "--lines"]
     places = ["--home", target.home, "--socket", target.socket, "--spool", target.spool]
@@ -78,8 +76,7 @@ def lines_command(client: str, target: Target) -> list[str]:
 
 
 def hook_call(line: object, client: str) -> Call | None:
-    """What a hook's line starts, if that is our hook for this client and nothing besides: a line with other commands in
-    it is somebody's own."""
+    """Parse our hook for this client from a shell command; None if the command is another or does more."""
     words, guard = _words(line), _words(f"{_IF_THERE} &&")
     words = words[len(guard) :] if words[: len(guard)] == guard else words
     words = words[:-2] if words[-2:] == _OR_NOT.split() else words
@@ -87,7 +84,7 @@ def hook_call(line: object, client: str) -> Call | None:
 
 
 def words_call(words: Sequence[str], client: str) -> Call | None:
-    """The same of a command that is split into words already."""
+    """Parse our hook for this client from a command split into words."""
     for at in range(len(words) - 2):
         if _is_program(str(words[at])) and list(words[at + 1 : at + 3]) == ["hook", client]:
             return Call(str(words[at]), _option(words[at + 3 :], "--home"))
@@ -95,15 +92,11 @@ def words_call(words: Sequence[str], client: str) -> Call | None:
 
 
 def server_call(entry: object) -> Call | None:
-    """What an entry of a server starts, if that is ours."""
+    """Parse our server from an MCP entry; None if it is another server."""
     if not isinstance(entry, dict):
         return None
-    return _server_call(entry)
-
-
-def _server_call(entry: Mapping[str, Any]) -> Call | None:
     args, command = entry.get("args"), entry.get("command", "")
-    begun = command if isinstance(command, list) else [command]  # of some clients one list with everything in it
+    begun = command if isinstance(command, list) else [command]  # some clients use one list for command and arguments
     words = [str(word) for word in (*begun, *(args if isinstance(args, list) else ()))]
     if words[1:2] == ["-c"] and len(words) == 3:
         words = _words(words[2])
@@ -121,7 +114,7 @@ def _words(line: object) -> list[str]:
     lexer.commenters = ""
     try:
         return list(lexer)
-    except ValueError:  # quotes that do not close
+    except ValueError:  # unclosed quotes
         return []
 
 
@@ -130,7 +123,7 @@ def _is_program(word: str) -> bool:
 
 
 def _without_values(words: Sequence[str]) -> list[str]:
-    """The words but those that follow our options: a path may be called like anything."""
+    """Return the words without the values of our options: a path may look like a shell token."""
     return [word for before, word in zip(("", *words), words, strict=False) if before not in _OPTIONS]
 
 
@@ -140,18 +133,19 @@ def _option(words: Sequence[str], name: str) -> str:
 
 
 SEAL = "// unchanged: "
+_COMMAND = r"(?m)^const COMMAND = (\[.*\])$"
 
 
 def sealed(text: str) -> str:
-    """The script with its digest."""
+    """Return a script with its checksum in the last line."""
     return f"{text}{SEAL}{_digest(text)}\n"
 
 
 def sealed_call(content: bytes | None, client: str) -> Call | None:
-    """What a script of ours starts; None for one that is not ours, or not any more."""
+    """Parse the command in a script of ours; None if the script is foreign or was changed."""
     text = _text(content)
     body, _, seal = text.rpartition(SEAL)
-    found = _command().search(body)
+    found = re.search(_COMMAND, body)
     if found is None or seal.strip() != _digest(body):
         return None
     try:
@@ -162,21 +156,16 @@ def sealed_call(content: bytes | None, client: str) -> Call | None:
 
 
 def same_script(content: bytes | None, text: str) -> bool:
-    """Whether both say the same, whatever they start."""
+    """Return whether both scripts are the same apart from the command they start."""
     return _digest(_text(content)) == _digest(text)
 
 
 def _text(content: bytes | None) -> str:
-    """As it was written: git may have given it other line ends."""
+    """Return the script as it was written; git may have changed its line ends."""
     return (content or b"").decode("utf-8", "replace").replace("\r\n", "\n")
 
 
 def _digest(text: str) -> str:
     from hashlib import sha256
 
-    return sha256(_command().sub("", text, count=1).encode()).hexdigest()
-
-
-@cache
-def _command() -> re.Pattern[str]:
-    return re.compile(r"^const COMMAND = (\[.*\])$", re.MULTILINE)
+    return sha256(re.sub(_COMMAND, "", text, count=1).encode()).hexdigest()

@@ -1,6 +1,6 @@
-"""JSON that other programs and people wrote: a value is put in or taken out, every other character stays.
+"""Edit JSON files of other programs: put a value in or take it out, and leave every other character as it is.
 
-Positions are looked for in text that `json` has read before, so that the scanner need not know what is wrong JSON.
+Positions are searched in text that `json` has parsed before, so the scanner may assume valid JSON.
 """
 
 from __future__ import annotations
@@ -8,19 +8,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from functools import cache
 
 from swarmlore.frozen import TYPE_CHECKING, frozen
 
 if TYPE_CHECKING:
     from typing import Any
 
-
-Splice = tuple[int, int, str]  # where, how many characters now, and what stood there before
+# Unterminated strings and comments match too, else every quote of a broken file would be scanned to the end.
+_STRING = r'"(?:[^"\\]|\\[\s\S])*(?:"|\\?\Z)'
+_STRING_OR_COMMENT = _STRING + r"|//[^\r\n]*|/\*[\s\S]*?(?:(\*/)|\Z)"
+_STRING_OR_LAST_COMMA = _STRING + r"|(,)(\s*[}\]])"
+_TOKEN = r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]'
+Splice = tuple[int, int, str]  # offset, length of the new text, the old text
 
 
 class Sheet:
-    """The text of a file under change; `undo` leads back to what it was."""
+    """Text of a file that is being edited; `undo` lists the splices that lead back to the original."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -28,7 +31,7 @@ class Sheet:
         self.newline = "\r\n" if "\r\n" in text else "\n"
 
     def splice(self, start: int, end: int, new: str) -> None:
-        """Put new text in place of a piece."""
+        """Replace a piece of the text."""
         if self.text[start:end] == new:
             return
         self.undo.append((start, len(new), self.text[start:end]))
@@ -36,39 +39,27 @@ class Sheet:
 
 
 def undone(text: str, splices: Iterable[Splice]) -> str:
-    """The text before these changes were made to it, the last of them first."""
+    """Return the text before these splices, which are undone in reverse order."""
     for start, length, before in reversed(list(splices)):
         text = text[:start] + before + text[start + length :]
     return text
 
 
 def blanked(text: str) -> str:
-    """The text as plain JSON of the same length."""
-    return _last_comma().sub(lambda found: found[0] if found[1] is None else " " + found[2], uncommented(text))
+    """Blank out comments and trailing commas, so that plain JSON of the same length is left."""
+    plain = uncommented(text)
+    return re.sub(_STRING_OR_LAST_COMMA, lambda found: found[0] if found[1] is None else " " + found[2], plain)
 
 
 def uncommented(text: str) -> str:
-    """The text without comments, of the same length; a comma before a closing bracket stays."""
-    return _pieces().sub(_blank, text) if "/" in text else text
+    """Blank out comments; the length stays, and trailing commas are kept."""
+    return re.sub(_STRING_OR_COMMENT, _blank, text) if "/" in text else text
 
 
 def _blank(found: re.Match[str]) -> str:
     piece = found[0]
     stays = piece.startswith('"') or (piece.startswith("/*") and found[1] is None)
     return piece if stays else re.sub(r"[^\r\n]", " ", piece)
-
-
-@cache
-def _pieces() -> re.Pattern[str]:
-    """A string, which stays, or a comment; one that never ends is none. Each matches in any case, else every quote
-    and every slash of a broken file would be followed to its end."""
-    return re.compile(r'"(?:[^"\\]|\\[\s\S])*(?:"|\\?\Z)|//[^\r\n]*|/\*[\s\S]*?(?:(\*/)|\Z)')
-
-
-@cache
-def _last_comma() -> re.Pattern[str]:
-    """A string, which stays, or a comma with nothing behind it but a closing bracket."""
-    return re.compile(r'"(?:[^"\\]|\\[\s\S])*(?:"|\\?\Z)|(,)(\s*[}\]])')
 
 
 Path = tuple[str | int, ...]
@@ -78,7 +69,7 @@ _SPACE = " \t\r\n"
 
 @frozen
 class Item:
-    """A member of an object, or an element of an array: where it starts, and where its value starts and ends."""
+    """Member of an object or element of an array: where it starts, and where its value starts and ends."""
 
     key: str | int
     start: int
@@ -87,7 +78,7 @@ class Item:
 
 
 def read(text: str) -> Any:
-    """The value of a text; raises ValueError where a strict reader would refuse it."""
+    """Parse JSON; raise ValueError for NaN and Infinity, which a strict reader refuses."""
     return json.loads(text, parse_constant=_refuse)
 
 
@@ -96,12 +87,13 @@ def _refuse(name: str) -> Any:
 
 
 class JsonSheet(Sheet):
-    """A document under change. Its `data` follow every change of the text; `made` are containers that were put in."""
+    """JSON file that is being edited. `data` follows every change of the text; `made` lists the containers that were
+    added."""
 
     def __init__(self, text: str, *, comments: bool = False, commas: bool = False) -> None:
         super().__init__(text)
-        self._comments = comments  # for clients that read JSON with comments: theirs stay where they are
-        self._commas = commas  # and with a comma behind the last item
+        self._comments = comments  # the client reads JSON with comments, which are kept
+        self._commas = commas  # and with trailing commas
         self.data: Any = read(self._plain) if text.strip() else {}
         self.made: list[Path] = []
         if not text.strip():
@@ -109,11 +101,11 @@ class JsonSheet(Sheet):
 
     @property
     def _plain(self) -> str:
-        """The text without comments, every place where it was."""
+        """Return the text as plain JSON, with every character at the same offset."""
         return (blanked if self._commas else uncommented)(self.text) if self._comments else self.text
 
     def at(self, path: Path) -> Any:
-        """The value at a path, or None."""
+        """Return the value at a path, or None."""
         value = self.data
         for step in path:
             try:
@@ -123,13 +115,13 @@ class JsonSheet(Sheet):
         return value
 
     def ensure(self, path: Path, empty: Any) -> None:
-        """A container of this kind at the path; its parent has to be there."""
+        """Add an empty container at the path if nothing is there; its parent must exist."""
         if self.at(path) is None:
             self.put(path, empty)
             self.made.append(path)
 
     def put(self, path: Path, value: Any) -> None:
-        """Set the value at a path; a new member, or an element past the last, goes to the end."""
+        """Set the value at a path; a new member or element is added at the end."""
         parent, last = path[:-1], path[-1]
         opening, items, closing = self._container(parent)
         item = next((item for item in reversed(items) if item.key == last), None)
@@ -137,21 +129,22 @@ class JsonSheet(Sheet):
             self._add(opening, items, closing, last, value)
         elif self.at(path) != value or type(self.at(path)) is not type(value):
             self.splice(item.value, item.end, self._render(value, _indent_at(self.text, item.start), "\n" in self.text))
-        into, value = self.at(parent), json.loads(json.dumps(value))  # nobody else changes what is in it
+        into, value = self.at(parent), json.loads(json.dumps(value))  # a copy that the caller cannot change
         if isinstance(into, list) and last == len(into):
             into.append(value)
         else:
             into[last] = value
 
     def append(self, path: Path, value: Any) -> None:
+        """Add an element to the array at a path."""
         self.put((*path, len(self.at(path))), value)
 
     def remove(self, path: Path) -> None:
-        """Take out a member or an element, with its comma."""
+        """Remove a member or an element, with its comma."""
         _, items, _ = self._container(path[:-1])
         for place in reversed([n for n, item in enumerate(items) if item.key == path[-1]]):
-            opening, items, closing = self._container(path[:-1])  # each time: what is behind has moved
-            start, end = _reach(opening, items, closing, place)
+            opening, items, closing = self._container(path[:-1])  # again, since offsets have changed
+            start, end = _span_of(opening, items, closing, place)
             if self._comments and self.text[start:end] != self._plain[start:end]:
                 self._cut_out(items, place)
             else:
@@ -159,7 +152,7 @@ class JsonSheet(Sheet):
         del self.at(path[:-1])[path[-1]]
 
     def _cut_out(self, items: list[Item], place: int) -> None:
-        """Take out an item and one comma, and leave every comment where it is."""
+        """Remove an item and one comma, and keep every comment."""
         item, plain = items[place], uncommented(self.text)
         after = _past_space(plain, item.end)
         if plain[after] == ",":
@@ -174,13 +167,13 @@ class JsonSheet(Sheet):
             self.splice(comma, comma + 1, "")
 
     def checked(self) -> str:
-        """The text, if it says what it should."""
+        """Return the text; raise AssertionError if it does not hold the data."""
         if read(self._plain) != self.data:
             raise AssertionError("the text does not hold the data")
         return self.text
 
     def _container(self, path: Path) -> tuple[int, list[Item], int]:
-        """Where the object or array at a path opens, what is in it, and where it closes."""
+        """Return where the object or array at a path opens, its items, and where it closes."""
         plain = self._plain
         start = _past_space(plain, 0)
         for step in path:
@@ -199,42 +192,42 @@ class JsonSheet(Sheet):
         indent = _indent_at(self.text, last.start)
         between = self.newline + indent if spread else self._gap(items)
         added = between + name + self._render(value, indent, spread)
-        end = self._past_remarks(last.end) if spread else last.end
+        end = self._past_comments(last.end) if spread else last.end
         if end == last.end:
             self.splice(end, end, "," + added)
-        elif "," in uncommented(self.text)[last.end : end]:  # whoever ends the last line with a comma goes on so
+        elif "," in uncommented(self.text)[last.end : end]:  # keep the style of a trailing comma
             self.splice(end, end, added + ",")
         else:
             self.splice(end, end, added)
             self.splice(last.end, last.end, ",")
 
-    def _past_remarks(self, at: int) -> int:
-        """Behind the remarks that stand in the same line: they are about what is before them."""
+    def _past_comments(self, at: int) -> int:
+        """Return the offset after the comments in the same line, which belong to the item before them."""
         found = self.text.find("\n", at)
         line = self.text[at : found if found >= 0 else len(self.text)].rstrip("\r")
         return at + len(line.rstrip()) if self._comments and "/" in line and not blanked(line).strip(" \t,") else at
 
     def _fill(self, opening: int, closing: int, name: str, value: Any) -> None:
-        """The first thing in an empty container."""
+        """Add the first item to an empty container."""
         indent = _indent_at(self.text, opening)
         inner = indent + self._unit()
-        held = self.text[opening + 1 : closing].rstrip() if self._comments else ""  # remarks in an empty container
+        comments = self.text[opening + 1 : closing].rstrip() if self._comments else ""
         if "\n" not in self.text.strip(_SPACE) and len(self.text.strip(_SPACE)) > closing - opening + 1:
-            self.splice(opening + 1, closing, held + name + self._render(value, "", False))  # one line stays one
+            self.splice(opening + 1, closing, comments + name + self._render(value, "", False))  # keep it on one line
             return
-        body = held + self.newline + inner + name + self._render(value, inner, True) + self.newline + indent
+        body = comments + self.newline + inner + name + self._render(value, inner, True) + self.newline + indent
         self.splice(opening + 1, closing, body)
 
     def _gap(self, items: list[Item]) -> str:
-        """What stands between a comma and the next item of one line."""
+        """Return the space between a comma and the next item of the same line."""
         if len(items) < 2:
             return " "
         between = self._plain[items[-2].end : items[-1].start]
         return between.partition(",")[2].replace("\r", "").replace("\n", "")
 
     def _unit(self) -> str:
-        """By how much a level is indented here."""
-        found = _first_indent().search(self.text)
+        """Return the indentation of one level in this file."""
+        found = re.search(r"\n([ \t]+)[\"\[{\w-]", self.text)
         return found[1] if found else INDENT
 
     def _render(self, value: Any, indent: str, spread: bool) -> str:
@@ -244,8 +237,8 @@ class JsonSheet(Sheet):
         return (self.newline + indent).join(lines)
 
 
-def _reach(opening: int, items: list[Item], closing: int, place: int) -> tuple[int, int]:
-    """What goes with an item of a container: its comma, and the space around it."""
+def _span_of(opening: int, items: list[Item], closing: int, place: int) -> tuple[int, int]:
+    """Return the span of an item with its comma and the space around it."""
     if len(items) == 1:
         return opening + 1, closing
     if place == len(items) - 1:
@@ -254,7 +247,7 @@ def _reach(opening: int, items: list[Item], closing: int, place: int) -> tuple[i
 
 
 def _items(text: str, opening: int) -> tuple[list[Item], int]:
-    """What is in the object or array that opens there, and where it closes."""
+    """Return the items of the object or array that opens at an offset, and where it closes."""
     found: list[Item] = []
     named = text[opening] == "{"
     at = _past_space(text, opening + 1)
@@ -273,12 +266,12 @@ def _items(text: str, opening: int) -> tuple[list[Item], int]:
 
 
 def _value_end(text: str, start: int) -> int:
-    """Behind the value that starts there."""
+    """Return the offset after the value that starts here."""
     if text[start] not in '{["':
-        found = _scalar().match(text, start)
+        found = re.compile(r"[^\s,\]}]+").match(text, start)
         return found.end() if found else start
     depth = 0
-    for token in _token().finditer(text, start):
+    for token in re.compile(_TOKEN).finditer(text, start):
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token[0], 0)
         if depth == 0:
             return token.end()
@@ -292,24 +285,9 @@ def _past_space(text: str, at: int) -> int:
 
 
 def _indent_at(text: str, at: int) -> str:
-    """The white space that the line of this place starts with."""
+    """Return the white space at the beginning of the line."""
     start = text.rfind("\n", 0, at) + 1
     end = start
     while end < at and text[end] in " \t":
         end += 1
     return text[start:end]
-
-
-@cache
-def _token() -> re.Pattern[str]:
-    return re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]')
-
-
-@cache
-def _scalar() -> re.Pattern[str]:
-    return re.compile(r"[^\s,\]}]+")
-
-
-@cache
-def _first_indent() -> re.Pattern[str]:
-    return re.compile(r"\n([ \t]+)[\"\[{\w-]")

@@ -1,7 +1,7 @@
-"""TOML that other programs and people wrote: one table is put in, changed or taken out, comments and all else stay.
+"""Edit TOML files of other programs: add, change or remove one table, and leave comments and all else as they are.
 
-As with JSON, `tomllib` has read the text before it is searched, and reads the result again: where that does not say
-exactly what it should, the text is of a form that only a person should change.
+`tomllib` has parsed the text before it is searched, and parses the result. If that does not hold exactly the expected
+data, only a person should change a file of this form.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from functools import cache
 
 from swarmlore.clients.install.edit_json import Sheet
 from swarmlore.frozen import TYPE_CHECKING, frozen
@@ -17,17 +16,23 @@ from swarmlore.frozen import TYPE_CHECKING, frozen
 if TYPE_CHECKING:
     from typing import Any
 
-
 Keys = tuple[str, ...]
+_GAP = r"(?:[ \t\r\n]+|#[^\n]*)*"  # white space and comments between statements
+_TOKEN = "|".join(
+    (
+        *(r'"""(?:[^"\\]|\\[\s\S]|"{1,2}(?!"))*"{3,5}', r"'''(?:[^']|'{1,2}(?!'))*'{3,5}"),
+        *(r'"(?:[^"\\\n]|\\.)*"', r"'[^'\n]*'", r"#[^\n]*", r"[\[\]{}=\n]"),
+    )
+)
 
 
 class Unwritable(Exception):
-    """The table is written in a way that cannot be changed without a person."""
+    """Raised if a table is written in a form that only a person can change safely."""
 
 
 @frozen
 class Statement:
-    """A header or a pair: the whole path it speaks of, its lines, and for a pair where its value is."""
+    """Header or pair with its full key path and its lines; for a pair also the span of its value."""
 
     keys: Keys
     table: Keys
@@ -42,20 +47,21 @@ class Statement:
 
 
 class TomlSheet(Sheet):
-    """A file under change."""
+    """TOML file that is being edited."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.data: dict[str, Any] = tomllib.loads(text)
 
     def at(self, keys: Keys) -> Any:
+        """Return the value at a key path, or None."""
         value: Any = self.data
         for key in keys:
             value = value.get(key) if isinstance(value, dict) else None
         return value
 
     def put(self, table: Keys, values: Mapping[str, Any]) -> None:
-        """Set these keys of a table, which is added at the end where it is not there; other keys of it stay."""
+        """Set these keys of a table and keep its others; a missing table is added at the end."""
         present = self.at(table)
         if isinstance(present, dict) and all(_same(present.get(key), value) for key, value in values.items()):
             return
@@ -70,7 +76,7 @@ class TomlSheet(Sheet):
             raise Unwritable
 
     def remove(self, table: Keys) -> None:
-        """Take out a table with everything in it."""
+        """Remove a table with everything in it."""
         if self.at(table) is None:
             return
         wanted = _with(self.data, table, None)
@@ -100,7 +106,7 @@ class TomlSheet(Sheet):
             raise Unwritable
 
     def _blank_before(self, found: Statement) -> int:
-        """The length of the empty line that parts a table from what is before it, where nothing else needs it."""
+        """Return the length of the empty line before a table if it only separates that table."""
         for blank in ("\r\n", "\n"):
             parted = self.text[: found.start].endswith("\n" + blank)
             if found.header and parted and self.text[found.end :].lstrip(" \t")[:1] in ("", "\r", "\n"):
@@ -119,7 +125,7 @@ def _same(one: object, other: object) -> bool:
 
 
 def _with(data: Mapping[str, Any], keys: Keys, value: Any) -> dict[str, Any]:
-    """The same data with another value at a place; None takes it away, and tables that are empty then."""
+    """Return a copy of the data with another value at a path; None removes it, and tables that become empty."""
     copy = dict(data)
     if len(keys) > 1:
         inner = copy.get(keys[0], {})
@@ -134,17 +140,17 @@ def _with(data: Mapping[str, Any], keys: Keys, value: Any) -> dict[str, Any]:
 
 
 def written(value: Any) -> str:
-    """A text, a number, a truth or a list of texts as TOML."""
-    import json  # TOML's basic strings, booleans, numbers and lists of them are written like JSON's
+    """Return a text, number, boolean or list of texts as TOML."""
+    import json  # TOML's basic strings, booleans, numbers and their lists look like JSON's
 
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which JSON leaves bare and TOML does not
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML has to escape this one
 
 
 def statements(text: str) -> Iterator[Statement]:
-    """Every header and every pair, in order; each takes its whole lines."""
+    """Yield every header and every pair in order, each with its complete lines."""
     at, table = 0, ()  # type: int, Keys
     while at < len(text):
-        found = _gap().match(text, at)
+        found = re.compile(_GAP).match(text, at)
         at = found.end() if found else at
         if at >= len(text):
             return
@@ -164,7 +170,7 @@ def statements(text: str) -> Iterator[Statement]:
 
 
 def _keys(text: str) -> Keys:
-    """The parts of a dotted key, as the real reader sees them."""
+    """Return the parts of a dotted key, as parsed by `tomllib`."""
     keys: list[str] = []
     value: Any = tomllib.loads(f"{text} = 0")
     while isinstance(value, dict):
@@ -175,18 +181,18 @@ def _keys(text: str) -> Keys:
 
 
 def _until(text: str, at: int, mark: str) -> int:
-    """Behind the next such character that stands in no quotes."""
-    for token in _token().finditer(text, at):
+    """Return the offset after the next such character outside of quotes."""
+    for token in re.compile(_TOKEN).finditer(text, at):
         if token[0] == mark:
             return token.end()
     return len(text)
 
 
 def _value_end(text: str, at: int) -> int:
-    """Behind the value that starts there: strings and brackets may hold line ends."""
+    """Return the offset after the value that starts here; strings and brackets may contain line ends."""
     depth = 0
     end = at
-    for token in _token().finditer(text, at):
+    for token in re.compile(_TOKEN).finditer(text, at):
         word = token[0]
         depth += (word in "[{") - (word in "]}")
         if depth <= 0 and (word == "\n" or word.startswith("#")):
@@ -208,20 +214,3 @@ def _past_blank(text: str, at: int) -> int:
     while at < len(text) and text[at] in " \t":
         at += 1
     return at
-
-
-@cache
-def _gap() -> re.Pattern[str]:
-    """White space and comments between statements."""
-    return re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
-
-
-@cache
-def _token() -> re.Pattern[str]:
-    strings = (
-        r'"""(?:[^"\\]|\\[\s\S]|"{1,2}(?!"))*"{3,5}',
-        r"'''(?:[^']|'{1,2}(?!'))*'{3,5}",
-        r'"(?:[^"\\\n]|\\.)*"',
-        r"'[^'\n]*'",
-    )
-    return re.compile("|".join((*strings, r"#[^\n]*", r"[\[\]{}=\n]")))

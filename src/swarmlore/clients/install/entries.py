@@ -1,4 +1,4 @@
-"""What belongs to us in a client's file: how each kind of entry is put in, found and taken out again."""
+"""Kinds of entries in a client's files (hooks, MCP servers, permissions): how each is added, found and removed."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Entry(Protocol):
-        """One kind of entry in one kind of file. `made` are the containers that may go when they are empty. `mend`
-        changes what an earlier release wrote and what stops the client once our program is gone; it tells that."""
+        """One kind of entry in one kind of file. `put` adds or updates it; `take` removes it, and then the containers
+        in `made` that are empty. `found` counts the entries present and wanted, `calls` yields what they start, `says`
+        describes them for a person. `mend` repairs an entry of an earlier release that stops the client once our
+        program is gone, and returns its effect."""
 
         def put(self, sheet: Any) -> None: ...
 
@@ -41,24 +43,24 @@ FOREIGN = "there is another server called swarmlore"
 
 @frozen
 class File:
-    """A file of a client: JSON or TOML with our entries, or a text that is ours alone."""
+    """A file of a client: JSON or TOML with our entries, or a text that belongs to us alone."""
 
     path: str
     entries: tuple[Entry, ...] = ()
     text: str = ""
     mode: int = 0o644
-    comments: bool = False  # whether the client reads JSON with comments there,
-    commas: bool = False  # and with a comma behind the last item
-    about: str = ""  # what a text of ours is; a person is asked to agree to it
-    wanted: bool = True  # else it is only taken away
-    starts: str = ""  # the client of a text that starts us: a script with a seal, known whatever home it names
+    comments: bool = False  # whether the client reads JSON with comments
+    commas: bool = False  # and with trailing commas
+    about: str = ""  # description of a text, for the person who is asked to agree
+    wanted: bool = True  # if false, the file is only removed
+    starts: str = ""  # client of a script that starts us; it has a checksum and is recognised for any home
 
     @property
     def form(self) -> str:
         return "text" if self.text else "toml" if self.path.endswith(".toml") else "json"
 
     def says(self, *, going: bool = False) -> tuple[str, ...]:
-        """What of ours it holds, a sentence each, for a person who is asked to agree; of what goes, no programs."""
+        """Describe our part of the file for a person, a sentence per entry; without programs when it is removed."""
         if self.text:
             return (self.about,)
         return tuple(entry.says(going) for entry in self.entries)
@@ -66,7 +68,7 @@ class File:
 
 @frozen
 class Hook:
-    """An event at which a client calls us; a matcher narrows it to some tools."""
+    """An event at which a client runs us; `matcher` limits it to some tools."""
 
     event: str
     timeout_s: int
@@ -75,14 +77,15 @@ class Hook:
 
 @frozen
 class Hooks:
-    """Shell lines under `hooks.<Event>`, one group of our own each, behind those of others: places there mean
-    something (Codex knows by them which hooks a person trusts)."""
+    """Hook entries under `hooks.<Event>`, one group each, after those of others. The order matters: Codex remembers
+    by position which hooks a person trusts."""
 
     client: str
     target: Target
     hooks: tuple[Hook, ...]
-    per_second: int = 1  # in what a client counts: a thousand where it takes milliseconds
-    name: str = ""  # under which a client lists it, where it does
+    per_second: int = 1  # unit of timeouts: 1000 for a client that takes milliseconds
+    name: str = ""  # name in the client's list of hooks, if it has one
+    key = "command"  # of the command line in a handler
 
     def put(self, sheet: JsonSheet) -> None:
         sheet.ensure(HOOKS, {})
@@ -95,7 +98,7 @@ class Hooks:
 
     def _put(self, sheet: JsonSheet, path: Path, hook: Hook) -> None:
         called = {"name": self.name} if self.name else {}
-        handler = {"type": "command", **called, "command": hook_line(self.client, hook.event, self.target)}
+        handler = {"type": "command", **called, self.key: hook_line(self.client, hook.event, self.target)}
         values = {**handler, "timeout": hook.timeout_s * self.per_second}
         own = list(self._own(sheet, hook.event))
         if not own:
@@ -106,23 +109,23 @@ class Hooks:
             self._drop(sheet, place)
         for key, value in values.items():
             set_to(sheet, (*own[0], key), value)
-        if hook.matcher and len(sheet.at(own[0][:-1])) == 1:  # where others moved in, it is theirs too
+        if hook.matcher and len(sheet.at(own[0][:-1])) == 1:  # a group with hooks of others keeps its matcher
             set_to(sheet, (*own[0][:-2], "matcher"), hook.matcher)
 
     def mend(self, sheet: JsonSheet) -> str:
-        lines = [(*place, "command") for hook in self.hooks for place in self._own(sheet, hook.event)]
+        lines = [(*place, self.key) for hook in self.hooks for place in self._own(sheet, hook.event)]
         return mend_lines(sheet, self.client, lines)
 
     def take(self, sheet: JsonSheet, made: Collection[Path] | None) -> None:
-        events, held = sheet.at(HOOKS), bool(made)
+        events, changed = sheet.at(HOOKS), bool(made)
         for event in list(events) if isinstance(events, dict) else []:
             own = list(self._own(sheet, event))
             for place in reversed(own):
                 self._drop(sheet, place)
             if own or made:
                 prune(sheet, (*HOOKS, event), made)
-                held = True
-        if held:
+                changed = True
+        if changed:
             prune(sheet, HOOKS, made)
 
     def found(self, sheet: JsonSheet) -> tuple[int, int]:
@@ -132,8 +135,7 @@ class Hooks:
         events = sheet.at(HOOKS)
         for event in events if isinstance(events, dict) else ():
             for place in self._own(sheet, event):
-                call = hook_call(sheet.at((*place, "command")), self.client)
-                if call:
+                if call := hook_call(sheet.at((*place, self.key)), self.client):
                     yield call
 
     def says(self, going: bool) -> str:
@@ -142,16 +144,16 @@ class Hooks:
         return f"hooks at {events}" + ("" if going else runs)
 
     def _own(self, sheet: JsonSheet, event: str) -> Iterator[Path]:
-        """Where our handlers of an event are, whatever else is there."""
+        """Yield the paths of our hooks at an event."""
         groups = sheet.at((*HOOKS, event))
         for place, group in enumerate(groups if isinstance(groups, list) else ()):
             handlers = group.get("hooks") if isinstance(group, dict) else None
             for number, handler in enumerate(handlers if isinstance(handlers, list) else ()):
-                if isinstance(handler, dict) and hook_call(handler.get("command"), self.client):
+                if isinstance(handler, dict) and hook_call(handler.get(self.key), self.client):
                     yield (*HOOKS, event, place, "hooks", number)
 
     def _drop(self, sheet: JsonSheet, place: Path) -> None:
-        """A handler, and its group where nothing is left in it."""
+        """Remove a hook, and its group if that becomes empty."""
         if len(sheet.at(place[:-1])) == 1:
             sheet.remove(place[:-2])
         else:
@@ -160,7 +162,7 @@ class Hooks:
 
 @frozen
 class JsonServer:
-    """An MCP server among those of a JSON file."""
+    """An MCP server entry in a JSON file."""
 
     path: Path
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -200,7 +202,7 @@ class JsonServer:
 
 @frozen
 class Allowed:
-    """Words in a list of what a client may do unasked."""
+    """Entries in a list of what a client may do without asking."""
 
     path: Path
     words: tuple[str, ...]
@@ -238,8 +240,8 @@ class Allowed:
 
 @frozen
 class TomlServer:
-    """An MCP server as a table of a TOML file. `harmful`: keys of an earlier release that must not be true, and what
-    they do."""
+    """An MCP server as a table of a TOML file. `harmful` maps keys of an earlier release, which must not be true, to
+    their effect."""
 
     keys: Keys
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -274,14 +276,14 @@ class TomlServer:
 
 
 def _server_says(name: object, values: Mapping[str, Any], going: bool) -> str:
-    command = values["command"]  # of some clients one list with everything in it
+    command = values["command"]  # some clients use one list for command and arguments
     words = command if isinstance(command, list) else [command, *values["args"]]
     runs = f", which runs: {shlex.join(words)}"
     return f"MCP server {name}" + ("" if going else runs)
 
 
 def mend_lines(sheet: JsonSheet, client: str, places: Iterable[Path]) -> str:
-    """Let no line of ours fail where that would stop the client; tells what it did before."""
+    """Rewrite our hook commands so that a failure cannot stop the client; return what they did before."""
     stopped = ""
     for place in places:
         line, before = unfailing(client, sheet.at(place))
@@ -291,20 +293,22 @@ def mend_lines(sheet: JsonSheet, client: str, places: Iterable[Path]) -> str:
 
 
 def need(sheet: JsonSheet, path: Path, kind: type) -> None:
+    """Raise ConfigError if the value at a path is not a container of this kind."""
     if not isinstance(sheet.at(path), kind):
-        wanted = "an object" if kind is dict else "a list"
-        raise ConfigError(f"{'.'.join(map(str, path))} is not {wanted}", "mend it, then run this again")
+        expected = "an object" if kind is dict else "a list"
+        raise ConfigError(f"{'.'.join(map(str, path))} is not {expected}", "mend it, then run this again")
 
 
 def set_to(sheet: JsonSheet, path: Path, value: Any) -> None:
+    """Set the value at a path if it differs."""
     present = sheet.at(path)
     if present != value or type(present) is not type(value):
         sheet.put(path, value)
 
 
 def prune(sheet: JsonSheet, path: Path, made: Collection[Path] | None) -> None:
-    """Take out a container that nothing is left in, if it may go: one that we made, or where nobody knows who did
-    (None), one that held something of ours."""
+    """Remove a container that is empty, if we made it. With `made` None it is unknown who made it, and it is
+    removed."""
     if sheet.at(path) in ({}, []) and (made is None or path in made):
         sheet.remove(path)
 
@@ -316,7 +320,7 @@ UNTOUCHED = "nothing was changed"
 
 @frozen
 class Found:
-    """A file as it is now."""
+    """Content and mode of a file as it is now; `target` is its path without symbolic links."""
 
     target: str
     content: bytes | None
@@ -324,7 +328,7 @@ class Found:
 
 
 def look(path: str, root: str = "") -> Found:
-    """A file as it is, behind symbolic links; one in a project has to be in that project."""
+    """Read a file, following symbolic links; one in a project must not lead out of that project."""
     target = os.path.realpath(path)
     if root and not (target + os.sep).startswith(os.path.realpath(root) + os.sep):
         raise NotAllowed(f"{path} leads out of the project, to {target}", f"put a real file there; {UNTOUCHED}")
@@ -346,11 +350,12 @@ def look(path: str, root: str = "") -> Found:
 
 
 def unusable(path: str, error: OSError) -> ConfigError:
+    """Return the error for a file that cannot be read or written."""
     return ConfigError(f"{path} cannot be used: {error.strerror}", f"check its permissions; {UNTOUCHED}")
 
 
 def sheet_of(file: File, found: Found) -> JsonSheet | TomlSheet:
-    """The file, ready to be changed; raises ConfigError where it is not what its name says."""
+    """Parse a file for editing; raise ConfigError if it is not the JSON or TOML that its name says."""
     from swarmlore.clients.install.edit_json import JsonSheet
     from swarmlore.clients.install.edit_toml import TomlSheet
 
@@ -358,7 +363,7 @@ def sheet_of(file: File, found: Found) -> JsonSheet | TomlSheet:
     try:
         text = text_of(found)
         sheet = TomlSheet(text) if file.form == "toml" else JsonSheet(text, comments=file.comments, commas=file.commas)
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are such
+    except (ValueError, RecursionError) as error:  # includes TOMLDecodeError and UnicodeDecodeError
         hint = f"mend it or move it away, then run this again; {UNTOUCHED}"
         raise ConfigError(f"{file.path} cannot be read as {kind}: {_reason(error)}", hint) from error
     if not isinstance(sheet.data, dict):
@@ -373,20 +378,23 @@ def _reason(error: Exception) -> str:
 
 
 def text_of(found: Found) -> str:
+    """Return the text of a file, without a byte order mark."""
     return (found.content or b"").removeprefix(BOM).decode("utf-8")
 
 
 def bytes_of(sheet: Sheet, found: Found) -> bytes:
+    """Return the content of an edited file, checked against its data."""
     checked = getattr(sheet, "checked", None)
     return packed(checked() if checked else sheet.text, found)
 
 
 def packed(text: str, found: Found) -> bytes:
+    """Return a text as bytes, with the byte order mark that the file had."""
     return (BOM if (found.content or b"").startswith(BOM) else b"") + text.encode("utf-8")
 
 
 def missing_folders(path: str) -> list[str]:
-    """The folders that have to be made for a file, the innermost first."""
+    """Return the folders to create for a file, the innermost first."""
     missing = []
     folder = os.path.dirname(path)
     while not os.path.lexists(folder):
@@ -401,7 +409,7 @@ def missing_folders(path: str) -> list[str]:
 
 @contextmanager
 def speaking_of(path: str) -> Iterator[None]:
-    """Errors say which file they are about, and that it is as it was."""
+    """Context manager: errors name the file and say that nothing was changed."""
     from swarmlore.clients.install.edit_toml import Unwritable
 
     try:

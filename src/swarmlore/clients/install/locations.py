@@ -1,4 +1,4 @@
-"""Where a client's files are: those of a person, or those in a project; and what a client is."""
+"""Where a client's files are, for a person or for a project; `Client` describes one agent client."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from swarmlore.errors import InvalidInput, Unavailable
 from swarmlore.frozen import frozen
 
 NAMES = ("compound-docs", "instincts", "memory-catcher", "prime", "recall", "reflect", "research", "swarm")
-PARTS = {"{{BELONGS}}": "belongs.md", "{{ENDING}}": "ending.md"}  # what several of them say
-SHARED = ".agents"  # a folder that several clients read: the same skill there and in their own would be one too many
+PARTS = {"{{BELONGS}}": "belongs.md", "{{ENDING}}": "ending.md"}  # text shared by several skills
+SHARED = ".agents"  # a folder that several clients read; a skill must not be in a client's own folder as well
 ABOUT = "a skill, which is a text for the agent to read; it starts nothing"
 _TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 
 
 def shared_skills(base: str) -> tuple[File, ...]:
-    """The skills in the folder that agents share, in a person's own folder or in a project."""
+    """Return the skills in the folder that several clients share, below the user's folder or a project."""
     return skill_files(os.path.join(base, SHARED, "skills"), SHARED, f"~/{SHARED}")
 
 
 def skill_files(folder: str, tool_dir: str, home_tool_dir: str) -> tuple[File, ...]:
-    """The skills below a folder of a client, with the names of its own folders in them."""
+    """Return the skills below a folder of a client, with that client's folder names in the text."""
     words = {word: _template("parts", name).rstrip() for word, name in PARTS.items()}
     words |= {"{{TOOL_DIR}}": tool_dir, "{{HOME_TOOL_DIR}}": home_tool_dir}
     return tuple(File(os.path.join(folder, name, "SKILL.md"), text=_filled(name, words), about=ABOUT) for name in NAMES)
@@ -49,7 +49,7 @@ RESTART = "Sessions that are running now have to be started again."
 
 @frozen
 class Where:
-    """One level of installation. `root` is the project's folder, or '' for the files of a person."""
+    """One level of installation: `root` is the project's folder, or '' for a person's own files."""
 
     target: Target
     env: Mapping[str, str]
@@ -57,15 +57,15 @@ class Where:
 
     @property
     def user(self) -> str:
-        """The person's own folder."""
+        """Return the user's home folder."""
         return user_folder(self.env)
 
     def unmoved(self) -> Where:
-        """The same where no variable names another place."""
+        """Return the same level as if no variable named another folder."""
         return Where(self.target, {"HOME": self.user}, self.root)
 
     def config(self, folder: str, variable: str = "") -> str:
-        """A client's folder: in the project, else where a variable says, else in the person's own."""
+        """Return a client's folder: in the project, else as a variable says, else in the user's folder."""
         if self.root:
             return os.path.join(self.root, folder)
         chosen = self.env.get(variable, "") if variable else ""
@@ -74,44 +74,46 @@ class Where:
 
 @frozen
 class Client:
-    """An agent client: how it is found, which files it reads, and what is left for a person to do."""
+    """An agent client: how it is found, its files, and what is left for the person to do."""
 
     name: str
     title: str
     folder: Callable[[Where], str]
     files: Callable[[Where], tuple[File, ...]]
-    to_do: Callable[[Where], tuple[str, ...]]  # until its first event has come
+    to_do: Callable[[Where], tuple[str, ...]]  # shown until the client's first event
 
     def is_here(self, env: Mapping[str, str]) -> bool:
-        """Whether this machine has it: its folder is there, or its program is on the path."""
+        """Return whether this machine has the client: its folder exists, or its program is on the path."""
         import shutil
 
         return os.path.isdir(self.folder(Where(Target(), env))) or bool(shutil.which(self.name, path=env.get("PATH")))
 
 
 def for_person(home: str, env: Mapping[str, str], program: str) -> Where:
-    """The files of the person, pointing to this program and this home."""
+    """Return the level of a person's files, which point to this program and this home."""
     home = os.path.abspath(home)
     return Where(Target(program, home, socket_path(home), spool_dir(home)), env)
 
 
 def for_project(root: str, env: Mapping[str, str]) -> Where:
-    """The files of a project, which name no path of this machine."""
+    """Return the level of a project's files, which name no path of this machine."""
     if os.path.realpath(root) == os.path.realpath(user_folder(env)):
         raise InvalidInput(f"{root} is your own folder, not a project", "run it in a project, or without --project")
     return Where(Target(), env, os.path.realpath(root))
 
 
 def user_folder(env: Mapping[str, str]) -> str:
+    """Return the user's home folder."""
     return os.path.abspath(env.get("HOME") or os.path.expanduser("~"))
 
 
 def find_program(argv0: str, python: str, path: str | None) -> str:
-    """The absolute path of our own executable: what runs now, what is beside this Python, or what is on the path."""
+    """Return the absolute path of our executable: the running one, the one next to this Python, or the one on the
+    path."""
     import shutil
 
-    beside = os.path.join(os.path.dirname(python), PROGRAM)
-    for candidate in (argv0, beside, beside + ".exe", shutil.which(PROGRAM, path=path) or ""):
+    sibling = os.path.join(os.path.dirname(python), PROGRAM)
+    for candidate in (argv0, sibling, sibling + ".exe", shutil.which(PROGRAM, path=path) or ""):
         plain = os.path.basename(candidate).removesuffix(".exe")
         if plain == PROGRAM and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             return os.path.abspath(candidate)

@@ -1,7 +1,7 @@
-"""What was written where: kept in the home, so that it can be undone to the byte.
+"""Install manifest: what was written where, kept in the home so that it can be undone to the byte.
 
-No file is copied into it. Clients keep keys and tokens in theirs; what is kept are the few characters that were
-replaced, and digests by which a file is recognised.
+It contains no copies of files, since clients keep keys and tokens in them: only the few replaced characters, and
+digests that identify a file's content.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ from swarmlore.frozen import TYPE_CHECKING, fields, frozen
 if TYPE_CHECKING:
     from typing import Any
 
-
 FILE = "installed.json"
 VERSION = 1
 
 
 @frozen
 class Kept:
-    """One file that was changed or made. `root` is '' for the files of a person. Without `undo` somebody else had
-    changed it between two of our changes: then only our entries can be taken out."""
+    """Record of one file that was changed or created. `root` is '' for a person's files. Without `undo` someone else
+    changed the file between two of our changes; then only our entries can be removed."""
 
     client: str
     root: str
@@ -38,17 +37,18 @@ class Kept:
     folders: tuple[str, ...] = ()
     version: str = ""
     at: float = 0.0
-    guessed: bool = False  # entries of ours were there before, and nobody knows what was made for them
+    guessed: bool = False  # our entries were there before, so it is unknown which containers were made for them
 
 
 def digest(content: bytes | None) -> str:
+    """Return the SHA-256 digest of a content; '' for a missing file."""
     from hashlib import sha256
 
     return "" if content is None else sha256(content).hexdigest()
 
 
 def read(home: str) -> tuple[Kept, ...]:
-    """Everything that is installed from this home, as far as it knows."""
+    """Return the records of everything installed from this home."""
     path = os.path.join(home, FILE)
     try:
         with open(path, encoding="utf-8") as file:
@@ -64,7 +64,7 @@ def read(home: str) -> tuple[Kept, ...]:
 
 
 def write(home: str, kept: Iterable[Kept]) -> None:
-    """Put the list in place, whole or not at all; without any entry the file goes."""
+    """Replace the manifest atomically; delete it if no records are left."""
     from swarmlore.workspace.files import Folder
 
     entries = [{spec.name: getattr(entry, spec.name) for spec in fields(Kept)} for entry in kept]

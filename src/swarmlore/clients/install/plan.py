@@ -1,4 +1,4 @@
-"""All changes of a plan, or none of them."""
+"""Plan and apply installations: which files change, shown as a diff, then written all together or not at all."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def calls_in(file: File, found: Found) -> list[Call]:
-    """Every entry of ours in a file: what it starts."""
+    """Return the calls of our entries in a file: the program and home that each starts."""
     if file.form == "text":
         call = sealed_call(found.content, file.starts) if file.starts else None
         return [call] if call else []
@@ -44,7 +44,7 @@ def calls_in(file: File, found: Found) -> list[Call]:
 
 
 def harm(file: File, found: Found) -> str:
-    """What an entry of an earlier release does to its client once our program is gone."""
+    """Return how an entry of an earlier release harms its client once our program is gone, or ''."""
     if file.form == "text":
         return ""
     sheet = sheet_of(file, found)
@@ -53,11 +53,12 @@ def harm(file: File, found: Found) -> str:
 
 
 def when_gone(harm: str) -> str:
+    """Return a phrase for the harm of an entry once our program is gone."""
     return f"{harm} once {PROGRAM} is gone"
 
 
 def is_foreign(file: File, content: bytes | None, old: Kept | None) -> bool:
-    """Whether a file that should be ours alone was written or changed by somebody else."""
+    """Return whether a file that should be ours alone was written or changed by someone else."""
     if content is None or content == file.text.encode():
         return False
     if file.starts and sealed_call(content, file.starts):
@@ -66,8 +67,8 @@ def is_foreign(file: File, content: bytes | None, old: Kept | None) -> bool:
 
 
 def may_hold_ours(path: str, root: str, kept: Sequence[Kept]) -> bool:
-    """Whether a file may have something of ours in it: one that cannot even be read is no reason to fail where nothing
-    was installed."""
+    """Return whether a file may contain something of ours. An unreadable file counts as empty if nothing was
+    installed, so that it is no reason to fail."""
     if kept:
         return True
     try:
@@ -77,7 +78,7 @@ def may_hold_ours(path: str, root: str, kept: Sequence[Kept]) -> bool:
 
 
 def hides_ours(client: Client, where: Where) -> bool:
-    """Whether a file that cannot be read as what it is speaks of us."""
+    """Return whether a file that cannot be parsed mentions us."""
     for file in client.files(where):
         try:
             calls_in(file, look(file.path, where.root))
@@ -88,7 +89,7 @@ def hides_ours(client: Client, where: Where) -> bool:
 
 
 def strays(client: Client, where: Where, kept: Sequence[Kept]) -> list[str]:
-    """Files of ours in folders that the client does not seem to use now: a variable named another one then."""
+    """Return our files in folders that the client no longer uses, because a variable named another folder then."""
     now = {os.path.dirname(file.path) for file in client.files(where)}
     own = [entry for entry in kept if (entry.client, entry.root) == (client.name, where.root)]
     others = [entry for entry in own if os.path.dirname(entry.path) not in now]
@@ -96,24 +97,24 @@ def strays(client: Client, where: Where, kept: Sequence[Kept]) -> list[str]:
 
 
 def kept_elsewhere(client: Client, where: Where) -> tuple[Kept, ...]:
-    """What other homes keep about this client, as far as its entries name them. Not in a project: its files come from
-    others, and could name any folder."""
+    """Return the records of other homes about this client, if its entries name those homes. Not for a project: its
+    files may come from others, and could name any folder."""
     if where.root:
         return ()
     own = os.path.realpath(where.target.home)
     named = dict.fromkeys(call.home for file in client.files(where) for call in _calls_or_none(file, where))
     homes = [home for home in named if os.path.isabs(home) and os.path.realpath(home) != own]
-    return tuple(entry for home in homes for entry in _list_of(home) if not entry.root)
+    return tuple(entry for home in homes for entry in _records_of(home) if not entry.root)
 
 
 def _calls_or_none(file: File, where: Where) -> list[Call]:
     try:
         return calls_in(file, look(file.path, where.root))
     except SwarmloreError:
-        return []  # whoever changes the file says so
+        return []  # reported when the file is to be changed
 
 
-def _list_of(home: str) -> tuple[Kept, ...]:
+def _records_of(home: str) -> tuple[Kept, ...]:
     try:
         return manifest.read(home)
     except SwarmloreError:
@@ -121,7 +122,7 @@ def _list_of(home: str) -> tuple[Kept, ...]:
 
 
 def used_by_others(where: Where, path: str, leaving: Collection[str]) -> bool:
-    """Whether a client besides these reads the text at this path, and calls us."""
+    """Return whether another client reads the text at this path and calls us."""
     from swarmlore.clients import every_client
 
     for client in every_client():
@@ -133,8 +134,8 @@ def used_by_others(where: Where, path: str, leaving: Collection[str]) -> bool:
 
 
 def folders_of(client: Client, where: Where, target: str, old: Kept | None) -> tuple[str, ...]:
-    """The folders that go with a file where nothing else is in them: those that were made for it. Where nobody knows,
-    those up to the client's own, which is left only if a variable names it."""
+    """Return the folders to remove with a file if they are empty: those that were created for it. If that is
+    unknown, those up to the client's own folder, which stays only if a variable names it."""
     if old and not old.guessed:
         return old.folders
     outermost = _outermost(client, where, target)
@@ -160,7 +161,7 @@ _LEFT = "{} was left: set the variable that named its folder then, and run this 
 
 @frozen
 class Change:
-    """One file before and after; None is a file that is not there. `target` is behind all symbolic links."""
+    """One file before and after; None stands for no file. `target` is the path without symbolic links."""
 
     client: str
     path: str
@@ -168,25 +169,25 @@ class Change:
     before: bytes | None
     after: bytes | None
     mode: int = 0o644
-    folders: tuple[str, ...] = ()  # to be made, or with the file to be taken away where they are empty
-    says: tuple[str, ...] = ()  # what of ours is put in or taken out
+    folders: tuple[str, ...] = ()  # to create, or to remove with the file if they are empty
+    says: tuple[str, ...] = ()  # descriptions of the entries that are added or removed
 
 
 @frozen
 class Plan:
-    """All that one run changes, what to keep about it, and what a person should know."""
+    """All changes of one run, the records to keep about them, and notes for the person."""
 
     clients: tuple[str, ...]
     changes: tuple[Change, ...]
-    kept: tuple[Kept, ...]  # the whole list as it is to be afterwards
+    kept: tuple[Kept, ...]  # the complete manifest afterwards
     notes: tuple[str, ...] = ()
     takes_out: bool = False
-    refused: tuple[tuple[str, SwarmloreError], ...] = ()  # clients that are left out, and why
+    refused: tuple[tuple[str, SwarmloreError], ...] = ()  # clients that were skipped, and why
 
 
 @frozen
 class Draft:
-    """A plan in the making. Each client adds to it as a whole, or is left out."""
+    """A plan in the making; a client's changes are added as a whole or not at all."""
 
     kept: tuple[Kept, ...]
     changes: tuple[Change, ...] = ()
@@ -194,17 +195,19 @@ class Draft:
     done: tuple[str, ...] = ()
 
     def changed(self, path: str) -> bool:
+        """Return whether the plan changes this file already."""
         return any(change.path == path for change in self.changes)
 
     def without(self, gone: Sequence[Kept]) -> tuple[Kept, ...]:
+        """Return the records without these."""
         return tuple(entry for entry in self.kept if entry not in gone)
 
 
 def plan_install(
     where: Where, clients: Sequence[Client], kept: Sequence[Kept], version: str, now: float, *, mend: bool = False
 ) -> Plan:
-    """What it takes so that all entries of these clients are there and point to the target; or only to `mend` those
-    that stop a client once our program is gone."""
+    """Plan the changes that put all entries of these clients in place, pointing to the target. With `mend`, only
+    those that stop a client once our program is gone are repaired."""
 
     def step(client: Client, draft: Draft) -> Draft:
         elsewhere = kept_elsewhere(client, where)
@@ -219,12 +222,12 @@ def plan_install(
 
 
 def plan_uninstall(where: Where, clients: Sequence[Client], kept: Sequence[Kept]) -> Plan:
-    """What it takes so that nothing of ours is left in the files of these clients."""
+    """Plan the changes that remove all our entries from the files of these clients."""
 
     def step(client: Client, draft: Draft) -> Draft:
         elsewhere, left = kept_elsewhere(client, where), strays(client, where, draft.kept)
         for file in client.files(where):
-            if not (left and file.form == "text"):  # whoever reads those may read this one too
+            if not (left and file.form == "text"):  # a client that uses the other folder may read this text too
                 draft = _uninstall_file(where, client, file, draft, elsewhere)
         return replace(draft, notes=(*draft.notes, *(_LEFT.format(path) for path in left)))
 
@@ -232,7 +235,7 @@ def plan_uninstall(where: Where, clients: Sequence[Client], kept: Sequence[Kept]
 
 
 def _for_each(clients: Sequence[Client], kept: Sequence[Kept], step: Callable[[Client, Draft], Draft]) -> Plan:
-    """A client whose files cannot be used is left out; where none is left, that is the error."""
+    """Plan each client; skip one whose files cannot be used, and raise its error if none is left."""
     draft, refused = Draft(tuple(kept)), []
     for client in clients:
         try:
@@ -288,7 +291,7 @@ def _uninstall_file(where: Where, client: Client, file: File, draft: Draft, else
 
 
 def _is_shared(where: Where, client: Client, file: File, draft: Draft) -> bool:
-    """Whether another client still reads a text of ours, as the list says or as its own files do."""
+    """Return whether another client still reads a text of ours, by the manifest or by its own files."""
     if file.form != "text":
         return False
     listed = any(entry.path == file.path for entry in draft.kept)
@@ -296,7 +299,7 @@ def _is_shared(where: Where, client: Client, file: File, draft: Draft) -> bool:
 
 
 def _joining(kept: Iterable[Kept], client: Client, file: File) -> list[Kept]:
-    """One more user of a file that another client's installation has made: it stays until the last of them goes."""
+    """Return a record for one more client that uses a file of another's installation; the last one removes it."""
     others = (entry for entry in kept if entry.path == file.path and file.form == "text" and not entry.existed)
     return [replace(entry, client=client.name) for entry in others][:1]
 
@@ -307,7 +310,7 @@ def _own(kept: Iterable[Kept], client: Client, where: Where, file: File) -> list
 
 
 def _fitting(own: Sequence[Kept], found: Found) -> Kept | None:
-    """What is kept about a file; after a crash that may be two versions, and the file says which is true."""
+    """Return the record of a file; after a crash there may be two, and the file's digest selects one."""
     written = digest(found.content)
     return next((entry for entry in own if entry.after == written), own[0] if own else None)
 
@@ -318,13 +321,10 @@ def _change(client: str, file: File, found: Found, content: bytes | None) -> Cha
     return Change(client, file.path, found.target, found.content, content, mode, folders, file.says())
 
 
-# One file
-
-
 def _installed(file: File, found: Found, old: Kept | None, client: str, root: str, mend: bool) -> tuple[bytes, Kept]:
-    """The content with our entries, and what to keep about it."""
+    """Return a file's content with our entries, and its record."""
     existed, before = found.content is not None, digest(found.content)
-    if file.form == "text":  # a text that is there and may be replaced is ours
+    if file.form == "text":  # an existing text that may be replaced is ours
         content = file.text.encode()
         return content, Kept(client, root, file.path, False, "", digest(content), (),
                              folders=old.folders if old else (), guessed=old.guessed if old else existed)  # fmt: skip
@@ -342,7 +342,7 @@ def _installed(file: File, found: Found, old: Kept | None, client: str, root: st
 
 
 def _joined(record: Kept, old: Kept | None) -> Kept:
-    """What to keep about a file that had entries of ours before."""
+    """Return the record of a file that had entries of ours before."""
     if old is None:
         return replace(record, undo=None, guessed=True)
     made = tuple(dict.fromkeys((*old.made, *record.made)))
@@ -353,7 +353,8 @@ def _joined(record: Kept, old: Kept | None) -> Kept:
 
 
 def _uninstalled(file: File, found: Found, old: Kept | None) -> bytes | None:
-    """The content without our entries: as it was, where nobody else changed it since; None where the file goes."""
+    """Return a file's content without our entries; None if the file is to be deleted. If nobody else changed it
+    since, that is its original content."""
     if file.form == "text":
         return None
     if old and old.undo is not None and digest(found.content) == old.after:
@@ -378,12 +379,12 @@ def _without_entries(file: File, found: Found, old: Kept | None) -> bytes | None
     return bytes_of(sheet, found)
 
 
-LONG = 400  # a line that nobody reads; the document is laid out then
-AROUND = 2
+LONG = 400  # characters of a line; longer JSON is indented for display
+AROUND = 2  # lines of context
 
 
 def difference(change: Change) -> Iterator[str]:
-    """Lines that start with a space, + or -; ... stands for lines that stay."""
+    """Yield the lines of a diff, which start with a space, + or -; `...` stands for unchanged lines."""
     before, after = _lines(change.before), _lines(change.after)
     if change.before and change.after and max(map(len, (*before, *after)), default=0) > LONG:
         before, after = _laid_out(change.before), _laid_out(change.after)
@@ -410,11 +411,8 @@ TEMPORARY = ".swarmlore-tmp"
 
 
 def apply(plan: Plan, home: str, before: Sequence[Kept]) -> None:
-    """Do what was planned. Nothing is left half done: what was written already is put back where something fails.
-
-    What is needed to undo it is written first: after a crash in between, a file that is not as it was to become is
-    known by its digest.
-    """
+    """Apply a plan completely; if a step fails, restore the files that were written. The manifest is written first.
+    After a crash in between, a file that was not changed yet is recognised by its digest."""
     with Folder(os.path.realpath(home)) as folder, folder.lock():
         if tuple(manifest.read(home)) != tuple(before):
             raise Conflict("somebody else installed or uninstalled meanwhile", f"run it again; {UNTOUCHED}")
@@ -424,7 +422,7 @@ def apply(plan: Plan, home: str, before: Sequence[Kept]) -> None:
         try:
             manifest.write(home, (*before, *(entry for entry in plan.kept if entry not in before)))
             for change in plan.changes:
-                _check(change)  # a running client may write its file at any moment
+                _check(change)  # again: a running client may write its file at any time
                 done.append(change)
                 _carry_out(change)
             _drop_folders(plan.changes)
@@ -452,14 +450,14 @@ def _carry_out(change: Change) -> None:
 
 
 def _drop_folders(changes: Sequence[Change]) -> None:
-    """Take away the folders of what went, innermost first: those of the first to go may hold the others until then."""
+    """Remove the empty folders of deleted files, innermost first."""
     folders = {folder for change in changes if change.after is None for folder in change.folders}
     for folder in sorted(folders, key=len, reverse=True):
         _drop_folder(folder)
 
 
 def _take_back(done: Sequence[Change], home: str, before: Sequence[Kept]) -> None:
-    """Put everything back as it was; raises where even that fails, naming what is left."""
+    """Restore all files; raise ConfigError with the paths of those that could not be restored."""
     left = []
     for change in reversed(done):
         try:
@@ -487,11 +485,11 @@ def _drop_folder(folder: str) -> None:
     try:
         os.rmdir(folder)
     except OSError:
-        return  # there is something in it, or it is gone
+        return  # it is not empty, or gone
 
 
 def _replace(path: str, content: bytes, mode: int, *, exact: bool) -> None:
-    """Put new content in place of a file in one step; `exact` keeps its mode and owner, else the umask decides."""
+    """Replace a file atomically; `exact` keeps its mode and owner, else the umask decides."""
     fresh = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{os.urandom(6).hex()}{TEMPORARY}")
     try:
         with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if exact else mode), "wb") as file:
@@ -509,7 +507,7 @@ def _replace(path: str, content: bytes, mode: int, *, exact: bool) -> None:
 
 
 def _keep_owner(fd: int, path: str) -> None:
-    """Whoever owns the file goes on owning it: an administrator may run this for somebody."""
+    """Keep the owner of a file, since an administrator may run this for another user."""
     if not os.path.exists(path):
         return
     facts = os.stat(path)

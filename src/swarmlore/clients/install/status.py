@@ -1,4 +1,4 @@
-"""How an installation stands: what is in the files now, and what has come from each client."""
+"""Status of an installation: which entries are in the files now, and what has come from each client."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from swarmlore.clients.install.commands import Call
     from swarmlore.clients.install.entries import File
 
-
 NO, PARTLY, YES = "no", "partly", "yes"
 MEND = "swarmlore doctor --fix"
 LAST_EVENT = "last_event_at"  # in the `extra` of a session
@@ -27,7 +26,7 @@ LAST_EVENT = "last_event_at"  # in the `extra` of a session
 
 @frozen
 class Level:
-    """The files of a person or of a project. `installed` is yes, partly or no."""
+    """State of a client's files for a person or a project. `installed` is yes, partly or no."""
 
     level: str
     installed: str
@@ -43,7 +42,7 @@ class Level:
 
 @frozen
 class Given:
-    """What was last given to a client, or why it was given nothing."""
+    """What a client was last given, or why it was given nothing."""
 
     at: float
     trigger: str
@@ -54,7 +53,7 @@ class Given:
 
 @frozen
 class Activity:
-    """What has come from a client; all but the first is of this project, as far as the caller may see it."""
+    """What has come from a client; all but `all_sessions` is limited to this project and to what the caller may see."""
 
     all_sessions: int = 0
     sessions: int = 0
@@ -64,8 +63,8 @@ class Activity:
 
 
 @frozen
-class Standing:
-    """One client: whether this machine has it, how it is installed, what it sent, and what is left to do."""
+class ClientStatus:
+    """Status of one client: whether this machine has it, how it is installed, its activity, and what is left to do."""
 
     client: str
     title: str
@@ -76,11 +75,12 @@ class Standing:
 
     @property
     def installed(self) -> bool:
+        """Return whether anything is installed at any level."""
         return any(level.installed != NO for level in self.levels)
 
 
-def standing(client: Client, places: Sequence[Where], kept: Sequence[Kept], activity: Activity) -> Standing:
-    """How one client stands at these levels."""
+def status_of(client: Client, places: Sequence[Where], kept: Sequence[Kept], activity: Activity) -> ClientStatus:
+    """Return the status of one client at these levels."""
     levels = tuple(_level(client, where, kept) for where in places)
     to_do = [problem for level in levels for problem in level.problems]
     for where, level in zip(places, levels, strict=True):
@@ -90,12 +90,12 @@ def standing(client: Client, places: Sequence[Where], kept: Sequence[Kept], acti
     found = client.is_here(places[0].env)
     if found and all(level.installed == NO for level in levels):
         to_do.append(f"It is not installed: swarmlore install {client.name}")
-    return Standing(client.name, client.title, found, levels, activity, tuple(dict.fromkeys(to_do)))
+    return ClientStatus(client.name, client.title, found, levels, activity, tuple(dict.fromkeys(to_do)))
 
 
 def two_memories(client: Client, where: Where) -> list[str]:
-    """What is wrong where a person's own hooks and those of a project do not reach the same memory. They do, unless a
-    variable says otherwise: those of a project name no home, and use what the person's own name."""
+    """Return a warning if a person's own hooks and those of a project use different homes. Hooks of a project name
+    no home and follow the person's own, unless SWARMLORE_HOME says otherwise."""
     named, chosen = named_home(client.name, where.env), where.env.get("SWARMLORE_HOME", "")
     if not (where.root and named and chosen) or os.path.realpath(chosen) == os.path.realpath(named):
         return []
@@ -108,7 +108,7 @@ def two_memories(client: Client, where: Where) -> list[str]:
 def activity_of(
     client: str, ever: tuple[int, float] | None, sessions: Iterable[Session], receipts: Iterable[Receipt]
 ) -> Activity:
-    """What a client did: `ever` in all projects (how many sessions, the newest), and the records of this one."""
+    """Return the activity of a client. `ever` is its number of sessions and last event in all projects."""
     own = [session for session in sessions if session.client == client]
     ids = {session.id for session in own}
     given = [receipt for receipt in receipts if receipt.session in ids or receipt.agent.partition("/")[0] == client]
@@ -122,8 +122,8 @@ def activity_of(
 
 
 def _last_event(session: Session) -> float:
-    said = session.extra.get(LAST_EVENT)
-    return float(said) if isinstance(said, (int, float)) else session.ended_at or session.started_at
+    at = session.extra.get(LAST_EVENT)
+    return float(at) if isinstance(at, (int, float)) else session.ended_at or session.started_at
 
 
 def _given(receipt: Receipt) -> Given:
@@ -133,8 +133,8 @@ def _given(receipt: Receipt) -> Given:
 
 @frozen
 class Seen:
-    """Our part of a file: whether it shows that the client is installed, how many entries of how many, what they start,
-    whether another release wrote them, and what they do to the client once our program is gone."""
+    """Our part of a file: whether the client counts as installed, entries present and wanted, and what they start.
+    Also whether another release wrote them, and what they do to the client once our program is gone."""
 
     shows: bool
     there: int
@@ -159,9 +159,9 @@ def _level(client: Client, where: Where, kept: Sequence[Kept]) -> Level:
     if outdated:
         more = f" and {len(outdated) - 1} more are" if outdated[1:] else " is"
         problems.append(f"{outdated[0]}{more} of another release: {_again(client, where)}")
-    complete = all(one.there == one.wanted for one in seen)
-    installed = NO if not any(one.shows for one in seen) else YES if complete else PARTLY
-    calls = [call for one in seen for call in one.calls]
+    complete = all(part.there == part.wanted for part in seen)
+    installed = NO if not any(part.shows for part in seen) else YES if complete else PARTLY
+    calls = [call for part in seen for call in part.calls]
     return _judged(client, where, kept, calls, problems, installed)
 
 
@@ -171,9 +171,9 @@ def _file(file: File, where: Where, kept: Sequence[Kept]) -> Seen:
     if file.form == "text":
         known = next((entry for entry in kept if (entry.path, entry.after) == (file.path, digest(found.content))), None)
         ours = found.content is not None and not is_foreign(file, found.content, known)
-        missing = file.wanted and found.content is None  # one of somebody else's is not missing
+        missing = file.wanted and found.content is None  # a foreign file is not missing
         outdated = ours and not same_script(found.content, file.text)
-        # One that starts nothing shows nothing: another client may read the same one.
+        # A text that starts nothing is no evidence: another client may read the same one.
         return Seen(bool(calls), int(ours), int(ours or missing), calls, outdated)
     sheet = sheet_of(file, found)
     counts = [entry.found(sheet) for entry in file.entries]
@@ -190,7 +190,8 @@ def _judged(
 ) -> Level:
     own = [entry for entry in kept if (entry.client, entry.root) == (client.name, where.root)]
     again = _again(client, where)
-    lost = sorted({call.program for call in calls if os.path.isabs(call.program) and not _runs(call.program)})
+    programs = {call.program for call in calls if os.path.isabs(call.program)}
+    lost = sorted(path for path in programs if not (os.path.isfile(path) and os.access(path, os.X_OK)))
     homes = sorted({call.home for call in calls if call.home})
     other = [home for home in homes if os.path.realpath(home) != os.path.realpath(where.target.home)]
     if left := strays(client, where, kept):
@@ -215,12 +216,8 @@ def _judged(
     )
 
 
-def _runs(program: str) -> bool:
-    return os.path.isfile(program) and os.access(program, os.X_OK)
-
-
 def is_installed(client: Client, where: Where, kept: Sequence[Kept]) -> bool:
-    """Whether anything of ours is in the files of a client, or was written there."""
+    """Return whether a client's files have anything of ours, or the manifest says so."""
     if any((entry.client, entry.root) == (client.name, where.root) for entry in kept):
         return True
     return _level(client, where, kept).installed != NO or hides_ours(client, where)

@@ -1,9 +1,10 @@
-"""OpenCode: a plugin of ours, the server in its opencode.json, the skills in the folder that agents share."""
+"""Installation for OpenCode: our plugin, the server in its opencode.json, skills in the shared folder."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 
 from swarmlore.clients.install.commands import SERVER, lines_command, sealed, server
 from swarmlore.clients.install.entries import File, JsonServer
@@ -26,6 +27,7 @@ _MOST_BYTES = 1_000_000
 
 
 def folder(where: Where) -> str:
+    """Return the client's folder for settings."""
     if where.root:
         return os.path.join(where.root, IN_PROJECT)
     base = where.env.get("XDG_CONFIG_HOME", "")
@@ -33,12 +35,15 @@ def folder(where: Where) -> str:
 
 
 def files(where: Where) -> tuple[File, ...]:
+    """Return the client's files with our entries."""
     base = folder(where)
     called = server(NAME, where.target)
     command = [called["command"], *called["args"]]
     values = {"type": "local", "command": command, "enabled": True, "timeout": STARTUP_MS}
+    run = lines_command(NAME, where.target)
+    plugin = sealed(_template("swarmlore.js").replace('["{{COMMAND}}"]', json.dumps(run)))
     return (
-        File(os.path.join(base, PLUGIN), text=_plugin(where), about=_about(where), starts=NAME),
+        File(os.path.join(base, PLUGIN), text=plugin, about=f"a plugin, which runs: {shlex.join(run)}", starts=NAME),
         File(_settings(where.root or base), (JsonServer(("mcp", SERVER), values),), comments=True, commas=True),
         *_stand_ins(base, in_project=bool(where.root)),
         *shared_skills(where.root or where.user),
@@ -46,9 +51,12 @@ def files(where: Where) -> tuple[File, ...]:
 
 
 def _stand_ins(base: str, *, in_project: bool) -> tuple[File, ...]:
-    """With a plugin there, OpenCode waits until it has fetched a package into this folder: for more than a minute
-    where there is no network. It does not fetch what the lock file names. In a project git must not see them: OpenCode
-    writes a list for that at its first start, and ours is there before."""
+    """Return files that keep OpenCode from downloading a package.
+
+    With a plugin in its folder, OpenCode fetches a package into it at the start, and without a network waits for more
+    than a minute. It skips what the lock file names. In a project git must ignore these files: OpenCode writes a
+    .gitignore at its first start, and ours is there before.
+    """
     wanted = _is_alone(base) and (not in_project or _is_ignored(base))
     stand_ins = tuple(
         File(os.path.join(base, path), text=_template(name), about=STAND_IN, wanted=wanted)
@@ -60,13 +68,13 @@ def _stand_ins(base: str, *, in_project: bool) -> tuple[File, ...]:
 
 
 def _is_ignored(base: str) -> bool:
-    """Whether git does not see our files: it is told so, or nobody has told it anything."""
+    """Return whether git ignores our files: the .gitignore lists them, or is still to be written."""
     path = os.path.join(base, IGNORED)
     return not os.path.lexists(path) or all(_holds(path, name) for name in (LOCK, MODULES))
 
 
 def _is_alone(base: str) -> bool:
-    """Whether no plugin or tool but ours is there that may need the package, and nobody has fetched it."""
+    """Return whether our plugin is the only plugin or tool that may need the package, and nobody has fetched it."""
     others = (path for kind in ("plugin", "plugins", "tool", "tools") for path in _names(os.path.join(base, kind)))
     if any(name.endswith((".js", ".ts")) and name != os.path.basename(PLUGIN) for name in others):
         return False
@@ -87,7 +95,7 @@ def _names(folder: str) -> list[str]:
 
 
 def _settings(folder: str) -> str:
-    """The file with the settings: the one that names our server, else the one that is there."""
+    """Return the path of the settings: the file that names our server, else one that exists."""
     there = [path for name in SETTINGS if os.path.lexists(path := os.path.join(folder, name))]
     ours = [path for path in there if _holds(path, f'"{SERVER}"')]
     return (ours or there or [os.path.join(folder, SETTINGS[1])])[0]
@@ -101,17 +109,6 @@ def _holds(path: str, words: str) -> bool:
         return False
 
 
-def _plugin(where: Where) -> str:
-    command = json.dumps(lines_command(NAME, where.target))
-    return sealed(_template("swarmlore.js").replace('["{{COMMAND}}"]', command))
-
-
-def _about(where: Where) -> str:
-    import shlex
-
-    return f"a plugin, which runs: {shlex.join(lines_command(NAME, where.target))}"
-
-
 def _template(name: str) -> str:
     path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "install", "templates", "opencode", name)
     with open(path, encoding="utf-8") as file:
@@ -119,6 +116,7 @@ def _template(name: str) -> str:
 
 
 def to_do(where: Where) -> tuple[str, ...]:
+    """Return what is left for the person to do after an installation."""
     return (RESTART,)
 
 

@@ -1,7 +1,7 @@
-"""OpenCode. It has no commands as hooks: our plugin in it sends what its hooks were given, in lines (`hooks.lines`).
+"""Read hook payloads of OpenCode, which our plugin sends as lines (see `hook.stream`), and write the answers.
 
-A payload is `{"input": …, "output": …}` as the plugin got it, cut, and what only the plugin knows beside them:
-`directory`, for a sub-agent's session `parent` and `agent`, `source`, `said`, and the `context` that is used up.
+A payload is `{"input": …, "output": …}` as the plugin got it, cut, plus what only the plugin knows: `directory`, for a
+sub-agent's session `parent` and `agent`, `source`, `said`, and the used part of the `context`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ import re
 
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook.event_from_payload import inner, text, words_of
-from swarmlore.domain.extraction.user_words import unquoted, unwrap
+from swarmlore.domain.extraction.message_text import typed_text, without_quotes
 from swarmlore.frozen import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
-
 
 _MOMENTS = {
     "session.start": e.SESSION_START,
@@ -47,25 +46,27 @@ _MOST_ENTITIES = 20
 
 
 def moment(name: str, payload: dict[str, Any]) -> str:
-    found = _MOMENTS.get(name, e.OTHER)
-    if found == e.AFTER_TOOL and _failed(payload):
-        found = e.TOOL_FAILED
+    """Return which moment an event of this client is."""
+    result = _MOMENTS.get(name, e.OTHER)
+    if result == e.AFTER_TOOL and _failed(payload):
+        result = e.TOOL_FAILED
     if text(payload, "parent"):
-        return _OF_AN_AGENT.get(found, found)
-    if found == e.PROMPT and not _typed(payload):
-        return e.OTHER  # a file alone, or a command that the client wrote
-    return found
+        return _OF_AN_AGENT.get(result, result)
+    if result == e.PROMPT and not _typed(payload):
+        return e.OTHER  # a file without text, or a command that the client wrote
+    return result
 
 
 def facts(payload: dict[str, Any]) -> dict[str, Any]:
-    """As for other clients. A sub-agent has a session of its own, and its parent's is the one that counts."""
-    asked, told = inner(payload, "input"), inner(payload, "output")
-    given = inner(asked, "args") or inner(told, "args")
-    own, parent = text(asked, "sessionID"), text(payload, "parent")
-    tool_name = text(asked, "tool")
+    """Return the fields of an event. A sub-agent has a session of its own; the event belongs to the parent's."""
+    call, output = inner(payload, "input"), inner(payload, "output")
+    given = inner(call, "args") or inner(output, "args")
+    own, parent = text(call, "sessionID"), text(payload, "parent")
+    tool_name = text(call, "tool")
     tool = _TOOLS.get(tool_name, "other") if tool_name else ""
     typed = _typed(payload)
-    printed, failed = _printed(told), _failed(payload) or bool(text(told, "error"))
+    printed = text(output, "output") or words_of(output.get("content"))  # tools of MCP servers answer in parts
+    failed = _failed(payload) or bool(text(output, "error"))
     patch = text(given, "patchText", "patch", "input") if tool == e.WRITE else ""
     return {
         "session": parent or own,
@@ -80,35 +81,32 @@ def facts(payload: dict[str, Any]) -> dict[str, Any]:
         "tool_name": tool_name,
         "command": text(given, "command") if tool == e.SHELL else "",
         "files": _files(given, patch),
-        "change": text(given, "newString", "content") or _added(patch),
+        "change": text(given, "newString", "content") or "\n".join(re.findall(r"(?m)^\+(.{0,400})$", patch)[:50]),
         "output": "" if failed or tool in (e.READ, e.WRITE) else printed,
-        "error": text(told, "error") or printed if failed else "",
+        "error": text(output, "error") or printed if failed else "",
         "said": text(payload, "said"),
-        "unique": text(asked, "callID") or text(inner(told, "message"), "id") or text(payload, "mark"),
-        "mark": text(payload, "mark"),  # the summary of a compaction: one is told again whenever the client starts
+        "unique": text(call, "callID") or text(inner(output, "message"), "id") or text(payload, "mark"),
+        "mark": text(
+            payload, "mark"
+        ),  # id of a compaction's summary, which is reported again at each start of the client
         "given": given,
         "extra": _extra(payload, tool_name, given),
     }
 
 
 def _typed(payload: dict[str, Any]) -> str:
-    """What a person typed."""
+    """Return the text that a person typed."""
     parts = inner(payload, "output").get("parts")
     own = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    said = "\n".join(text(part, "text") for part in own if part.get("type") == "text" and not part.get("synthetic"))
-    return unwrap(unquoted(said))
-
-
-def _printed(told: dict[str, Any]) -> str:
-    """What a tool printed: a tool of an MCP server answers in parts, any other with a text."""
-    return text(told, "output") or words_of(told.get("content"))
+    typed = "\n".join(text(part, "text") for part in own if part.get("type") == "text" and not part.get("synthetic"))
+    return typed_text(without_quotes(typed))
 
 
 def _failed(payload: dict[str, Any]) -> bool:
-    """A command by its exit code, a tool of an MCP server by what it says."""
-    told = inner(payload, "output")
-    code = inner(told, "metadata").get("exit")
-    return told.get("isError") is True or (isinstance(code, int) and not isinstance(code, bool) and code != 0)
+    """Return whether a tool failed: a command by its exit code, a tool of an MCP server by its `isError`."""
+    output = inner(payload, "output")
+    code = inner(output, "metadata").get("exit")
+    return output.get("isError") is True or (isinstance(code, int) and not isinstance(code, bool) and code != 0)
 
 
 def _files(given: dict[str, Any], patch: str) -> list[str]:
@@ -118,15 +116,11 @@ def _files(given: dict[str, Any], patch: str) -> list[str]:
     return [path] if path else []
 
 
-def _added(patch: str) -> str:
-    return "\n".join(re.findall(r"(?m)^\+(.{0,400})$", patch)[:50])
-
-
 def _extra(payload: dict[str, Any], tool_name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """What has no place among the facts of other clients."""
+    """Return what other clients do not report: a query for an older memory tool, and the used context."""
     extra: dict[str, Any] = {}
     if tool_name in FINDERS:
-        extra["find"] = _question(given)
+        extra["find"] = _query(given)
     context = inner(payload, "context")
     used, fits = context.get("used"), context.get("fits")
     if isinstance(used, int) and isinstance(fits, int) and 0 <= used < 1e12 and 0 < fits < 1e12:
@@ -134,8 +128,8 @@ def _extra(payload: dict[str, Any], tool_name: str, given: dict[str, Any]) -> di
     return extra
 
 
-def _question(given: dict[str, Any]) -> dict[str, Any]:
-    """What one of the older tools was asked for."""
+def _query(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the query, limit and entities given to an older memory tool, redacted."""
     from swarmlore.domain.security.redaction import redact
 
     limit, named = given.get("limit"), given.get("entities")
@@ -148,7 +142,7 @@ def _question(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def transcript_of(session: str) -> str:
-    """Where the client keeps a session: one database for all, and behind a # which of them."""
+    """Return where a session is kept: the path of the client's database, then # and the session's id."""
     if not re.fullmatch(_SESSION, session):
         return ""
     data = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
@@ -158,5 +152,5 @@ def transcript_of(session: str) -> str:
 
 
 def encode(name: str, context: str, notice: str = "") -> str:
-    """What a line is answered with. A line for the person has no place in it."""
+    """Return the answer to a line; a notice for the person is not supported."""
     return json.dumps({"text": context}) if context else ""

@@ -1,7 +1,7 @@
-"""OpenCode: one database for all sessions, `opencode.db` in its folder, or a session as `opencode export` writes it.
+"""Read sessions of OpenCode: from its database `opencode.db`, or from a file written by `opencode export`.
 
-Such a path has the session behind a #. A message has parts: texts, and tools with what they answered. Parts of ours,
-which brought notes into the context, are known by their mark.
+A path into the database ends with `#<session>`. A message has parts: texts, and tool calls with their answers. Parts
+that our plugin added to the context are recognised by their metadata.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from swarmlore.clients import transcripts
-from swarmlore.clients.transcripts import CONTEXT, OTHER, READ, SHELL, SUMMARY, WRITE, Reader, Tally, Turn, parse
-from swarmlore.domain.extraction.user_words import unquoted, unwrap
+from swarmlore.clients import transcripts as t
+from swarmlore.clients.transcripts import CONTEXT, OTHER, READ, SHELL, SUMMARY, WRITE, Reader, Tally, Turn
+from swarmlore.domain.extraction.message_text import typed_text, without_quotes
 from swarmlore.frozen import TYPE_CHECKING, replace
 from swarmlore.workspace.files import open_own
 
 if TYPE_CHECKING:
     from typing import Any
 
-
 SUFFIX = ".db"
 EXPORT = ".json"
-USAGE_MARKS: tuple[bytes, ...] = ()  # its figures come with each event
+USAGE_MARKS: tuple[bytes, ...] = ()  # each event carries the token counts
 MOST_EXPORT = 64_000_000
 _SESSION = r"ses_[\w-]{4,124}"
 _TOOLS = {
@@ -36,27 +35,28 @@ _PATCHED = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.{1,1000})$"
 
 
 class Transcript(Reader):
-    """A part is complete in itself: a tool's has its call and its answer."""
+    """Turn OpenCode's parts into turns; a tool part has both the call and its answer."""
 
     def read(self, record: dict[str, Any]) -> Iterator[Turn]:
-        message, part = transcripts.inner(record, "message"), transcripts.inner(record, "part")
-        made = _tool(part) if part.get("type") == "tool" else _said(message, part)
-        if made is not None:
-            yield replace(made, sidechain=record.get("sidechain") is True)
+        message, part = t.inner(record, "message"), t.inner(record, "part")
+        turn = _tool(part) if part.get("type") == "tool" else _message(message, part)
+        if turn is not None:
+            yield replace(turn, sidechain=record.get("sidechain") is True)
 
 
 def records_of(path: str, most_bytes: int, tally: Tally) -> Iterator[dict[str, Any]]:
-    """The parts of a session, oldest first, each with its message."""
+    """Yield the parts of a session, oldest first, each with its message."""
     file, _, session = path.rpartition("#")
     if path.endswith(EXPORT):
-        yield from _exported(path, tally)
+        yield from _from_export(path, tally)
     elif os.path.isabs(file) and file.endswith(SUFFIX) and re.fullmatch(_SESSION, session):
-        yield from _kept(file, session, most_bytes, tally)
+        yield from _from_database(file, session, most_bytes, tally)
     else:
         tally.refused = "not the path of a transcript"
 
 
-def _kept(path: str, session: str, most_bytes: int, tally: Tally) -> Iterator[dict[str, Any]]:
+def _from_database(path: str, session: str, most_bytes: int, tally: Tally) -> Iterator[dict[str, Any]]:
+    """Yield the parts of a session from the client's database."""
     from swarmlore.errors import StoreBusy, StoreError
     from swarmlore.workspace.foreign_sqlite import opencode_session
 
@@ -69,108 +69,108 @@ def _kept(path: str, session: str, most_bytes: int, tally: Tally) -> Iterator[di
     except StoreError as error:
         tally.refused, tally.busy = error.message, isinstance(error, StoreBusy)
         return
-    if not found.whole:
+    if not found.complete:
         tally.skip("before the part that is read")
     for id, message, _, part in found.parts:
         tally.lines += 1
-        about, why = parse(message.encode("utf-8", "replace"))
-        held, why_not = parse(part.encode("utf-8", "replace")) if part else (None, "without parts")
-        if about is None or held is None:
+        message_data, why = t.parse(message.encode("utf-8", "replace"))
+        part_data, why_not = t.parse(part.encode("utf-8", "replace")) if part else (None, "without parts")
+        if message_data is None or part_data is None:
             tally.skip(why or why_not)
         else:
-            yield {"message": {**about, "id": id}, "part": held, "sidechain": bool(found.parent)}
+            yield {"message": {**message_data, "id": id}, "part": part_data, "sidechain": bool(found.parent)}
 
 
-def _exported(path: str, tally: Tally) -> Iterator[dict[str, Any]]:
+def _from_export(path: str, tally: Tally) -> Iterator[dict[str, Any]]:
+    """Yield the parts of an exported session."""
     file, tally.refused = open_own(path)
     if file is None:
         return
     with file:
         data = file.read(MOST_EXPORT + 1)
     try:
-        held = json.loads(data) if len(data) <= MOST_EXPORT else None
+        session = json.loads(data) if len(data) <= MOST_EXPORT else None
     except (ValueError, RecursionError):
-        held = None
-    messages = held.get("messages") if isinstance(held, dict) else None
+        session = None
+    messages = session.get("messages") if isinstance(session, dict) else None
     if not isinstance(messages, list):
         tally.refused = "no exported session"
         return
-    beside = bool(transcripts.text_of(transcripts.inner(held, "info"), "parentID"))
+    sidechain = bool(t.text_of(t.inner(session, "info"), "parentID"))
     for message in messages:
-        for part in transcripts.parts_of(message.get("parts") if isinstance(message, dict) else None):
+        for part in t.parts_of(message.get("parts") if isinstance(message, dict) else None):
             tally.lines += 1
-            yield {"message": transcripts.inner(message, "info"), "part": part, "sidechain": beside}
+            yield {"message": t.inner(message, "info"), "part": part, "sidechain": sidechain}
 
 
-def _said(message: dict[str, Any], part: dict[str, Any]) -> Turn | None:
-    """A text of a person or of the agent; what the client or a plugin wrote is context."""
-    text = transcripts.text_of(part, "text")
+def _message(message: dict[str, Any], part: dict[str, Any]) -> Turn | None:
+    """Return the turn of a text part; texts that the client or a plugin wrote are context."""
+    text = t.text_of(part, "text")
     if part.get("type") != "text" or not text:
         return None
-    at = _moment(transcripts.inner(message, "time"), "created")
-    id = transcripts.short(transcripts.text_of(message, "id"))
+    at = _moment(t.inner(message, "time"), "created")
+    id = t.clip_name(t.text_of(message, "id"))
     if message.get("role") == "assistant":
-        summed_up = message.get("summary") is True
-        return Turn(
-            "user" if summed_up else "assistant", transcripts.said(text), at, id=id, meta=SUMMARY if summed_up else ""
-        )
-    if transcripts.inner(part, "metadata").get("swarmlore") is True:
+        role, meta = ("user", SUMMARY) if message.get("summary") is True else ("assistant", "")
+        return Turn(role, t.clip_text(text), at, id=id, meta=meta)
+    if t.inner(part, "metadata").get("swarmlore") is True:
         return None
-    made_up = part.get("synthetic") is True or part.get("ignored") is True
-    typed = "" if made_up else unwrap(unquoted(text))
-    return Turn("user", transcripts.said(typed or text), at, id=id, meta="" if typed else CONTEXT)
+    by_client = part.get("synthetic") is True or part.get("ignored") is True
+    typed = "" if by_client else typed_text(without_quotes(text))
+    return Turn("user", t.clip_text(typed or text), at, id=id, meta="" if typed else CONTEXT)
 
 
 def _tool(part: dict[str, Any]) -> Turn:
-    name, state = transcripts.short(transcripts.text_of(part, "tool")), transcripts.inner(part, "state")
-    given = transcripts.inner(state, "input")
+    name, state = t.clip_name(t.text_of(part, "tool")), t.inner(part, "state")
+    given = t.inner(state, "input")
     tool = _TOOLS.get(name, OTHER)
     printed, failed = _ended(state)
     return Turn(
         "tool",
-        at=_moment(transcripts.inner(state, "time"), "start"),
+        at=_moment(t.inner(state, "time"), "start"),
         tool=tool,
         tool_name=name,
-        command=transcripts.command(transcripts.text_of(given, "command")) if tool == SHELL else "",
-        files=transcripts.files(_paths(given)),
-        output="" if failed else transcripts.output(printed),
-        error=transcripts.output(printed) if failed else "",
+        command=t.clip_command(t.text_of(given, "command")) if tool == SHELL else "",
+        files=t.clean_paths(_paths(given)),
+        output="" if failed else t.clip_output(printed),
+        error=t.clip_output(printed) if failed else "",
         failed=failed,
-        id=transcripts.short(transcripts.text_of(part, "callID")),
+        id=t.clip_name(t.text_of(part, "callID")),
     )
 
 
 def _ended(state: dict[str, Any]) -> tuple[str, bool | None]:
-    """What a tool printed, and whether it failed: a command by its exit code, any other by whether it threw."""
+    """Return the output of a tool, and whether it failed: a command by its exit code, others by whether they threw."""
     status = state.get("status")
     if status == "error":
-        error = transcripts.text_of(state, "error")
+        error = t.text_of(state, "error")
         return error, None if error.startswith(_REFUSED) else True
-    code = transcripts.inner(state, "metadata").get("exit")
+    code = t.inner(state, "metadata").get("exit")
     bad = isinstance(code, int) and not isinstance(code, bool) and code != 0
-    return transcripts.text_of(state, "output"), bad if status == "completed" else None
+    return t.text_of(state, "output"), bad if status == "completed" else None
 
 
 def _paths(given: dict[str, Any]) -> list[str]:
-    patch = transcripts.text_of(given, "patchText", "patch")
-    named = transcripts.text_of(given, "filePath", "file_path", "path")
+    patch = t.text_of(given, "patchText", "patch")
+    named = t.text_of(given, "filePath", "file_path", "path")
     return [path.strip() for path in re.findall(_PATCHED, patch)] or ([named] if named else [])
 
 
 def _moment(time: dict[str, Any], name: str) -> float:
-    return transcripts.number_of(time, name) / 1000
+    return t.number_of(time, name) / 1000
 
 
 def usage(record: dict[str, Any]) -> tuple[int, int | None] | None:
+    """Return None: the transcript has no token counts."""
     return None
 
 
 def find(session: str, home: str, env: Mapping[str, str]) -> str:
-    """Where a session would be; '' where there is no database."""
+    """Return the path of a session in the client's database, or '' if there is no database."""
     path = os.path.join(folder(home, env), env.get("OPENCODE_DB") or "opencode.db")
     return f"{path}#{session}" if re.fullmatch(_SESSION, session) and os.path.isfile(path) else ""
 
 
 def folder(home: str, env: Mapping[str, str]) -> str:
-    """Where the client keeps everything."""
+    """Return the client's data folder."""
     return os.path.join(env.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share"), "opencode")

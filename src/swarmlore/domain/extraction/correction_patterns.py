@@ -1,6 +1,6 @@
-"""The shapes of sentences that state a rule, a prohibition, a convention, a decision or a fact about a project.
+"""Regular expressions for sentences that state a rule, prohibition, convention, decision or fact of a project.
 
-Matched against a sentence without its opening words, in lower case with plain apostrophes (`correction_words`).
+They are matched against a sentence without its opening words, in lower case, with plain apostrophes.
 """
 
 from __future__ import annotations
@@ -8,27 +8,23 @@ from __future__ import annotations
 import re
 from functools import cache
 
-# --- how a sentence opens: stripped again and again, each leaving its mark
+# --- openings of a sentence: removed repeatedly, each leaves its mark
 
 
-# Greetings, praise, address, politeness: they say nothing.
+# Greetings, praise, address, politeness: no content.
 _IDLE = (
     r"(?:hey|hi|hello|ok(?:ay)?|so|well|great|nice|good(?: job| work)?|perfect|cool|thanks?(?: you)?|thx|look|listen"
-    r"|please|pls"
-    r"|bitte|s'il te pla[iî]t|por favor|but|and|also|then|hm+|uh|um|oh|ah|sorry|btw|by the way|just|one (?:more )?thing"
-    r"|(?:claude|codex|copilot|gemini|opencode|cursor|@[\w-]{2,30}|dude|man|mate|buddy|guys|everyone(?=\s?,))|aber"
-    r"|und|mais"
-    r"|et|pero|y"
-    r"|(?:hang|hold) on|whoa|woah|argh+|ugh|ouch|oops|(?:right|fine|sure|agreed|understood)(?=\s?[,.:!–—-])"
-    r"|looks good|lgtm|yes|yeah|yep|wait|again|important|reminder|(?:for )?next time"
+    r"|please|pls|bitte|s'il te pla[iî]t|por favor|but|and|also|then|hm+|uh|um|oh|ah|sorry|btw|by the way|just"
+    r"|one (?:more )?thing|(?:claude|codex|copilot|gemini|opencode|cursor|@[\w-]{2,30}|dude|man|mate|buddy|guys"
+    r"|everyone(?=\s?,))|aber|und|mais|et|pero|y|(?:hang|hold) on|whoa|woah|argh+|ugh|ouch|oops|(?:right|fine|sure"
+    r"|agreed|understood)(?=\s?[,.:!–—-])|looks good|lgtm|yes|yeah|yep|wait|again|important|reminder|(?:for )?next time"
     r"|achtung)"
 )
 # The agent did or said something wrong. A "no" before a noun forbids it, and must stay: "no default exports".
 _SPOKEN_NO = (
-    r"\s*(?:$|[,.:;!…–—-])|\s(?:no|nope|we|we're|it|it's|its|that|that's|this|the|these|those|you|you're|they"
-    r"|they're|i|use|don't"
-    r"|do not|always|never|our|there|in|on|for|actually|please|wir|hier|der|die|das|on|ici|utilise|aqu[ií]|usa"
-    r"|usamos|run|not|all|every)\b"
+    r"\s*(?:$|[,.:;!…–—-])|\s(?:no|nope|we|we're|it|it's|its|that|that's|this|the|these|those|you|you're|they|they're|i"
+    r"|use|don't|do not|always|never|our|there|in|on|for|actually|please|wir|hier|der|die|das|on|ici|utilise|aqu[ií]"
+    r"|usa|usamos|run|not|all|every)\b"
 )
 _WRONG = (
     rf"(?:(?:(?:oh|god|hell|please|no|heavens|ah|oh god),? )?(?:no|non|stop|nein)(?={_SPOKEN_NO})|nope|nah"
@@ -36,16 +32,14 @@ _WRONG = (
     rf"|wrong [a-z]{{3,15}}(?=\s?[-:,.–—])|wrong|incorrect|falsch"
     rf"|not (?:quite|correct|right|true|like"
     rf" that)|nicht so"
-    r"|(?:that|this|it|das|you)(?:'s| is|'re| are| was| ist) (?:just |still |plain |simply |also )?"
-    r"(?:wrong|incorrect|not (?:right|correct|true|how \w[^,.:;]{1,30})|falsch|nicht richtig|mistaken)(?: about"
-    r" [^,.:;]{2,40})?"
-    r"|c'est faux|ce n'est pas (?:[cç]a|correct)|est[aá] mal|eso no es correcto|eso est[aá] mal"
-    r"|(?:that|this|the|such an?) [\w ./-]{2,30} (?:doesn't|does not|don't|do not) exist(?: (?:here|anymore|at all))?"
-    r"|(?:that|this|it)(?:'s| is) (?:exactly )?the wrong (?:way(?: (?:round|around))?|place|direction|approach"
-    r"|order|end)"
-    r"|you(?:'re| are) (?:using|in|on|running|editing) the wrong [\w .-]{2,30})"
+    r"|(?:that|this|it|das|you)(?:'s| is|'re| are| was| ist) (?:just |still |plain |simply |also )?(?:wrong|incorrect"
+    r"|not (?:right|correct|true|how \w[^,.:;]{1,30})|falsch|nicht richtig|mistaken)(?: about [^,.:;]{2,40})?"
+    r"|c'est faux|ce n'est pas (?:[cç]a|correct)|est[aá] mal|eso no es correcto|eso est[aá] mal|(?:that|this|the"
+    r"|such an?) [\w ./-]{2,30} (?:doesn't|does not|don't|do not) exist(?: (?:here|anymore|at all))?|(?:that|this"
+    r"|it)(?:'s| is) (?:exactly )?the wrong (?:way(?: (?:round|around))?|place|direction|approach|order|end)|you(?:'re"
+    r"| are) (?:using|in|on|running|editing) the wrong [\w .-]{2,30})"
 )
-# It was said before.
+# Repeated corrections: "I told you".
 _TOLD = (
     r"(?:(?:like |as )?i(?:'ve| have)?(?: already| just)? (?:told you|said|mentioned|explained)(?: (?:this|it|that"
     r"|so))?"
@@ -55,34 +49,31 @@ _TOLD = (
     r"|(?:this is |that's |it's )?(?:for )?the (?:second|third|fourth|fifth|tenth|hundredth|\d+(?:nd|rd|th)) time"
     r"|wie gesagt|ich habe (?:dir )?(?:doch )?(?:schon )?gesagt,? dass|comme je l'ai dit|ya te dije que|como dije)"
 )
-# From here on.
+# Standing orders: "from now on".
 STANDING = (
-    r"(?:from now on(?:wards?)?|from here on|in (?:the )?future(?! (?:versions?|releases?|we will|we'll|we may|we"
-    r" might))|going forward|moving forward|for (?:the )?future(?: reference)?"
-    r"|next time|for next time|as a (?:general )?rule|ab jetzt|ab sofort|in zukunft|k[uü]nftig|von jetzt an"
-    r"|[aà] partir de maintenant|d[eé]sormais"
-    r"|dor[eé]navant|de ahora en adelante|a partir de ahora|en adelante|en el futuro)"
+    r"(?:from now on(?:wards?)?|from here on|in (?:the )?future(?! (?:versions?|releases?|we will|we'll|we may"
+    r"|we might))|going forward|moving forward|for (?:the )?future(?: reference)?|next time|for next time"
+    r"|as a (?:general )?rule|ab jetzt|ab sofort|in zukunft|k[uü]nftig|von jetzt an|[aà] partir de maintenant"
+    r"|d[eé]sormais|dor[eé]navant|de ahora en adelante|a partir de ahora|en adelante|en el futuro)"
 )
-# That is how things are done.
+# House rules: "that is how we do it".
 HOUSE_RULE = (
     r"(?:that's|that is|it's|this is) (?:our|the|a|team) (?:\w+ )?(?:convention|rule|policy|standard|style)(?: here)?"
     r"|(?:that's|that is|this is) how we do (?:it|that|things)(?: here)?"
 )
-# A plain request to remember.
+# Requests to remember.
 _REMEMBER = (
     r"(?:(?:always |just )?remember(?: that| this| the following|(?=\s?[:,-]))|keep in mind(?: that)?|bear in"
     r" mind(?: that)?"
     r"|don't forget(?: that|(?=:))|never forget(?: that|(?=:))|merk dir(?: bitte)?(?:,? dass)?|denk dran(?:,? dass)?"
     r"|souviens-toi que|rappelle-toi que|n'oublie pas que|recuerda que|ten en cuenta que|no olvides que)"
 )
-# Something to know.
+# Announcements of a fact: "note that".
 _NOTE = (
     r"(?:(?:(?:one|another|a|an|just|small|quick|last|final|side|general|important|only|more|further) ){0,3}(?:remark"
-    r"|notes?|point|comment|caveat|hint|warning|heads[- ]?up|background|context|detail|correction|thing|explanation)"
-    r"(?: (?:[a-z]+ ){0,3}[a-z]+)?(?=:)"
-    r"|(?:be )?careful|caution|beware|attention|watch out"
-    r"|note(?: that|(?=:))|be aware(?: that)?|fyi|for the record|for your information|you should know(?: that)?"
-    r"|just so you know)"
+    r"|notes?|point|comment|caveat|hint|warning|heads[- ]?up|background|context|detail|correction|thing"
+    r"|explanation)(?: (?:[a-z]+ ){0,3}[a-z]+)?(?=:)|(?:be )?careful|caution|beware|attention|watch out|note(?: that"
+    r"|(?=:))|be aware(?: that)?|fyi|for the record|for your information|you should know(?: that)?|just so you know)"
 )
 _ACTUALLY = r"(?:actually|in fact|eigentlich|en fait|en realidad)"
 # A request in the form of a question: "could you please not …?"
@@ -94,61 +85,47 @@ OPENINGS = (
     ("actually", _ACTUALLY), ("idle", _IDLE),
 )  # fmt: skip
 
-# --- what is no lesson
+# --- sentences that are no lesson
 
 # Replies that only look like a correction.
 FALSE_ALARMS = (
     r"\bnever ?mind\b|\bno (?:worries|problem|thanks|thank you|need\b|rush|idea|objections?|changes|question|doubt"
-    r"|biggie)"
-    r"|\bnot wrong\b|\bnothing is wrong|\bdon't (?:worry|bother|sweat|mind|know|think|care|see|have|get|understand"
-    r"|like|want|need)\b"
-    r"|\bnot (?:now|yet|sure)\b|\bi(?:'d| would| will|'ll)? never (?!want|use\b)|\bi was wrong|\bof course\b|\bnon"
-    r" merci|\bnoch nicht"
+    r"|biggie)|\bnot wrong\b|\bnothing is wrong|\bdon't (?:worry|bother|sweat|mind|know|think|care|see|have|get"
+    r"|understand|like|want|need)\b|\bnot (?:now|yet|sure)\b|\bi(?:'d| would| will|'ll)? never (?!want|use\b)"
+    r"|\bi was wrong|\bof course\b|\bnon merci|\bnoch nicht"
 )
-# True for this moment, this change, this place on the screen.
+# One-off: limited to this moment, this change, this place on the screen.
 ONE_OFF = (
     r"\b(?:yet|for now|right now|this time|this once|today|tomorrow|tonight|for the moment|at the moment|so far"
-    r"|(?<!^)anything"
-    r"|until (?:i|we|you|it|this|that)\b|while (?:i|you)|before we (?:continue|start|go on)|when (?:you are|you're"
-    r"|it's|it is) (?:done|finished|ready)"
-    r"|when (?:you )?(?:finish|are done)|(?:in|for|on|of|with|from|to|by) (?:this|that|the current) (?:pr|pull"
-    r" request|test"
-    r"|file|function|case|answer|reply"
-    r"|commit|branch|change|line|message|class|method|task|one|issue|ticket|session|step|page|screen|section|part"
-    r"|release|sprint|script|example)\b"
-    r"|as (?:before|it is(?!n't)|is(?!n't)|they are(?!n't))"
-    r"|same\b|(?:the|that) other(?!s)|the (?:first|second|third|last"
-    r"|latter|former|next"
-    r"|previous"
-    r"|left|right|blue|red|green|one|way|old|new|wrong) (?:one|ones|file|version|approach|option|idea|way|thing|case"
-    r"|part|half|button|sidebar|page)?"
-    r"(?=$|[\s,.!])(?! (?:python|node|java|jdk|path|port|schema|queue|database|branch|interpreter|client|version))"
-    r"|option [a-d]\b|on branch\b"
-    r"|different (?:approach|way|one)|something else|your (?:suggestion|version|idea|proposal)|just (?:explain|plan"
-    r"|fix|give|show|tell|answer)"
-    r"|take your time|while you're at it|by (?:then|tonight|next week|end of (?:day|week)|\w{3,6}day)\b"
-    r"|line \d+|now\s*$|(?:screenshot|code|text|diff|example|file|list|spec) (?:above|below)|above\s*$|below\s*$"
-    r"|noch nicht|jetzt nicht|pour l'instant|por ahora)"
+    r"|(?<!^)anything|until (?:i|we|you|it|this|that)\b|while (?:i|you)|before we (?:continue|start|go on)"
+    r"|when (?:you are|you're|it's|it is) (?:done|finished|ready)|when (?:you )?(?:finish|are done)|(?:in|for|on|of"
+    r"|with|from|to|by) (?:this|that|the current) (?:pr|pull request|test|file|function|case|answer|reply|commit|branch"
+    r"|change|line|message|class|method|task|one|issue|ticket|session|step|page|screen|section|part|release|sprint"
+    r"|script|example)\b|as (?:before|it is(?!n't)|is(?!n't)|they are(?!n't))|same\b|(?:the|that) other(?!s)"
+    r"|the (?:first|second|third|last|latter|former|next|previous|left|right|blue|red|green|one|way|old|new"
+    r"|wrong) (?:one|ones|file|version|approach|option|idea|way|thing|case|part|half|button|sidebar|page)?(?=$"
+    r"|[\s,.!])(?! (?:python|node|java|jdk|path|port|schema|queue|database|branch|interpreter|client|version))"
+    r"|option [a-d]\b|on branch\b|different (?:approach|way|one)|something else|your (?:suggestion|version|idea"
+    r"|proposal)|just (?:explain|plan|fix|give|show|tell|answer)|take your time|while you're at it|by (?:then|tonight"
+    r"|next week|end of (?:day|week)|\w{3,6}day)\b|line \d+|now\s*$|(?:screenshot|code|text|diff|example|file|list"
+    r"|spec) (?:above|below)|above\s*$|below\s*$|noch nicht|jetzt nicht|pour l'instant|por ahora)"
 )
-# Reports of what happens, not of what should be done.
+# Symptoms: reports of events, not of what should be done.
 SYMPTOM = (
     r"\b(?:still|crash(?:es|ed)?|doesn't work|does not work|not working|broken|too (?:big|small|slow|long|many|much)"
-    r"|same error"
-    r"|but (?:you|it|i)|i (?:get|got|see|saw|always get|always forget|want (?!you)|meant|mean|need|like|hate|have"
-    r"|had|can't|cannot"
-    r"|changed|am|was|wonder)"
-    r"|when i \w+|output is|result is|value is|(?:but|,) it should|it (?:always|never|only|also|just)?\s?(?:fails?"
-    r"|works?|hangs?|breaks?|happens?|loads?)"
-    r"|complains?|never (?:loads?|finish(?:es)?|works?|got|worked|had|used|said|saw|ends?|starts?|returns?|appears?)"
-    r"|always (?:fails?|get|gets|had|been|complain|crash(?:es)?|slow|hangs?|returned)|(?:you|we)'ve always|toujours"
-    r" lent|immer belegt)\b"
+    r"|same error|but (?:you|it|i)|i (?:get|got|see|saw|always get|always forget|want (?!you)|meant|mean|need|like|hate"
+    r"|have|had|can't|cannot|changed|am|was|wonder)|when i \w+|output is|result is|value is|(?:but|,) it should"
+    r"|it (?:always|never|only|also|just)?\s?(?:fails?|works?|hangs?|breaks?|happens?|loads?)|complains?"
+    r"|never (?:loads?|finish(?:es)?|works?|got|worked|had|used|said|saw|ends?|starts?|returns?|appears?)"
+    r"|always (?:fails?|get|gets|had|been|complain|crash(?:es)?|slow|hangs?|returned)|(?:you|we)'ve always"
+    r"|toujours lent|immer belegt)\b"
 )
-# What goes on for long: "they still use it".
+# Verbs of lasting states: "they still use it".
 LASTING_VERB = (
     r"(?:uses?|runs?|talks?|needs?|depends?|reads?|calls?|rel(?:y|ies)|supports?|speaks?|expects?|sends?|ha(?:s|ve)"
     r"|requires?|ships?|imports?|links?)"
 )
-# The same, where the sentence has not the shape of a rule: "never merge with failing tests" has.
+# Symptoms in sentences without the form of a rule, unlike "never merge with failing tests".
 FAILING = (
     r"\b(?:fail(?:s|ed|ing|ures?)?|\d+ (?:tests?|errors?|warnings?)|red|hangs?|slow|missing|empty|blank|timeouts?"
     r"|timed out|unchanged)\b"
@@ -159,27 +136,25 @@ HYPOTHETICAL = (
     r"|could we|can we|may i"
     r"|i wonder|wondering|might|i guess|not sure|it would|vielleicht|peut-[eê]tre|quiz[aá]s?|tal vez)\b"
 )
-# Words that point at something outside of the sentence; a lesson made of nothing else says nothing.
+# Words that refer to something outside of the sentence; a lesson of such words alone is empty.
 _POINTING = "it its that thats this these those them they one ones there here same other another thing things stuff way"
 _RULING = "so always never must should don dont not no only"
 POINTING = frozenset(f"{_POINTING} {_RULING}".split())
 TASK_VERBS = (
     "add fix write implement make create rename refactor change delete remove move show explain run update generate"
-    " review"
-    " summarize summarise translate draft put set check look find try test debug install build deploy open start"
-    " continue"
-    " give tell list print convert replace extract split merge revert undo redo investigate document describe design"
-    " plan"
-    " optimize optimise clean help see read search compare turn let's finish wire port bump insert append render"
+    " review summarize summarise translate draft put set check look find try test debug install build deploy open start"
+    " continue give tell list print convert replace extract split merge revert undo redo investigate document describe"
+    " design plan optimize optimise clean help see read search compare turn let's finish wire port bump insert append"
+    " render"
 )
 TASK_STARTS = frozenset(TASK_VERBS.split())
-# A clause that asks for work now: the sentence is a task with a condition, not a rule.
+# A clause that requests work now: the sentence is a task with a condition, not a rule.
 TASK_CLAUSE = (
     r"(?:,|;|\band\b|\bthen\b|-|–|—) (?:please |can you |could you |then )?"
     r"(?:add|fix|write|implement|look|check|speed|create|update|explain|remove|refactor|do(?! it (?:that|this) way)|try"
     r"|revert) (?:a |an |it\b|the |this|that|into|up|some|what|why|all)"
 )
-# Work that is asked for behind a rule: the rule is kept without it.
+# A request for work after a rule: it is removed from the rule.
 ADDED_TASK = (
     r"(?<=.{15}), (?:please \w+|(?:fix|find|add|change|update|implement|remove|refactor) (?:the|a|all|it|this"
     r"|that)\b).*$"
@@ -188,13 +163,13 @@ ADDED_TASK = (
 
 @cache
 def openings() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """How sentences open, as patterns to match at their beginning."""
+    """Return the openings of sentences as (mark, compiled pattern) pairs, to match at the beginning."""
     return tuple((name, re.compile(rule + r"\b" + _REST)) for name, rule in OPENINGS)
 
 
 @cache
 def compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """A pattern, compiled when it is first needed."""
+    """Return a regular expression, compiled on first use."""
     return re.compile(pattern, flags)
 
 
@@ -203,10 +178,9 @@ _ALWAYS = r"(?:always|never|immer|nie(?:mals)?|toujours|jamais|siempre|nunca)"
 _SEEN = r"(?:show|display|sort|render|redirect|hide|return|open|close)"  # what a program does for its users
 _GLAD = r"(?:happy|glad|nice|good|great|fun|welcome)"
 _WE_DO = (
-    r"use|don't|do not|never|always|only|deploy|rebase|squash|squash-merge|merge|pin|target|support|inject|store"
-    r"|keep|name|prefer"
-    r"|follow|require|return|throw|ship|release|lint|format|import|log|call|avoid|forbid|require|commit|tag|version"
-    r"|mock"
+    r"use|don't|do not|never|always|only|deploy|rebase|squash|squash-merge|merge|pin|target|support|inject|store|keep"
+    r"|name|prefer|follow|require|return|throw|ship|release|lint|format|import|log|call|avoid|forbid|require|commit|tag"
+    r"|version|mock"
 )
 
 _WORK = (
@@ -225,7 +199,7 @@ _STATE = (
     r"|ready|in|on"
 )
 
-# Words that say how or where something is, by their endings, and the verbs that only look like them.
+# Adjectives and adverbs of manner or place by their endings, without the verbs that have the same endings.
 _NO_VERB = (
     r"(?!(?:disable|table|want|prevent|grant|print|point|count|hint|lint|mount|comment|document|implement|invent"
     r"|represent)\b)(?:\w+(?:ible|[^n]able|[^enfsbi]ed|ful|ous|[^a]nt)|on|off|in|at|top|bottom|left|right|open|closed"
@@ -233,7 +207,7 @@ _NO_VERB = (
 )
 _NO_OBJECT = r"(?=$|,| (?:in|on|at|to|for|when|while|and|from)\b)"
 
-# Strong enough to stand in any clause of a sentence.
+# Patterns that are strong enough for any clause of a sentence.
 _RULES = (
     rf"(?!(?:always|never) \w*[^s\W]s\b){_ALWAYS} (?!again|ever\b|the\b|had\b|been\b|{_GLAD}\b|{_SEEN}\b)[\w`]{{2,}}",
     rf"(?:we|(?:i|i'd) (?:want|like|need|expect) you to|you (?:must|should|have to|need to|can)|make sure (?:to|you"
@@ -269,8 +243,7 @@ _CONVENTIONS = (
     r"(?:whenever|every time|each time|any time) [^,;]{5,90}, (?:it|you|we|they) (?:needs?|must|ha(?:s|ve) to)\b",
     rf"(?:this|the|our) {_HERE} (?:uses?|needs?|requires?|targets?|follows|runs? on|is on|is pinned)\b",
     rf"(?:(?:in|on|for|within) (?:this|our|the) {_HERE},? |here,? )?we (?!(?:use|keep|call|store) (?:an?|some|it"
-    rf"|them)\b)(?:only |do |generally |usually |strictly "
-    rf"|all |just )?(?:{_WE_DO})\b",
+    rf"|them)\b)(?:only |do |generally |usually |strictly |all |just )?(?:{_WE_DO})\b",
     rf"(?:for|with) (?!now\b|example\b|instance\b)[\w -]{{2,30}},? we (?:only |always )?(?:{_WE_DO})\b",
     r"in (?:this|our|the) team,? we \w",
     r"we (?!(?:see|saw|get|got|have|had|are|were|want|need|can|could|should|will|would)\b)\w+ [^,;]{2,60}, "
@@ -291,7 +264,7 @@ _CONVENTIONS = (
     r"(?!the |this |that |it |these |those |your )[\w`./ -]{3,50}s (?:must|have to) be (?!fixed|changed|updated|added"
     r"|removed|done|renamed|moved|bigger|smaller)\w+(?:ed|en|un|t|n)\b",
 )
-# How things of a kind are handled, said of all of them.
+# How all things of a kind are handled.
 _HABITS = (
     rf"(?:all )?(?:our )?{_WORKS} (?:always )?(?:go|live|belong|target|come|get|start|end|use) (?!up\b|down\b|red\b)\w",
     rf"(?:all )?(?:our )?{_WORKS} are (?:always |only )?(?:named|written|generated|signed|squashed|recorded|stored|kept"
@@ -304,22 +277,18 @@ _CERTAIN = (
 _GENERAL = (
     rf"all (?:our |the )?[\w -]{{2,30}}s are (?!(?:{_STATE})\b)\w[^?]{{3,}}|"
     rf"(?!(?:{_CERTAIN})\b)(?:[\w-]+ ){{0,2}}[\w-]+[^s\W]s (?:only |always |never |usually |all |just )?"
-    r"(?:take|come|need|go|use|return|live|have|get|run|belong|require|follow|contain|share|inherit|expect|accept"
-    r"|store|read|write|send|call|start|end|carry|depend|extend|implement|import) (?:an? |the |our |their |from "
-    r"|in |into |to "
-    r"|on |with |by |via |through |as |under |at )?\w[^?]{2,}"
+    r"(?:take|come|need|go|use|return|live|have|get|run|belong|require|follow|contain|share|inherit|expect|accept|store"
+    r"|read|write|send|call|start|end|carry|depend|extend|implement|import) (?:an? |the |our |their |from |in |into "
+    r"|to |on |with |by |via |through |as |under |at )?\w[^?]{2,}"
     rf"|(?!(?:{_CERTAIN})\b)(?:[\w-]+ ){{0,2}}[\w-]+[^s\W]s are (?:only |always |never )?(?:shown|displayed|stored"
     rf"|kept|sent"
     r"|written|handled|calculated|rounded|cached|loaded|encoded|formatted|validated|created|deleted|archived|billed"
-    r"|charged"
-    r"|counted|measured|built|deployed|imported|exported|synced|configured|defined|versioned|translated|hashed"
-    r"|encrypted)"
-    r" (?!twice|wrong|now|again|yet)\w"
+    r"|charged|counted|measured|built|deployed|imported|exported|synced|configured|defined|versioned|translated|hashed"
+    r"|encrypted) (?!twice|wrong|now|again|yet)\w"
 )
 _DECISIONS = (
-    r"(?:we|the team)(?: have|'ve)? (?:all )?(?!\w+ (?:with|on|for|to \w+) (?:it|that|this)\b)(?:(?:also|now"
-    r"|finally|just|recently) )?"
-    r"(?!\w+ (?:that|this|it) (?:in|on|at|with|last|yesterday|already|together)\b)(?:decided|chose"
+    r"(?:we|the team)(?: have|'ve)? (?:all )?(?!\w+ (?:with|on|for|to \w+) (?:it|that|this)\b)(?:(?:also|now|finally"
+    r"|just|recently) )?(?!\w+ (?:that|this|it) (?:in|on|at|with|last|yesterday|already|together)\b)(?:decided|chose"
     r"|agreed|settled|opted|standardi[sz]ed|switched|migrated|moved (?:away |over )?(?:from|to)|stopped using"
     r"|got rid of|(?:go|went) with|are going with)\b",
     r"(?:we're|we are) (?:going with|sticking with|standardi[sz]ing on|moving to)\b",
@@ -340,7 +309,7 @@ _COMPLAINTS = (
     r"avoid\b",
 )
 
-# What makes an order last: its place, its reason, what to do instead.
+# Features that make an order last: a place, a reason, an alternative.
 _LASTING = (
     rf"\b(?:in|for|on|within|across) (?:this|our|the|all|any|every) (?:\w+ )?(?:{_HERE}s?|tests?|services|handlers"
     rf"|modules|files|migrations|tables?|database|db|api|schema|frontend|backend)\b"
@@ -348,28 +317,23 @@ _LASTING = (
     r"|\b(?:everywhere|anywhere|here|in ci|in prod(?:uction)?|by hand|manually|directly|without \w+|ever|every \w+)\b"
 )
 _REASON = (
-    r"\b(?:because|since|otherwise|as (?:it|they|we)|so that|due to)\b|[,;–—-] ?(?:it|they|that|this|we|there|these) "
-    r"(?:gets?|is|are|runs?|locks?|breaks?|contains?|has|have|will|would|makes?|chokes?|takes?|'s|'re|uses?|come|comes"
-    r"|causes?|need|needs|got)\b"
-    r"|, (?:most|all|half|some|many|everything) (?:of )?[^,;]{2,40} (?:is|are|lives?|needs?|depends?)\b"
-    r"|, [\w ]{3,30} (?:depends?|rel(?:y|ies)) on (?:it|them|that|this)\b"
+    r"\b(?:because|since|otherwise|as (?:it|they|we)|so that|due to)\b|[,;–—-] ?(?:it|they|that|this|we|there"
+    r"|these) (?:gets?|is|are|runs?|locks?|breaks?|contains?|has|have|will|would|makes?|chokes?|takes?|'s|'re|uses?"
+    r"|come|comes|causes?|need|needs|got)\b|, (?:most|all|half|some|many|everything) (?:of )?[^,;]{2,40} (?:is|are"
+    r"|lives?|needs?|depends?)\b|, [\w ]{3,30} (?:depends?|rel(?:y|ies)) on (?:it|them|that|this)\b"
     r"|, the \w+ (?:\w+ )?(?:chokes?|breaks?|rejects?|overwrites?|ignores?|depends?|can't|cannot)\b"
 )
 _INSTEAD = r"\binstead\b|[,;:.–—-] ?(?:use|run|take|call|go through|put|import|prefer|ask|write|read|get|inject|rely)\b"
 _CONTRAST = (
-    r",? (?:and|und|et|y) (?:not|nicht|pas|no)\b|, ?(?:not|never|nicht|pas|no|nie) \w|, ?(?:not|never|nicht|pas|no)"
-    r" [`'\".@/-]"
-    r"|\binstead of\b|\brather than\b|\bnot\b[^,;]{1,60}\bbut\b|\bstatt\b|\bsondern\b|\bau lieu d|\ben (?:vez|lugar)"
-    r" de\b"
-    r"|^instead of\b"
+    r",? (?:and|und|et|y) (?:not|nicht|pas|no)\b|, ?(?:not|never|nicht|pas|no|nie) \w|, ?(?:not|never|nicht|pas"
+    r"|no) [`'\".@/-]|\binstead of\b|\brather than\b|\bnot\b[^,;]{1,60}\bbut\b|\bstatt\b|\bsondern\b|\bau lieu d"
+    r"|\ben (?:vez|lugar) de\b|^instead of\b"
 )
 _FACT = (
     r"\b(?:is|are|isn't|aren't|lives?|goes|go|needs?|uses?|runs?|has|have|belongs?|must|requires?|takes?|expects?"
-    r"|returns?"
-    r"|comes?|supports?|sits?|listens?|starts?|stores?|reads?|picks?|points?|was|were|don't|doesn't|only|called|ist"
-    r"|sind|liegt"
-    r"|liegen|est|sont|es|son|est[aá]n?|we're|it's|there's|rejects?|accepts?|delivers?|depends?|can't|cannot|has to"
-    r"|have to)\b"
+    r"|returns?|comes?|supports?|sits?|listens?|starts?|stores?|reads?|picks?|points?|was|were|don't|doesn't|only"
+    r"|called|ist|sind|liegt|liegen|est|sont|es|son|est[aá]n?|we're|it's|there's|rejects?|accepts?|delivers?|depends?"
+    r"|can't|cannot|has to|have to)\b"
 )
 _PLACED = (
     r"\b(?:lives?|is|are|goes|go|belongs?|sits?|sit) (?:in|into|under|at|on|next to)\b|\bneeds?\b|\brequires?\b"
@@ -384,32 +348,37 @@ _MUST = r"(?:for [\w./ -]{2,40},? )?(?:you|one) (?:must|have to|need to|has to|s
 
 
 def is_rule(body: str) -> bool:
+    """Tell whether a sentence opens like a rule: "always …", "never …"."""
     return _starts(_RULES, body)
 
 
 def is_property(body: str) -> bool:
-    """Whether "always" or "never" stands before a property or a place, not before what is done: "always visible"."""
+    """Tell whether "always" or "never" qualifies a property or a place, not an action: "always visible"."""
     return compiled(rf"(?:always|never) {_NO_VERB}\b{_NO_OBJECT}[^;]{{0,40}}$").match(body) is not None
 
 
 def is_convention(body: str) -> bool:
+    """Tell whether a sentence opens like a convention of the project."""
     return _starts(_CONVENTIONS, body)
 
 
 def is_duty(body: str) -> bool:
+    """Tell whether a sentence says what something should or must always or never do."""
     return compiled(r"(?:[\w-]+ ){1,3}(?:should|must) (?:always|never) \w").match(body) is not None
 
 
 def is_habit(body: str) -> bool:
+    """Tell whether a sentence says how all things of a kind are handled."""
     return _starts(_HABITS, body)
 
 
 def is_decision(body: str) -> bool:
+    """Tell whether a sentence opens like a decision."""
     return _starts(_DECISIONS, body)
 
 
 def is_stack(body: str) -> bool:
-    """Whether it says what the project is built on: "we are on MySQL 8"."""
+    """Tell whether a sentence names the technology of the project: "we are on MySQL 8"."""
     return (
         compiled(r"(?:we're|we are) (?:still |all |stuck )?on (?!it\b|the\b|a\b|branch\b|vacation\b)[\w.-]+").match(
             body
@@ -419,30 +388,32 @@ def is_stack(body: str) -> bool:
 
 
 def is_preference(body: str) -> bool:
+    """Tell whether a sentence opens like a preference."""
     return _starts(_PREFERENCES, body)
 
 
 def is_complaint(body: str) -> bool:
-    """Whether it asks to give up a habit."""
+    """Tell whether a sentence asks to give up a habit."""
     return _starts(_COMPLAINTS, body)
 
 
 def is_prohibition(body: str) -> bool:
+    """Tell whether a sentence opens with "don't", "not", "no" or a foreign equivalent."""
     return compiled(r"(?:don't|do not|dont|not|no|kein\w*|pas de) [\w`.]").match(body) is not None
 
 
 def is_ban(body: str) -> bool:
-    """Whether it says not to do something."""
+    """Tell whether a sentence says not to do something."""
     return compiled(r"(?:don't|do not|dont) [\w`.]").match(body) is not None
 
 
 def is_swap(body: str) -> bool:
-    """Whether it says to take one thing instead of another of its kind: "use a real button, not a div"."""
+    """Tell whether a sentence prefers one thing over another of its kind: "use a real button, not a div"."""
     return compiled(r"use an? [^,;]{3,60}, (?:and )?(?:not|never) an? \w").match(body) is not None
 
 
 def is_limit(body: str) -> bool:
-    """Whether it allows one thing only: "only touch en.json"."""
+    """Tell whether a sentence allows one thing only: "only touch en.json"."""
     return (
         compiled(r"only (?:ever )?(?:touch|edit|change|modify|use|commit|push|deploy|import|write|add)\b").match(body)
         is not None
@@ -450,7 +421,7 @@ def is_limit(body: str) -> bool:
 
 
 def is_about_one(body: str) -> bool:
-    """Whether it forbids something to be done with one certain thing: "don't rename the column"."""
+    """Tell whether a sentence forbids an action on one particular thing: "don't rename the column"."""
     return (
         compiled(r"(?:don't|do not|dont) \w+ (?:the|an?|that|this|my) (?:[\w-]+ )?[\w-]*[^s\W](?=\W|$)").match(body)
         is not None
@@ -458,39 +429,40 @@ def is_about_one(body: str) -> bool:
 
 
 def is_everywhere(body: str) -> bool:
-    """Whether it names a place or a manner that holds beyond the task."""
+    """Tell whether a sentence names a place or a manner that holds beyond the task."""
     return compiled(_LASTING.replace("|here|", "|")).search(body) is not None
 
 
 def is_requirement(body: str) -> bool:
+    """Tell whether a sentence says what "you" or "one" must do."""
     return compiled(_MUST).match(body) is not None
 
 
 def is_need(body: str) -> bool:
-    """Whether it says what things of a kind need: "bucket names need the env as prefix here"."""
+    """Tell whether a sentence says what things of a kind need: "bucket names need the env as prefix here"."""
     start = r"(?!the |this |that |these |those |it |i |we |you |my |your )[\w`./ -]{3,40}"
     return compiled(start + r"s (?:always )?need (?!to be |more\b)\w").match(body) is not None
 
 
 def is_use(body: str) -> bool:
-    """Whether it says to use something that has a name of its own."""
+    """Tell whether a sentence says to use a thing by its own name."""
     return compiled(USE).match(body) is not None
 
 
 def is_general(body: str) -> bool:
-    """Whether it says something of all things of a kind: "mutations take a single input object"."""
+    """Tell whether a sentence states something about all things of a kind: "mutations take a single input object"."""
     if compiled(_GENERAL).match(body) is None:
         return False
     return compiled(r"\b(?:please|again|fix|wrong|weird|ugly|missing|broken|slow|too)\b").search(body) is None
 
 
 def binds(body: str) -> bool:
-    """Whether it says what must be, not only what is."""
+    """Tell whether a sentence says what must be, not only what is."""
     return compiled(r"\b(?:must|mustn't|has to|have to|never|always|needs? to)\b").search(body) is not None
 
 
 def is_known_fact(body: str) -> bool:
-    """Whether it says how things of a kind are, or that something is meant to be as it is."""
+    """Tell whether a sentence says how things of a kind are, or that something is as it is on purpose."""
     place = rf"{_WORKS} (?:in|of|from) (?:the|our) [\w -]{{2,20}} are (?!(?:{_STATE})\b)[\w-]+"
     handled = rf"{_WORKS} are \w+(?:ed|en)\b [^,;]{{0,40}}\b(?:by|with|via|after|before|through|from|as|once|only)\b"
     if compiled(rf"(?:our |all )?(?:{place}|{handled})").match(body):
@@ -500,25 +472,27 @@ def is_known_fact(body: str) -> bool:
 
 
 def is_fact_with_order(body: str) -> bool:
-    """Whether it says how something is, and what not to do therefore, or what to do first."""
-    told = r"(?!it |that |this |you |i |we )[^,;]{4,90}\b(?:is|are|lives?|sits?|needs?|requires?|gets?) "
+    """Tell whether a sentence states a fact and what therefore not to do, or what to do first."""
+    fact = r"(?!it |that |this |you |i |we )[^,;]{4,90}\b(?:is|are|lives?|sits?|needs?|requires?|gets?) "
     found = compiled(
-        told + r"(?!\d)[^,;]{2,80}, (?:so )?(?:please )?(?:don't|do not|never|start|run|export|install) \w"
+        fact + r"(?!\d)[^,;]{2,80}, (?:so )?(?:please )?(?:don't|do not|never|start|run|export|install) \w"
     ).match(body)
     return found is not None and (names_something(body) or compiled(_LASTING).search(body) is not None)
 
 
 def forbids_with_reason(body: str) -> bool:
+    """Tell whether a sentence says what "you" cannot do, and why."""
     return compiled(r"you (?:can't|cannot|can not) \w").match(body) is not None and has_reason(body)
 
 
 def is_kept(body: str) -> bool:
-    """Whether it says that something has to stay as it is, and why."""
+    """Tell whether a sentence says that something has to stay as it is, and why."""
     return compiled(r"keep (?:the|our|all|every) \w").match(body) is not None and has_reason(body)
 
 
 def is_placed_order(body: str) -> bool:
-    """Whether it says to use something, where, and why: "run clippy with --all-features here, most of it is …"."""
+    """Tell whether a sentence says what to use, where and why: "run clippy with --all-features here, most of it is
+    …"."""
     if not is_use(body):
         return False
     placed = compiled(rf"\bin (?:this|our) {_HERE}\b").search(body) is not None
@@ -527,45 +501,50 @@ def is_placed_order(body: str) -> bool:
 
 
 def is_named_tool(body: str) -> bool:
-    """Whether it says to use, or not to use, one thing by its name."""
+    """Tell whether a sentence says to use, or not to use, one thing by its name."""
     return compiled(rf"(?:not to |to not |to |don't |do not |never |always )?{USE}").match(body) is not None
 
 
 def is_placed(body: str) -> bool:
-    """Whether it opens with the project or the team it holds for."""
+    """Tell whether a sentence opens with the project or the team it holds for."""
     return compiled(rf"(?:for|in|on|within|across) (?:this|our|the) (?:\w+ )?{_HERE}\b,? \w").match(body) is not None
 
 
 def lasts(body: str) -> bool:
+    """Tell whether a sentence has a place, a reason or an alternative, which make an order last."""
     return any(compiled(pattern).search(body) for pattern in (_LASTING, _REASON, _INSTEAD))
 
 
 def without_reason(body: str) -> str:
-    """What is stated, up to the reason for it."""
+    """Return the part of a sentence before its reason."""
     return compiled(r"\b(?:because|due to|since|, as)\b").split(body, maxsplit=1)[0]
 
 
 def has_reason(body: str) -> bool:
+    """Tell whether a sentence gives a reason."""
     return compiled(_REASON).search(body) is not None
 
 
 def contrasts(body: str) -> bool:
+    """Tell whether a sentence contrasts two things: "X, not Y", "X instead of Y"."""
     return compiled(_CONTRAST).search(body) is not None
 
 
 def is_fact(body: str) -> bool:
+    """Tell whether a sentence states a fact."""
     return compiled(_FACT).search(body) is not None
 
 
 def is_placed_fact(body: str) -> bool:
-    """Whether it says where something is, or what is needed."""
+    """Tell whether a sentence says where something is, or what is needed."""
     return compiled(_PLACED).search(body) is not None
 
 
 def names_something(text: str) -> bool:
-    """Whether a text, in its own case, holds a number, a path, an identifier or code."""
+    """Tell whether a text in its own case contains a number, a path, an identifier or code."""
     return compiled(_CODE).search(text) is not None
 
 
 def _starts(patterns: tuple[str, ...], body: str) -> bool:
+    """Tell whether a sentence begins with one of these patterns."""
     return any(compiled(pattern).match(body) for pattern in patterns)

@@ -1,8 +1,8 @@
-"""What agents learned, as they say it in comments on beads: `bd comment BD-1 "LEARNED: …"` in a shell command.
+"""Parse lessons that agents write as comments on beads: `bd comment BD-1 "LEARNED: …"` in a shell command.
 
-Only a command that writes such a comment counts: not one that prints, searches or documents the words. The command line
-is a stranger's text. It is cut into words (`shell`), never run, and what is taken from it is cleaned and redacted here,
-so that neither a record nor its key ever holds a secret.
+Only a command that writes such a comment counts, not one that prints, searches or documents the words. The command
+line is untrusted: it is split into words (`shell`), never run. Its texts are cleaned and redacted here, so that
+neither a record nor its key ever contains a secret.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from swarmlore.frozen import frozen
 
 BODY_BYTES = 4096
 CONTENT_BYTES = 2048
-COMMAND_CHARS = 262_144  # no shell takes a longer command from an agent; what is behind that is not read
+COMMAND_CHARS = 262_144  # longer than any command line of a shell; the rest is not read
 BEAD_CHARS = 128
 MOST_NESTED = 3  # bash -c "bash -c …"
 WORKTREES = ".worktrees/"
@@ -32,12 +32,12 @@ _MARK = r"(?<![A-Za-z0-9])(LEARNED|INVESTIGATION):"
 _EMPHASIS = ("**", "__", "*", "_", "`")
 _CONTROLS = {code: " " for code in (*range(32), 127) if chr(code) not in "\n\t"}
 
-# Words before a command that change how it runs, not what it is.
+# Words before a command that change how it runs, not which one runs.
 _RESERVED = frozenset("if then elif else while until do ! { time".split())
 _WRAPPERS = frozenset("env command exec builtin nohup sudo time nice timeout stdbuf".split())
 _SHELLS = frozenset("sh bash zsh dash ksh".split())
 _PROGRAMS = ("bd", "bd.exe")
-# Options of bd that take the next word; those of its comments are among them.
+# Options of bd, and of its comments, that take the next word as value.
 _WITH_VALUE = frozenset(
     "--db --actor --author -a --file -f --lock-timeout --dolt-auto-commit --directory -C --repo".split()
 )
@@ -48,8 +48,8 @@ _ALONE = frozenset(
 
 
 @frozen
-class Learned:
-    """One line of knowledge, in the form and order of `.beads/memory/knowledge.jsonl`."""
+class BeadLesson:
+    """One lesson with the fields and order of a line in `.beads/memory/knowledge.jsonl`."""
 
     key: str
     type: str
@@ -60,8 +60,8 @@ class Learned:
     bead: str = ""
 
 
-def find_learned(command: str, cwd: str = "", at: float = 0.0) -> tuple[Learned, ...]:
-    """The lessons that a shell command writes into comments on beads, in order; most commands hold none."""
+def find_bead_lessons(command: str, cwd: str = "", at: float = 0.0) -> tuple[BeadLesson, ...]:
+    """Return the lessons that a shell command writes into comments on beads, in order; most commands have none."""
     if "bd" not in command or not any(f"{word}:" in command for word in TYPES):
         return ()
     found = []
@@ -70,26 +70,26 @@ def find_learned(command: str, cwd: str = "", at: float = 0.0) -> tuple[Learned,
     return tuple(found)
 
 
-def _learned(type: str, content: str, bead: str, cwd: str, at: float) -> Learned:
-    return Learned(learned_key(content, type), type, content, source_of(cwd), tags_of(type, content), int(at), bead)
+def _learned(type: str, content: str, bead: str, cwd: str, at: float) -> BeadLesson:
+    return BeadLesson(learned_key(content, type), type, content, source_of(cwd), tags_of(type, content), int(at), bead)
 
 
 def source_of(cwd: str) -> str:
-    """Who speaks: agents that were sent to work have a worktree of their own."""
+    """Return the role of the author: agents that were sent to work have a worktree of their own."""
     return "supervisor" if WORKTREES in cwd.replace("\\", "/") else "orchestrator"
 
 
 def tags_of(type: str, content: str) -> tuple[str, ...]:
-    """The type, then every keyword that stands in the text as a whole word."""
+    """Return the type, then every keyword that occurs in the text as a whole word."""
     words = set(re.findall(r"\w+", content.lower()))
     return (type, *(keyword for keyword in KEYWORDS if keyword in words))
 
 
-# The text of a comment
+# --- the text of a comment
 
 
 def lessons(text: str) -> Iterator[tuple[str, str]]:
-    """Type and content of each lesson. It begins after the last mark of its line; lines without a mark continue it."""
+    """Yield type and content of each lesson, which starts after the last mark of a line and runs to the next mark."""
     text = cut(redact(clean(text.translate(_CONTROLS))[0])[0], BODY_BYTES)
     type, lines = "", list[str]()
     for line in text.split("\n"):
@@ -103,13 +103,14 @@ def lessons(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _lesson(type: str, lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield one lesson, cut to its limit, if it has a type and content."""
     content = cut("\n".join(lines).strip(), CONTENT_BYTES)
     if type and content:
         yield type, content
 
 
 def _after_mark(line: str) -> tuple[str, str] | None:
-    """The type that the last mark of a line names, and what follows it."""
+    """Return the type that the last mark of a line names, and the text after it."""
     marks = list(re.finditer(_MARK, line))
     if not marks:
         return None
@@ -122,16 +123,16 @@ def _after_mark(line: str) -> tuple[str, str] | None:
 
 
 def cut(text: str, most: int) -> str:
-    """The beginning of a text, at most so many bytes and only whole characters."""
+    """Return the beginning of a text within `most` bytes, without splitting a character."""
     data = text.encode("utf-8", "replace")
     return data[:most].decode("utf-8", "ignore").strip() if len(data) > most else text
 
 
-# The command that writes it
+# --- the command that writes it
 
 
 def _comments(found: Sequence[Command], nested: int) -> Iterator[tuple[str, str]]:
-    """Bead and text of every comment that the commands write."""
+    """Yield bead and text of every comment that the commands write."""
     for command in found:
         words = _without_wrappers(command.words)
         name = words[0].replace("\\", "/").rpartition("/")[2] if words else ""
@@ -142,7 +143,7 @@ def _comments(found: Sequence[Command], nested: int) -> Iterator[tuple[str, str]
 
 
 def _without_wrappers(words: Sequence[str]) -> Sequence[str]:
-    """The words from the name of the program on: without assignments, reserved words, `env`, `timeout 5` and so on."""
+    """Return the words from the program name on, without assignments, reserved words, `env`, `timeout 5` and so on."""
     at, wrapped = 0, False
     while at < len(words):
         word = words[at]
@@ -155,17 +156,18 @@ def _without_wrappers(words: Sequence[str]) -> Sequence[str]:
 
 
 def _is_assignment(word: str) -> bool:
+    """Tell whether a word is a variable assignment."""
     name, sign, _ = word.partition("=")
     return bool(sign) and name.isidentifier()
 
 
 def _is_setting(word: str) -> bool:
-    """An option of a wrapper, or its number such as 5, 0.5 or 10s."""
+    """Tell whether a word is an option of a wrapper, or its number such as 5, 0.5 or 10s."""
     return word.startswith("-") or word.rstrip("smhd").replace(".", "", 1).isdigit()
 
 
 def _script(name: str, words: Sequence[str], given: str) -> str:
-    """The commands that a shell is told to run, or ''."""
+    """Return the commands that a shell is given to run, or ""."""
     if name == "eval":
         return " ".join(words)
     if name not in _SHELLS:
@@ -179,22 +181,24 @@ def _script(name: str, words: Sequence[str], given: str) -> str:
 
 
 def _comment(words: Sequence[str], given: str) -> Iterator[tuple[str, str]]:
+    """Yield bead and text of a `bd comment` command."""
     rest = _after_verb(words)
     if not rest:
         return
     bead, *texts = _operands(rest) or [""]
     text = " ".join(texts) or (given if _reads_input(rest) else "")
     if text and (is_bead(bead) or bead.startswith("$")):
-        yield (bead if is_bead(bead) else ""), text  # a variable's value is not known; the lesson counts all the same
+        yield (bead if is_bead(bead) else ""), text  # the value of a variable is unknown; the lesson still counts
 
 
 def is_bead(name: str) -> bool:
+    """Tell whether a name can be the id of a bead."""
     return 0 < len(name) <= BEAD_CHARS and name.isascii() and all(char.isalnum() or char in "._-" for char in name)
 
 
 def _after_verb(words: Sequence[str]) -> Sequence[str]:
-    """What follows `comment` or `comments add`; nothing for other verbs."""
-    at, loose = 0, False  # loose: after an option that we do not know, and that may take a value
+    """Return the words after `comment` or `comments add`; nothing for other verbs."""
+    at, loose = 0, False  # loose: after an unknown option, which may take a value
     while at < len(words):
         word = words[at]
         if word == "comment":
@@ -210,7 +214,7 @@ def _after_verb(words: Sequence[str]) -> Sequence[str]:
 
 
 def _operands(words: Sequence[str]) -> list[str]:
-    """The words that are neither options nor their values."""
+    """Return the words that are neither options nor their values."""
     found: list[str] = []
     at = 0
     while at < len(words):
@@ -226,5 +230,6 @@ def _operands(words: Sequence[str]) -> list[str]:
 
 
 def _reads_input(words: Sequence[str]) -> bool:
+    """Tell whether a comment command reads its text from standard input."""
     joined = " ".join(words)
     return "--stdin" in words or any(option in f"{joined} " for option in ("-f - ", "--file - ", "--file=- "))

@@ -1,7 +1,6 @@
-"""Everything that a session holds, as one list: what it teaches by its corrections, fixes and findings, joined with the
-signals in what was said. Pure.
+"""Extract all lessons of a session: corrections, fixes and findings, merged with the signals in its messages.
 
-A lesson that both found is one lesson: in the words of the rule that understood more of it, with the stronger level.
+A lesson found in both ways is kept once: in the text of the better rule, with the stronger level.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, pairwise
 
-from swarmlore.domain.extraction.agent_findings import Told, telling, weight
+from swarmlore.domain.extraction.agent_findings import AgentFinding, find_findings, finding_weight
 from swarmlore.domain.extraction.correction_patterns import compiled
 from swarmlore.domain.extraction.corrections import (
     ENOUGH,
@@ -19,20 +18,20 @@ from swarmlore.domain.extraction.corrections import (
     asks_for_work,
     denies,
     find_corrections,
-    goes_on_about,
-    is_of_compiling,
+    is_compile_error,
     is_rejection,
     is_report,
     is_tentative,
     is_trouble,
+    leaves_report_open,
 )
 from swarmlore.domain.extraction.fixes import WRITING, Attempt, error_excerpt, find_fix
-from swarmlore.domain.extraction.lesson_text import CONFIDENCES, Found, tidy
+from swarmlore.domain.extraction.lesson_text import CONFIDENCES, CandidateLesson, tidy
+from swarmlore.domain.extraction.message_text import split_sentences
 from swarmlore.domain.extraction.signal_phrases import LOW
 from swarmlore.domain.extraction.signals import LEVELS, Signal, is_hearsay, scan, scan_turns
 from swarmlore.domain.extraction.statement_score import open_sentence
 from swarmlore.domain.extraction.topics import UNKNOWN, category_of
-from swarmlore.domain.extraction.user_words import split_sentences
 from swarmlore.domain.language.concepts import entities_from_path, entities_from_text
 from swarmlore.domain.language.display import shortened
 from swarmlore.domain.language.shell import Call, call_like, read_call
@@ -44,40 +43,44 @@ from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 if TYPE_CHECKING:
     from typing import Any
 
-    Weighed = tuple[int, Found]
+    Weighed = tuple[int, CandidateLesson]
 
 
 MOST_ENTITIES = 5
-MOST_COMPARED = 60  # lessons of a session, six times as many as are kept: each is held against each
-MOST_READ = 2  # files that say what a session is about, where none was changed
+MOST_COMPARED = 60  # candidate lessons compared pairwise, six times as many as are kept
+MOST_READ = 2  # read files that tell the subject of a session without changed files
 _WRITE, _TALK = "write", ("user", "assistant")
 
 
-def holding(weighed: Iterable[Weighed]) -> list[Weighed]:
-    """What of the best still holds at the end: of two that contradict each other the later, if it weighs as much."""
+def without_overruled(weighed: Iterable[Weighed]) -> list[Weighed]:
+    """Return the best lessons without the overruled ones: of two contradictory ones the later wins unless it weighs
+    less."""
     best = list(weighed)[:MOST_COMPARED]
-    said = sorted(best, key=lambda item: item[1].place)
-    gone = [item for place, item in enumerate(said) if _is_overruled(item, said[:place], said[place + 1 :])]
-    return [item for item in best if item not in gone]
+    in_order = sorted(best, key=lambda item: item[1].place)
+    overruled = [
+        item for place, item in enumerate(in_order) if _is_overruled(item, in_order[:place], in_order[place + 1 :])
+    ]
+    return [item for item in best if item not in overruled]
 
 
 def _is_overruled(item: Weighed, earlier: Sequence[Weighed], later: Sequence[Weighed]) -> bool:
+    """Tell whether another lesson of the session contradicts and outranks this one."""
     weight, found = item
-    if any(other >= weight and corrects(newer, found) for other, newer in later):
+    if any(other >= weight and contradicts_lesson(newer, found) for other, newer in later):
         return True
-    return any(other > weight and corrects(found, older) for other, older in earlier)
+    return any(other > weight and contradicts_lesson(found, older) for other, older in earlier)
 
 
-def corrects(new: Found, old: Found) -> bool:
-    """Whether a lesson says something else about the same thing."""
+def contradicts_lesson(new: CandidateLesson, old: CandidateLesson) -> bool:
+    """Tell whether a lesson contradicts another one about the same thing."""
     known = Neighbour("old", old.text, jaccard_bigram(new.text, old.text), trust=0)
     if decide(new.text, 3, [known], profile="default", measure="jaccard").operation == "DELETE":
         return True
-    return _swaps(new.text.lower(), old.text.lower())
+    return _exclude_each_other(new.text.lower(), old.text.lower())
 
 
-def _swaps(new: str, old: str) -> bool:
-    """Whether what one excludes is what the other wants, and the other way round: "yarn, not npm", "npm, not yarn"."""
+def _exclude_each_other(new: str, old: str) -> bool:
+    """Tell whether two lessons exclude what the other wants: "yarn, not npm", "npm, not yarn"."""
     named = compiled(r"\b(?:not|never) (?:(?:against|use|to|with|in|for|the) )?([\w./@-]*\w)")
     against, before = named.findall(new), named.findall(old)
     alike = content_words(new) & content_words(old)
@@ -88,34 +91,33 @@ def _swaps(new: str, old: str) -> bool:
     ) and len(alike) > len({*against, *before})
 
 
-def placed(found: Found, turns: Sequence[Any]) -> Found:
-    """A lesson with what it is about, by the files of the turns around it."""
+def placed(found: CandidateLesson, turns: Sequence[Any]) -> CandidateLesson:
+    """Return a lesson with entities taken from its text and from the files of the turns around it."""
     if found.entities:
         return found
-    return replace(found, entities=entities_of(_files_near(found.place, turns), found.text))
+    return replace(found, entities=entities_of(_related_files(found.place, turns), found.text))
 
 
-def _files_near(place: int, turns: Sequence[Any]) -> list[str]:
-    """Files that were changed since the user spoke, and before where a user's words changed nothing; else any of the
-    session; only where none was changed, some that were read."""
+def _related_files(place: int, turns: Sequence[Any]) -> list[str]:
+    """Return the files changed around a turn; else any changed in the session; else some that were read."""
     if near := changed_near(place, turns):
         return near
     if changed := changed_files(turns):
         return changed
-    begin, end, _ = _stretch(place, turns)
+    begin, end, _ = _prompt_range(place, turns)
     return read_files(turns[begin:end]) or read_files(turns)
 
 
 def changed_near(place: int, turns: Sequence[Any]) -> list[str]:
-    """Files that were changed around a turn; where it was cut out of a long session, those that it kept of them."""
-    begin, end, before = _stretch(place, turns)
+    """Return the files changed around a turn; a turn from a shortened session holds them itself."""
+    begin, end, before = _prompt_range(place, turns)
     if place < len(turns) and turns[place].role in _TALK and turns[place].files:
         return list(turns[place].files)
     return changed_files(turns[begin:end]) or changed_files(turns[before:begin])
 
 
-def _stretch(place: int, turns: Sequence[Any]) -> tuple[int, int, int]:
-    """Where the user spoke last, where next, and where before, if it is the user who speaks here."""
+def _prompt_range(place: int, turns: Sequence[Any]) -> tuple[int, int, int]:
+    """Return the turn indices of the last prompt up to here, of the next one, and of the previous one."""
     prompts = [number for number, turn in enumerate(turns) if turn.role == "user" and turn.text]
     begin = max((number for number in prompts if number <= place), default=0)
     end = min((number for number in prompts if number > place), default=len(turns))
@@ -124,30 +126,32 @@ def _stretch(place: int, turns: Sequence[Any]) -> tuple[int, int, int]:
 
 
 def changed_files(turns: Iterable[Any]) -> list[str]:
-    return _once(path for turn in turns if turn.tool == _WRITE for path in turn.files)
+    """Return the files that these turns changed, each once."""
+    return _distinct_paths(path for turn in turns if turn.tool == _WRITE for path in turn.files)
 
 
 def read_files(turns: Iterable[Any]) -> list[str]:
-    return _once(path for turn in turns for path in turn.files)[:MOST_READ]
+    """Return the first files that these turns touched."""
+    return _distinct_paths(path for turn in turns for path in turn.files)[:MOST_READ]
 
 
-def _once(paths: Iterable[str]) -> list[str]:
+def _distinct_paths(paths: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(paths))
 
 
 def entities_of(paths: Sequence[str], text: str) -> tuple[str, ...]:
-    """What paths and a text are about."""
+    """Return the graph entities named by a text and by paths."""
     found = [*entities_from_text(text), *(entity for path in paths for entity in entities_from_path(path))]
     return tuple(dict.fromkeys(found))[:MOST_ENTITIES]
 
 
 MOST_LESSONS = 10
 SITUATION_CHARS = 400
-_NEAR = 8  # tool uses between a failure and the success that ends it
+_NEAR = 8  # tool uses between a failure and the success that resolves it
 _SAME = 0.6
 _NEVER = 1_000  # points
 _STEM, _SHARED = 5, 2  # letters of a word, words
-_FROM_USER, _FROM_FIX, _FROM_AGENT = 3, 2, 1  # what is heard first where there is too much
+_FROM_USER, _FROM_FIX, _FROM_AGENT = 3, 2, 1  # priorities of lessons by source
 
 _CONFIG = (
     r"(?:^|/)(?:[^/]*\.(?:toml|ya?ml|ini|cfg|conf|env|properties)|Dockerfile|Makefile|package\.json"
@@ -162,28 +166,28 @@ _KINDS = (
 
 @frozen
 class _Fix:
-    """A failure that was overcome: the turn in which it showed, and what it teaches."""
+    """A resolved failure: the turn in which it occurred, and its lesson."""
 
     turn: Any
-    found: Found
+    found: CandidateLesson
 
 
-def lessons_of(turns: Iterable[Any]) -> tuple[Found, ...]:
-    """At most ten lessons of a session, best first."""
-    said = [turn for turn in turns if not is_foreign(turn)]
-    fixes = _fixes(said)
-    corrections = _corrections(said)
-    findings = _findings(said, fixes, {place for place, _ in corrections})
+def candidate_lessons(turns: Iterable[Any]) -> tuple[CandidateLesson, ...]:
+    """Return at most ten candidate lessons of a session, best first."""
+    own = [turn for turn in turns if not is_foreign(turn)]
+    fixes = _fixes(own)
+    corrections = _corrections(own)
+    findings = _findings(own, fixes, {place for place, _ in corrections})
     weighed = [(_FROM_USER, found) for _, found in corrections]
     weighed += [(_FROM_FIX, found) for found in _unexplained(fixes, findings)]
     weighed += [(_FROM_AGENT, found) for found in findings]
     weighed.sort(key=lambda item: (-item[0], -CONFIDENCES.index(item[1].confidence)))
-    best = distinct([found for _, found in holding(weighed)])[:MOST_LESSONS]
-    return tuple(placed(found, said) for found in best)
+    best = deduplicate([found for _, found in without_overruled(weighed)])[:MOST_LESSONS]
+    return tuple(placed(found, own) for found in best)
 
 
 def kind_of(text: str, files: Sequence[str] = (), overcame: bool = False) -> str:
-    """The kind of a lesson: by errors that were overcome, then by the files touched, then by its words."""
+    """Return the kind of a lesson, by resolved errors, then by the files touched, then by its words."""
     if overcame:
         return "correction"
     if any(compiled(_CONFIG).search(path) for path in files):
@@ -193,37 +197,38 @@ def kind_of(text: str, files: Sequence[str] = (), overcame: bool = False) -> str
 
 
 def is_foreign(turn: Any) -> bool:
-    """Whether nobody in this conversation said it: context of the client, summaries, the talk of other agents."""
+    """Tell whether neither the user nor this agent wrote a turn: client context, summaries, other agents."""
     return bool(getattr(turn, "meta", "") or getattr(turn, "sidechain", False))
 
 
-def _corrections(turns: Sequence[Any]) -> list[tuple[int, Found]]:
-    """What the user put right, each with its place; the situation is what had been asked before."""
-    found: list[tuple[int, Found]] = []
-    asked = answer = ""
+def _corrections(turns: Sequence[Any]) -> list[tuple[int, CandidateLesson]]:
+    """Return the user's corrections with their turn index; the previous prompt is their situation."""
+    found: list[tuple[int, CandidateLesson]] = []
+    request = answer = ""
     for place, turn in enumerate(turns):
         if turn.role == "assistant" and turn.text:
             answer = turn.text
         elif turn.role == "user" and turn.text:
-            under = (asked or turn.text)[:SITUATION_CHARS]
-            told = find_corrections(turn.text, answer)
-            found += [(place, replace(item, situation=under, place=place)) for item in told]
-            asked = turn.text
+            situation = (request or turn.text)[:SITUATION_CHARS]
+            corrections = find_corrections(turn.text, answer)
+            found += [(place, replace(item, situation=situation, place=place)) for item in corrections]
+            request = turn.text
     return found
 
 
 def _fixes(turns: Sequence[Any]) -> list[_Fix]:
-    """Failures of tools that a later, similar use overcame."""
+    """Return the failures of tools that a later, similar use resolved."""
     used = [(place, turn) for place, turn in enumerate(turns) if turn.tool]
     found: list[_Fix] = []
     for number, (place, turn) in enumerate(used):
         later = [other for _, other in used[number + 1 : number + 1 + _NEAR]]
-        if turn.failed and turn.command and (fix := _overcome(_attempt(turn), later)):
+        if turn.failed and turn.command and (fix := _find_resolution(_attempt(turn), later)):
             found.append(_Fix(turn, replace(fix, entities=entities_of(turn.files, ""), place=place)))
     return found
 
 
-def _overcome(failed: Attempt, later: Sequence[Any]) -> Found | None:
+def _find_resolution(failed: Attempt, later: Sequence[Any]) -> CandidateLesson | None:
+    """Return the lesson of the first later use that resolved a failure, or None."""
     between: list[Attempt] = []
     for turn in later:
         attempt = _attempt(turn)
@@ -234,131 +239,139 @@ def _overcome(failed: Attempt, later: Sequence[Any]) -> Found | None:
 
 
 def _attempt(turn: Any) -> Attempt:
+    """Convert a turn to a tool attempt."""
     error = (turn.error or turn.output or "failed") if turn.failed else ""
     return Attempt(turn.tool, turn.command, tuple(turn.files), error, "" if error else turn.output)
 
 
-def _findings(turns: Sequence[Any], fixes: Sequence[_Fix], taught: set[int]) -> list[Found]:
-    """Sentences in which the agent says what was wrong, what helped, what was decided, what is missing."""
-    found: list[Found] = []
-    stretch = _Stretch("")
+def _findings(turns: Sequence[Any], fixes: Sequence[_Fix], taught: set[int]) -> list[CandidateLesson]:
+    """Return the agent's findings: causes, remedies, decisions, gaps."""
+    found: list[CandidateLesson] = []
+    turns_since = _PromptTurns("")
     for place, turn in enumerate(turns):
         if turn.role == "user" and turn.text:
-            found += stretch.findings(turn.text)
-            stretch = _Stretch(turn.text) if place in taught else stretch.follow(turn.text)
-        stretch.place = place
-        stretch.see(turn, fixes)
-    return [*found, *stretch.findings("")]
+            found += turns_since.findings(turn.text)
+            turns_since = _PromptTurns(turn.text) if place in taught else turns_since.follow(turn.text)
+        turns_since.place = place
+        turns_since.record(turn, fixes)
+    return [*found, *turns_since.findings("")]
 
 
-class _Stretch:
-    """What happened since the user spoke: what an agent says then is about that, and the user's next words judge it.
+class _PromptTurns:
+    """The turns after one prompt: collects the agent's findings and the events that prove or refute them.
 
-    An explanation waits until the failure that it explains is overcome; where it fails once more, it explained nothing.
-    Without a failure it answers a report of trouble; where nothing but its form tells that a prompt is one, an edit
-    and a command that works afterwards are the proof.
+    An explanation counts once the failure that it explains is resolved; a second failure refutes it. Without a
+    failure it may answer a trouble report. If only its form shows that a prompt is a report, an edit and a later
+    successful command are the proof. The user's next prompt may reject the findings.
     """
 
     def __init__(self, asked: str, trouble: bool = False) -> None:
         self.asked = asked
-        self.place = 0  # of the turn that is looked at
+        self.place = 0  # index of the current turn
         self.trouble = trouble or is_trouble(asked)
         self.reported = self.trouble or is_report(asked)
         self.said = ""
         self.error = ""
         self.overcame = self.edited = self.proved = False
-        self.acted_on = 0  # how many of the explanations were there before something was changed
+        self.acted_on = 0  # number of explanations given before the last edit
         self.broke: Call | None = None
         self.files: list[str] = []
-        self.fixes: list[Found] = []
-        self.sure: list[tuple[Told, Found]] = []
-        self.explained: list[tuple[Told, Found]] = []
-        self.tentative: list[tuple[Told, Found]] = []
-        self.proven: list[Found] = []
+        self.fixes: list[CandidateLesson] = []
+        self.sure: list[tuple[AgentFinding, CandidateLesson]] = []
+        self.explained: list[tuple[AgentFinding, CandidateLesson]] = []
+        self.tentative: list[tuple[AgentFinding, CandidateLesson]] = []
+        self.proven: list[CandidateLesson] = []
 
-    def follow(self, prompt: str) -> _Stretch:
-        """The stretch that a prompt opens: of the same trouble, unless it thanks or asks for something else."""
-        if self.reported and goes_on_about(prompt) and not is_trouble(prompt):
-            return _Stretch(self.asked, self.trouble)
-        return _Stretch(prompt)
+    def follow(self, prompt: str) -> _PromptTurns:
+        """Return the state for the next prompt; it keeps an open trouble report unless a new task begins."""
+        if self.reported and leaves_report_open(prompt) and not is_trouble(prompt):
+            return _PromptTurns(self.asked, self.trouble)
+        return _PromptTurns(prompt)
 
-    def see(self, turn: Any, fixes: Sequence[_Fix]) -> None:
+    def record(self, turn: Any, fixes: Sequence[_Fix]) -> None:
+        """Record one turn."""
         self.files += turn.files
         if turn.role == "assistant" and not turn.tool:
-            self._hear(turn.text)
+            self._record_message(turn.text)
         elif turn.failed:
-            self._fail(turn, [fix.found for fix in fixes if fix.turn is turn])
+            self._record_failure(turn, [fix.found for fix in fixes if fix.turn is turn])
         elif turn.failed is False and turn.command:
-            self._work(turn.command)
+            self._record_success(turn.command)
         if turn.tool == WRITING and (self.explained or self.tentative):
             self.edited, self.acted_on = True, len(self.explained)
 
-    def _work(self, command: str) -> None:
+    def _record_success(self, command: str) -> None:
+        """Record a successful command."""
         self.proved |= self.edited
         if self.error:
             self.overcame |= bool(self.fixes) or self.broke is None or _tries_again(command, self.broke)
 
-    def _fail(self, turn: Any, fixes: Sequence[Found]) -> None:
+    def _record_failure(self, turn: Any, fixes: Sequence[CandidateLesson]) -> None:
+        """Record a failure."""
         if self.error:
-            self._settle()
+            self._keep_explanation()
         self.error, self.overcame = error_excerpt(turn.error or turn.output), False
         self.edited, self.proved, self.acted_on = False, False, 0
         self.fixes += fixes
         self.broke = read_call(turn.command) if turn.command else None
 
-    def _hear(self, text: str) -> None:
+    def _record_message(self, text: str) -> None:
+        """Record the findings in a message of the agent."""
         self.said = text
-        under = (self.error, "error") if self.error else (self.asked[:SITUATION_CHARS], "prompt")
+        situation = (self.error, "error") if self.error else (self.asked[:SITUATION_CHARS], "prompt")
         kept = self.tentative if is_tentative(text) else self.explained
-        for told in telling(text, self.reported or (bool(self.error) and not is_of_compiling(self.error))):
-            found = replace(_finding(told, self.files, bool(self.error), under), place=self.place)
-            if told.way != "explained":
-                self.sure.append((told, found))
-            elif self._is_news(told.text):
-                kept.append((told, found))
+        for finding in find_findings(text, self.reported or (bool(self.error) and not is_compile_error(self.error))):
+            lesson = replace(_finding(finding, self.files, bool(self.error), situation), place=self.place)
+            if finding.way != "explained":
+                self.sure.append((finding, lesson))
+            elif self._adds_to_fixes(finding.text):
+                kept.append((finding, lesson))
 
-    def _settle(self) -> None:
-        """Of several explanations the one that explains most, of equal ones the last, if it was proven."""
-        explained = [item for place, item in enumerate(self.explained) if weight(item[0]) >= self._least(place)]
+    def _keep_explanation(self) -> None:
+        """Keep the explanation with the most points, of equal ones the last, if it has enough proof."""
+        explained = [
+            item for place, item in enumerate(self.explained) if finding_weight(item[0]) >= self._points_needed(place)
+        ]
         if explained:
             self.proven.append(_best(explained))
         elif self.tentative and (self.overcame or self.proved) and not self.sure:
             self.proven.append(_best(self.tentative))
         self.explained, self.tentative, self.acted_on = [], [], 0
 
-    def _least(self, place: int) -> int:
-        """How many points an explanation needs: the fewer, the better it is proven."""
+    def _points_needed(self, place: int) -> int:
+        """Return the points that an explanation needs: fewer with better proof."""
         if self.overcame if self.error else self.proved:
             return ENOUGH_ACTED if place < self.acted_on else ENOUGH
         return ENOUGH_UNPROVEN if self.trouble and not self.error else _NEVER
 
-    def findings(self, answer: str) -> list[Found]:
-        """What was told; explanations that the user's answer rejects were none."""
-        self._settle()
+    def findings(self, answer: str) -> list[CandidateLesson]:
+        """Return the findings, without the explanations that the user's answer rejects."""
+        self._keep_explanation()
         denied = denies(answer)
-        sure = [found for told, found in self.sure if not (denied and told.way == "named")]
-        told = [found for found in self.proven if not any(_shares_words(found.text, other.text) for other in sure)]
-        if told and (denied or (is_rejection(answer) and not self.said.rstrip().endswith("?"))):
+        sure = [found for finding, found in self.sure if not (denied and finding.way == "named")]
+        proven = [found for found in self.proven if not any(_shares_words(found.text, other.text) for other in sure)]
+        if proven and (denied or (is_rejection(answer) and not self.said.rstrip().endswith("?"))):
             return sure
-        return [*sure, *told]
+        return [*sure, *proven]
 
-    def _is_news(self, text: str) -> bool:
-        """Whether it says more than the fix that stands beside it: it does where it names what made the difference."""
+    def _adds_to_fixes(self, text: str) -> bool:
+        """Tell whether an explanation adds to the fixes found: it must name what made the difference."""
         return not self.fixes or any(_explains(text, fix) for fix in self.fixes)
 
 
-def _shares_words(one: str, other: str) -> bool:
-    """Whether two findings of one stretch speak of the same things: then they tell the same."""
-    stems = [{word[:_STEM] for word in content_words(text)} for text in (one, other)]
+def _shares_words(first: str, second: str) -> bool:
+    """Tell whether two findings share enough word stems to be about the same thing."""
+    stems = [{word[:_STEM] for word in content_words(text)} for text in (first, second)]
     return len(stems[0] & stems[1]) >= _SHARED
 
 
-def _best(explained: Sequence[tuple[Told, Found]]) -> Found:
-    return sorted(explained, key=lambda item: weight(item[0]))[-1][1]
+def _best(explained: Sequence[tuple[AgentFinding, CandidateLesson]]) -> CandidateLesson:
+    """Return the explanation with the most points, of equal ones the last."""
+    return sorted(explained, key=lambda item: finding_weight(item[0]))[-1][1]
 
 
 def _tries_again(command: str, broke: Call) -> bool:
-    """Whether a command does what another one could not: the same call, or one that works on the same file."""
+    """Tell whether a command repeats a failed call, or works on one of its files."""
     if call_like(command, broke) is not None:
         return True
     worked = read_call(command)
@@ -366,35 +379,38 @@ def _tries_again(command: str, broke: Call) -> bool:
     return worked is not None and not files.isdisjoint(worked.operands)
 
 
-def _unexplained(fixes: Sequence[_Fix], findings: Sequence[Found]) -> list[Found]:
-    """Fixes that nobody put into words: where somebody did, the words are the lesson."""
+def _unexplained(fixes: Sequence[_Fix], findings: Sequence[CandidateLesson]) -> list[CandidateLesson]:
+    """Return the lessons of fixes that no finding explains; a finding replaces the fix it explains."""
     return [fix.found for fix in fixes if not any(_explains(found.text, fix.found) for found in findings)]
 
 
-def _explains(text: str, fix: Found) -> bool:
-    """Whether a text names what the command that worked has and the one that failed has not."""
+def _explains(text: str, fix: CandidateLesson) -> bool:
+    """Tell whether a text names what the successful command has and the failed one has not."""
     commands = compiled(r"`([^`]{1,300})`").findall(fix.text)
     if len(commands) < 2 or compiled(r"(?:the (?:script|tool|command|program|tests?|build)|it|this|that)\b", 2).match(
         text
     ):
-        return False  # a fix names what "the script" is
+        return False  # "the script" refers to the command that a fix names
     new = set(commands[-1].split()) - set(commands[0].split())
     words = set(compiled(r"[\w@./=:-]*\w").findall(text))
     return any(part in words for token in new for part in (token, token.partition("=")[0]) if len(part) > 1)
 
 
-def _finding(told: Told, files: Sequence[str], overcame: bool, under: tuple[str, str]) -> Found:
-    text = told.text
+def _finding(
+    finding: AgentFinding, files: Sequence[str], overcame: bool, situation: tuple[str, str]
+) -> CandidateLesson:
+    """Convert an agent's finding to a candidate lesson."""
+    text = finding.text
     named = [path for path in files if path.rpartition("/")[2] in text]
-    kind = "gap" if told.way == "missing" else kind_of(text, named, overcame)
+    kind = "gap" if finding.way == "missing" else kind_of(text, named, overcame)
     if kind == "commitment" and not compiled(r"(?:always|never|prefer)\b").match(text.lower()):
-        kind = "learning"  # "the cache never hits" tells, it binds nobody
-    return Found(text, kind, "medium", text, situation=under[0], situation_via=under[1])
+        kind = "learning"  # "the cache never hits" is a fact, not a rule
+    return CandidateLesson(text, kind, "medium", text, situation=situation[0], situation_via=situation[1])
 
 
-def distinct(found: Sequence[Found]) -> list[Found]:
-    """Each thing once, in the words that were heard first."""
-    kept: list[Found] = []
+def deduplicate(found: Sequence[CandidateLesson]) -> list[CandidateLesson]:
+    """Remove duplicate lessons; the first text wins. At most ten are kept."""
+    kept: list[CandidateLesson] = []
     for item in found:
         if not any(_is_same(item.text, other.text) for other in kept):
             kept.append(item)
@@ -404,6 +420,7 @@ def distinct(found: Sequence[Found]) -> list[Found]:
 
 
 def _is_same(new: str, old: str) -> bool:
+    """Tell whether two texts say the same, without a difference that matters."""
     return normalize(new) == normalize(old) or (jaccard_bigram(new, old) >= _SAME and not differences(new, old))
 
 
@@ -416,7 +433,7 @@ _KINDS_OF_LESSON = {
     **dict.fromkeys(("cause", "caveat", "effort", "change", "observation", "note"), "learning"),
     **{"decision": "decision", "found": "insight", "praise": "confidence", "guess": "insight", "insight": "insight"},
 }
-# What a sentence of praise or a repeated order opens with, once more than `open_sentence` takes off.
+# Openings of praise or of a repeated order that `open_sentence` does not remove.
 _PRAISED = (
     r"^(?:(?:yes|yeah|yep|ok|okay|that's|this is|it's|looks?|very|really|so)[,.! ]+){0,2}(?:perfect(?:ly)?"
     r"|exactly(?: right)?|excellent"
@@ -424,13 +441,13 @@ _PRAISED = (
 )
 
 
-_WEAK = ("observation", "praise", "guess", "change")  # says less than the rule that found it
+_WEAK = ("observation", "praise", "guess", "change")  # ways that say less than the rule that found the lesson
 _LOOKED_BACK = 5  # prompts
-_KEY_CHARS = 40  # that tell a sentence
+_KEY_CHARS = 40  # characters that identify a sentence
 _TYPED_CHARS = 3_000
 _AND_A_RULE = r",? (?:and|but) (?=(?:please )?(?:always|never|don't|do not|stop) \w)"
 _LEAST_WORDS = 3
-# What helped, after a cause was told: what was done, and what it did.
+# A remedy named after a cause: the action and its effect.
 _HELPED = (
     r"^(?:[a-z-]+ing|with|by|after|once|i|we|so i|so we|now|it|this|that|the (?:fix|solution|workaround))\b.*\b(?:fixed"
     r"|fixes|solved|solves|resolved|resolves|cured|cures|helped|works|worked|brought|brings|went away|is gone|are gone"
@@ -439,16 +456,15 @@ _HELPED = (
 )
 _TAKEN_BACK = (
     r"[,.;!?… -]\s*(?:(?:oh|ah|er|hm+|no|wait|actually|sorry)[,. ]+){0,3}(?:scratch (?:that|this)|strike that"
-    r"|(?:no,? )wait\b|forget (?:that|it|what i (?:just )?said)|i take (?:that|it) back"
-    r"|ignore (?:that|what i (?:just )?said)"
-    r"|never ?mind(?:,? that)?(?=[.,!?]|$)|on second thought)"
+    r"|(?:no,? )wait\b|forget (?:that|it|what i (?:just )?said)|i take (?:that|it) back|ignore (?:that"
+    r"|what i (?:just )?said)|never ?mind(?:,? that)?(?=[.,!?]|$)|on second thought)"
 )
 _ASKED = r"^(?:can|could|would|will) (?:we|you) (?:please )?(?=not|stop|avoid|always|never)"
 
 
 @frozen
 class Lesson:
-    """One thing that a session may teach: what to keep, how strong it is, and where it comes from."""
+    """One lesson of a session: its text, strength, topic, kind, speaker and source."""
 
     text: str
     level: str = "medium"
@@ -464,55 +480,55 @@ class Lesson:
     place: int = 0
     files: tuple[str, ...] = ()
     way: str = ""
-    fix: str = ""  # what helped, where a cause and its fix were told one after the other
+    fix: str = ""  # the remedy, if it was named right after the cause
 
 
-def learned(turns: Iterable[Any], since: float = 0.0) -> tuple[Lesson, ...]:
-    """The lessons of a session, the strongest first, each once; of a session that went on, what was said since."""
-    said = list(turns)
-    heard = [turn for turn in said if not is_foreign(turn)]
-    told = [found for found in lessons_of(said) if _speaker(found, heard) != "user" or not is_hearsay(found.excerpt)]
-    lessons = [_placed(lesson_from(found, speaker=_speaker(found, heard)), heard) for found in told]
-    rejected = _rejected(heard)
-    for signal in scan_turns(heard):
+def extract_lessons(turns: Iterable[Any], since: float = 0.0) -> tuple[Lesson, ...]:
+    """Return the lessons of a session, each once, strongest first; `since` leaves out earlier statements."""
+    turns = list(turns)
+    own = [turn for turn in turns if not is_foreign(turn)]
+    found = [item for item in candidate_lessons(turns) if _speaker(item, own) != "user" or not is_hearsay(item.excerpt)]
+    lessons = [_with_context(lesson_from(item, speaker=_speaker(item, own)), own) for item in found]
+    rejected = _rejected(own)
+    for signal in scan_turns(own):
         if signal.speaker == "assistant" and signal.place in rejected:
             continue
-        twin = next((place for place, lesson in enumerate(lessons) if _is_of(lesson, signal)), None)
+        twin = next((place for place, lesson in enumerate(lessons) if _has_same_source(lesson, signal)), None)
         if twin is None:
-            lessons.append(_placed(lesson_from(signal), heard))
+            lessons.append(_with_context(lesson_from(signal), own))
         else:
-            lessons[twin] = _joined(lessons[twin], signal)
-    lessons = [lesson for lesson in _with_fixes(_settled(lessons), heard) if not _taken_back(lesson, heard)]
-    lessons = [part for lesson in lessons for part in _parts(lesson) if _is_since(lesson, heard, since)]
+            lessons[twin] = _with_signal(lessons[twin], signal)
+    lessons = [lesson for lesson in _with_fixes(_without_guesses(lessons), own) if not _taken_back(lesson, own)]
+    lessons = [part for lesson in lessons for part in _parts(lesson) if _is_since(lesson, own, since)]
     lessons.sort(key=lambda lesson: (LEVELS.index(lesson.level), lesson.place))
     return tuple(lessons[:MOST])
 
 
 def _is_since(lesson: Lesson, turns: Sequence[Any], since: float) -> bool:
-    """Whether something was said after a moment; what has no time of its own may have been."""
+    """Tell whether a lesson is later than a time; turns without a time count as later."""
     at = getattr(turns[lesson.place], "at", 0.0) if since and lesson.place < len(turns) else 0.0
     return not at or at > since
 
 
-def lesson_from(item: Signal | Found, files: Sequence[str] = (), speaker: str = "") -> Lesson:
-    """One signal, or one finding, as a lesson. Who told a finding may be said; else its words tell."""
+def lesson_from(item: Signal | CandidateLesson, files: Sequence[str] = (), speaker: str = "") -> Lesson:
+    """Convert a signal or a candidate lesson to a lesson; without `speaker` it is derived from the text."""
     lesson = _of_signal(item) if isinstance(item, Signal) else _of_found(item, speaker)
     return replace(lesson, files=tuple(files)[:_MOST_FILES]) if files else lesson
 
 
-def counts(items: Iterable[Signal | Lesson]) -> dict[str, int]:
-    """How many there are of each level."""
+def count_by_level(items: Iterable[Signal | Lesson]) -> dict[str, int]:
+    """Count the items of each level."""
     counted = Counter(item.level for item in items)
     return {level: counted[level] for level in LEVELS}
 
 
 def _of_signal(signal: Signal) -> Lesson:
-    said = open_sentence(signal.sentence, frozenset()).text if signal.speaker == "user" else signal.sentence
-    said = compiled(_ASKED, 2).sub("", said)
+    text = open_sentence(signal.sentence, frozenset()).text if signal.speaker == "user" else signal.sentence
+    text = compiled(_ASKED, 2).sub("", text)
     if signal.way in ("praise", "keep"):
-        said = compiled(_PRAISED, 2).sub("", said)
+        text = compiled(_PRAISED, 2).sub("", text)
     return Lesson(
-        text=tidy(said) or tidy(signal.sentence),
+        text=tidy(text) or tidy(signal.sentence),
         level=signal.level,
         category=signal.category,
         kind=_KINDS_OF_LESSON.get(signal.way, "learning"),
@@ -524,16 +540,16 @@ def _of_signal(signal: Signal) -> Lesson:
     )
 
 
-def _speaker(found: Found, turns: Sequence[Any]) -> str:
+def _speaker(found: CandidateLesson, turns: Sequence[Any]) -> str:
     return str(turns[found.place].role) if found.place < len(turns) else ""
 
 
-def _of_found(found: Found, speaker: str = "") -> Lesson:
-    """A finding; how strong its own words are counts, if they say more than the rule that found it."""
+def _of_found(found: CandidateLesson, speaker: str = "") -> Lesson:
+    """Convert a candidate lesson; the signal in its own words may raise its level."""
     tool = found.trust < 2 and found.situation_via == "error"
     speaker = "tool" if tool else speaker or ("user" if found.excerpt != found.text else "assistant")
-    heard = scan(found.excerpt or found.text, "user" if tool else speaker)
-    strongest = min(heard, key=lambda signal: LEVELS.index(signal.level), default=None)
+    signals = scan(found.excerpt or found.text, "user" if tool else speaker)
+    strongest = min(signals, key=lambda signal: LEVELS.index(signal.level), default=None)
     level = found.confidence if found.confidence in LEVELS else LOW
     return Lesson(
         text=found.text,
@@ -552,7 +568,8 @@ def _of_found(found: Found, speaker: str = "") -> Lesson:
     )
 
 
-def _way_of(found: Found, speaker: str) -> str:
+def _way_of(found: CandidateLesson, speaker: str) -> str:
+    """Return the way of a candidate lesson whose words give no signal."""
     if found.kind == "decision":
         return "decision"
     if speaker == "assistant":
@@ -560,8 +577,8 @@ def _way_of(found: Found, speaker: str) -> str:
     return "rule" if found.kind == "commitment" else "correction"
 
 
-def _is_of(lesson: Lesson, signal: Signal) -> bool:
-    """Whether a signal is in the words that a lesson was taken from."""
+def _has_same_source(lesson: Lesson, signal: Signal) -> bool:
+    """Tell whether a signal and a lesson come from the same words."""
     if lesson.place == signal.place and lesson.quote.rstrip("…") in signal.sentence:
         return True
     if normalize(lesson.text) in normalize(signal.sentence):
@@ -570,20 +587,20 @@ def _is_of(lesson: Lesson, signal: Signal) -> bool:
 
 
 def _rejected(turns: Sequence[Any]) -> set[int]:
-    """The places of what an agent said and a person called wrong right afterwards."""
-    found: set[int] = set()
-    said: list[int] = []
+    """Return the indices of agent messages that the user called wrong in the next prompt."""
+    rejected: set[int] = set()
+    messages: list[int] = []
     for place, turn in enumerate(turns):
         if turn.role == "user" and turn.text:
-            found.update(said if is_rejection(turn.text) else ())
-            said = []
+            rejected.update(messages if is_rejection(turn.text) else ())
+            messages = []
         elif turn.role == "assistant":
-            said.append(place)
-    return found
+            messages.append(place)
+    return rejected
 
 
 def _parts(lesson: Lesson) -> list[Lesson]:
-    """Two rules in one sentence are two lessons: "never …, and stop …"."""
+    """Split a lesson with two rules into two: "never …, and stop …"."""
     parts = compiled(_AND_A_RULE, 2).split(lesson.text) if lesson.way == "rule" and lesson.speaker == "user" else []
     if len(parts) < 2 or any(len(part.split()) < _LEAST_WORDS for part in parts):
         return [lesson]
@@ -591,66 +608,71 @@ def _parts(lesson: Lesson) -> list[Lesson]:
 
 
 def _with_fixes(lessons: Sequence[Lesson], turns: Sequence[Any] = ()) -> list[Lesson]:
-    """A cause and the fix that was told in the same breath are one lesson."""
-    told: dict[int, Lesson] = {}
+    """Merge each cause with the fix that the same message names."""
+    fixes: dict[int, Lesson] = {}
     for lesson in lessons:
         if lesson.way == "fix" and lesson.speaker != "tool":
-            told.setdefault(lesson.place, lesson)
+            fixes.setdefault(lesson.place, lesson)
     places = {lesson.place for lesson in lessons if lesson.way in ("cause", "found")}
-    helped = {place: _helpers(turns[place]) for place in places if place < len(turns)}
+    helped = {place: _remedies(turns[place]) for place in places if place < len(turns)}
     kept = []
     for lesson in lessons:
         if lesson.way in ("cause", "found"):
-            known = told.pop(lesson.place, None)
-            lesson = replace(lesson, fix=known.text if known else _helper(lesson, helped.get(lesson.place, {})))
+            known = fixes.pop(lesson.place, None)
+            lesson = replace(lesson, fix=known.text if known else _remedy(lesson, helped.get(lesson.place, {})))
         kept.append(lesson)
     joined = {lesson.fix for lesson in kept if lesson.fix}
     return [lesson for lesson in kept if lesson.way != "fix" or lesson.text not in joined]
 
 
-def _settled(lessons: Sequence[Lesson]) -> list[Lesson]:
-    """Without what an agent supposed on its way to a cause that it found."""
-    found = max((one.place for one in lessons if one.way in ("cause", "found", "fix")), default=-1)
-    return [one for one in lessons if one.way != "guess" or one.speaker != "assistant" or one.place >= found]
+def _without_guesses(lessons: Sequence[Lesson]) -> list[Lesson]:
+    """Remove the agent's guesses that precede a cause it found."""
+    last_cause = max((lesson.place for lesson in lessons if lesson.way in ("cause", "found", "fix")), default=-1)
+    return [
+        lesson
+        for lesson in lessons
+        if lesson.way != "guess" or lesson.speaker != "assistant" or lesson.place >= last_cause
+    ]
 
 
-def _helpers(turn: Any) -> dict[str, str]:
-    """By both ends of a sentence, what the one after it says that helped: "Setting it to true brought …"."""
-    said = split_sentences(" ".join(str(turn.text).split()))
-    pairs = [(normalize(one), tidy(other)) for one, other in pairwise(said) if compiled(_HELPED, 2).search(other)]
+def _remedies(turn: Any) -> dict[str, str]:
+    """Map both ends of each sentence to the next sentence, if that names a remedy: "Setting it to true brought …"."""
+    parts = split_sentences(" ".join(str(turn.text).split()))
+    pairs = [(normalize(one), tidy(other)) for one, other in pairwise(parts) if compiled(_HELPED, 2).search(other)]
     return {key: other for one, other in pairs for key in (one[:_KEY_CHARS], one[-_KEY_CHARS:])}
 
 
-def _helper(lesson: Lesson, helped: Mapping[str, str]) -> str:
-    """What helped against a cause: its quotation may lack the opening of the sentence, or the end."""
+def _remedy(lesson: Lesson, helped: Mapping[str, str]) -> str:
+    """Return the remedy for a cause, matched by either end of its quotation, which may be cut."""
     words = normalize(lesson.quote.rstrip("…"))
     return helped.get(words[-_KEY_CHARS:]) or helped.get(words[:_KEY_CHARS], "")
 
 
 def _taken_back(lesson: Lesson, turns: Sequence[Any]) -> bool:
-    """Whether a person said something and took it back in the same breath."""
+    """Tell whether a user retracted a statement in the same message."""
     if lesson.speaker != "user" or lesson.place >= len(turns):
         return False
-    said = " ".join(str(turns[lesson.place].text)[:_TYPED_CHARS].split())
-    start = said.find(" ".join(lesson.quote.rstrip("…").split())[:_KEY_CHARS])
-    return bool(compiled(_TAKEN_BACK, 2).search(said, max(0, start)))
+    message = " ".join(str(turns[lesson.place].text)[:_TYPED_CHARS].split())
+    start = message.find(" ".join(lesson.quote.rstrip("…").split())[:_KEY_CHARS])
+    return bool(compiled(_TAKEN_BACK, 2).search(message, max(0, start)))
 
 
-def _joined(lesson: Lesson, signal: Signal) -> Lesson:
+def _with_signal(lesson: Lesson, signal: Signal) -> Lesson:
+    """Merge a signal into a lesson: the stronger level wins."""
     level = min((lesson.level, signal.level), key=LEVELS.index)
     return replace(lesson, level=level, speaker=signal.speaker if lesson.speaker != "tool" else "tool")
 
 
-def _placed(lesson: Lesson, turns: Sequence[Any]) -> Lesson:
-    """A lesson with the files that were changed around it and what was asked for then."""
+def _with_context(lesson: Lesson, turns: Sequence[Any]) -> Lesson:
+    """Return a lesson with the files changed around it, its entities and the request at that time."""
     files = tuple(changed_near(lesson.place, turns))[:_MOST_FILES]
-    asked = lesson.situation or _asked(lesson.place, turns)
+    request = lesson.situation or _request_before(lesson.place, turns)
     entities = lesson.entities or entities_of(files, lesson.text)
-    return replace(lesson, files=lesson.files or files, situation=asked, entities=entities)
+    return replace(lesson, files=lesson.files or files, situation=request, entities=entities)
 
 
-def _asked(place: int, turns: Sequence[Any]) -> str:
-    """What the person had asked for before this turn: the last trouble or task that they told, else the last words."""
+def _request_before(place: int, turns: Sequence[Any]) -> str:
+    """Return the request before a turn: the last trouble report or task, else the last prompt."""
     before = (turn for turn in reversed(turns[:place]) if turn.role == "user" and turn.text)
-    said = [str(turn.text)[:SITUATION_CHARS] for turn in islice(before, _LOOKED_BACK)]
-    return next((text for text in said if is_trouble(text) or asks_for_work(text)), said[0] if said else "")
+    prompts = [str(turn.text)[:SITUATION_CHARS] for turn in islice(before, _LOOKED_BACK)]
+    return next((text for text in prompts if is_trouble(text) or asks_for_work(text)), prompts[0] if prompts else "")

@@ -1,8 +1,8 @@
-"""How much a person's statement holds beyond the task at hand: weak signs, each with its points, added up.
+"""Score how much a user's statement holds beyond the current task: weak signs with points, added up.
 
-No single sign decides. Who does not act ("we can't", "nobody runs"), why ("otherwise …"), what of all of its kind
-("SKUs carry leading zeros"), in reply to what: together they tell a fact of the project from a report, a wish or an
-order. Every sign has a name, so that a sum can be explained.
+No single sign decides. Signs are such as a general subject ("we can't", "nobody runs"), a reason ("otherwise …"), a
+whole kind ("SKUs carry leading zeros") or a reply to the agent. Their sum separates facts of the project from
+reports, wishes and orders. Every sign has a name, so that a score can be explained.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from swarmlore.domain.extraction.correction_patterns import (
     names_something,
     openings,
 )
-from swarmlore.domain.extraction.lesson_text import MAX_CHARS, MIN_CHARS, Found, tidy
-from swarmlore.domain.extraction.user_words import Said
+from swarmlore.domain.extraction.lesson_text import MAX_CHARS, MIN_CHARS, CandidateLesson, tidy
+from swarmlore.domain.extraction.message_text import Sentence
 from swarmlore.domain.language.tokenizer import STOP_WORDS, split_words
 from swarmlore.frozen import frozen
 
 EXCERPT_CHARS = 300
 MOST_OPENINGS = 8
-# What is typed in haste, and what belongs to the task behind a fact: "…, so don't bother cleaning up".
+# Contractions without an apostrophe, and a part of the task behind a fact: "…, so don't bother cleaning up".
 _HASTE = r"\b(do|does|did|ca|is|are|wo|was|were|should|must|could|would|has|have)nt\b"
 _NO_TROUBLE = r"(?<=.{15}),?\s+(?:so|and) (?:please )?(?:don't|no need to) (?:bother|worry)\b.*$"
 _PREAMBLE = r"[^,;:`/.]{6,90}:\s+(?=\S)"
@@ -41,7 +41,7 @@ _APOSTROPHES = str.maketrans("’‘´", "'''")
 
 @frozen
 class Clause:
-    """A sentence without its opening, as written and in lower case, and the marks that the opening left."""
+    """A sentence without its opening, as written and in lower case, with the marks that the opening left."""
 
     text: str
     low: str
@@ -49,7 +49,7 @@ class Clause:
 
 
 def open_sentence(sentence: str, marks: frozenset[str]) -> Clause:
-    """Take off what a sentence opens with."""
+    """Remove the opening phrases of a sentence and keep a mark for each."""
     text = plain(sentence)
     for _ in range(MOST_OPENINGS):
         low = text.lower()
@@ -63,13 +63,13 @@ def open_sentence(sentence: str, marks: frozenset[str]) -> Clause:
 
 
 def plain(sentence: str) -> str:
-    """A sentence with the apostrophes that it should have."""
+    """Restore missing apostrophes in a sentence ("dont", typographic quotes)."""
     text = sentence.translate(_APOSTROPHES)
     return compiled(_HASTE, 2).sub(r"\1n't", text) if "nt" in text.lower() else text
 
 
 def close_sentence(text: str, marks: frozenset[str]) -> Clause:
-    """Take off what it ends with: thanks, marks, "in the future"."""
+    """Remove the closing phrases of a sentence: thanks, punctuation, "in the future"."""
     text = compiled(r",? (?:got it|ok|okay|right|understood|please|alright)\?$", 2).sub("", text)
     text = compiled(r"[\s,]+(?:please|pls|thanks|thank you|thx|ok|okay|danke|merci|gracias|bitte)$", 2).sub(
         "", text.rstrip(" !.…,;:")
@@ -83,7 +83,7 @@ def close_sentence(text: str, marks: frozenset[str]) -> Clause:
 
 
 def clauses_of(clause: Clause) -> list[Clause]:
-    """The whole, then what follows each comma, each with its own opening."""
+    """Return the whole clause, then the part after each comma or conjunction, each with its own opening removed."""
     found = [clause]
     task = first_word(clause.low) in TASK_STARTS
     for cut in compiled(r"[,;:–—]\s+|\s-\s+|\s(?:and|but|so)\s+").finditer(clause.text):
@@ -95,8 +95,8 @@ def clauses_of(clause: Clause) -> list[Clause]:
     return found[:MOST_OPENINGS]
 
 
-def behind_preamble(clause: Clause) -> Clause | None:
-    """What stands behind the colon of a sentence that only announces it: "One remark though: …"."""
+def clause_after_preamble(clause: Clause) -> Clause | None:
+    """Return the clause after a colon if the part before it only announces it: "One remark though: …"."""
     opened = compiled(_PREAMBLE).match(clause.text)
     if opened is None or first_word(clause.low) in TASK_STARTS:
         return None
@@ -104,18 +104,19 @@ def behind_preamble(clause: Clause) -> Clause | None:
     return rest if rest.low else None
 
 
-def ours_within(clause: Clause) -> Clause | None:
-    """The clause inside of a sentence that speaks of what "we" may or do: "… since we are bound by contract to …"."""
+def clause_about_us(clause: Clause) -> Clause | None:
+    """Return the subordinate clause about what "we" may or do: "… since we are bound by contract to …"."""
     opened = compiled(_OURS_WITHIN, 2).search(clause.text)
     return Clause(clause.text[opened.end() :], clause.low[opened.end() :], clause.marks) if opened else None
 
 
 def first_word(low: str) -> str:
+    """Return the first word of a lower-case text, without a trailing comma or colon."""
     return low.split(None, 1)[0].rstrip(",:") if low.strip() else ""
 
 
-def stands_alone(low: str) -> bool:
-    """Whether a text says something without what it points at."""
+def is_self_contained(low: str) -> bool:
+    """Tell whether a text makes sense without the context it refers to."""
     content = content_of(low)
     points = compiled(
         r" (?:it|that|this|these|those|them|so)(?=$|[,;.]| (?:here|anymore|any more|again|ever|instead|either|too|in"
@@ -127,23 +128,23 @@ def stands_alone(low: str) -> bool:
 
 
 def content_of(low: str) -> list[str]:
-    """The words that say something by themselves."""
+    """Return the content words of a lower-case text: no stop words, no words that only refer."""
     return [word for word in split_words(low) if word not in STOP_WORDS and word not in POINTING and len(word) > 1]
 
 
-def lesson_of(clause: Clause, said: Said, kind: str, confidence: str) -> Found | None:
-    """A clause as it is written down, if it has the length of a lesson."""
+def lesson_of(clause: Clause, sentence: Sentence, kind: str, confidence: str) -> CandidateLesson | None:
+    """Return a clause as a candidate lesson, or None if it is too short or too long."""
     text = tidy(compiled(ADDED_TASK, 2).sub("", clause.text))
     if not MIN_CHARS <= len(text) <= MAX_CHARS:
         return None
-    return Found(text, kind, confidence, said.text[:EXCERPT_CHARS])
+    return CandidateLesson(text, kind, confidence, sentence.text[:EXCERPT_CHARS])
 
 
 ENOUGH = 4
-ENOUGH_ALONE = 5  # where it replies to nobody
-_STEM = 5  # letters that words of one family share
-_READ_CHARS = 4_000  # of the end of what the agent said
-# Words of any talk about any work.
+ENOUGH_ALONE = 5  # points needed if the prompt replies to no message
+_STEM = 5  # letters that related words share
+_READ_CHARS = 4_000  # characters read at the end of the agent's message
+# Words that occur in any talk about work.
 _ANY_WORK = frozenset(
     "added changed updated fixed tests test file files code done make made using used this that with from into have"
     " been there which what when then they them now also still only just will would should function line lines"
@@ -160,7 +161,7 @@ _VERB = (
 _INSTEAD_USE = r"(?:read|write|load|fetch|get|store|put|send|keep|take)\b[^,;:]{2,60}\binstead\b"
 _PEOPLE = r"(?:we|you|one|nobody|no one|no-one|none of us|developers|people|agents)"
 _NOT_OURS = r"(?!be\b|see\b|tell\b|say\b|wait\b|find\b|reproduce\b|log\b|connect\b|reach\b|open\b|expect\b|believe\b)"
-# What opens a statement: a name, things of a kind; not "the …", which may be one thing that was just looked at.
+# The subject of a general statement: a name or a kind of things; not "the …", which may be one single thing.
 _OF_ITS_KIND = (
     r"(?!(?:the|this|that|these|those|an?|my|your|his|her|it|its|they|there|i|you|we|he|she|some|two|three|both|most"
     r"|here|users?|customers?|people|still|if|when|what|why|how|where|which|who|yes|ok|in|on|at|for|with|from|by"
@@ -174,31 +175,32 @@ _STATES = (
 
 
 @frozen
-class Heard:
-    """What surrounds a statement: what the agent had said, and whether the user takes that back beside it."""
+class StatementContext:
+    """What surrounds a statement: the agent's last message, and whether the prompt reverts the agent's work."""
 
     before: str = ""
     reversed: bool = False
 
     @property
     def asked(self) -> bool:
+        """Tell whether the agent's last message ended with a question."""
         return self.before.rstrip().endswith("?")
 
     @property
     def stems(self) -> frozenset[str]:
+        """Return the word stems at the end of the agent's last message."""
         return _stems_heard(self.before[-_READ_CHARS:])
 
 
-@lru_cache(maxsize=4)  # every statement of a prompt is held against the same words
+@lru_cache(maxsize=4)  # every statement of a prompt is compared with the same words
 def _stems_heard(before: str) -> frozenset[str]:
     return _stems(before.lower())
 
 
-# Signs that show in the words of a statement in lower case, without its opening.
+# Signs in a lower-case statement without its opening: name, points, pattern.
 _SIGNS = (
     ("nobody may", 2, rf"^{_PEOPLE} (?:can't|cannot|can not|must|mustn't|may|have to|has to|are (?:\w+ly )?(?:bound"
-     rf"|obliged"
-     rf"|required|supposed|not allowed|only allowed|stuck)|aren't allowed) {_NOT_OURS}\w"),
+     rf"|obliged|required|supposed|not allowed|only allowed|stuck)|aren't allowed) {_NOT_OURS}\w"),
     ("who does", 2, r"\b(?:nobody|no one|no-one|everybody|everyone) (?!knows|cares|noticed|said|complained|is|was|will"
      r"|has|wants|likes|loves|understands)\w+s\b"),
     ("ours", 1, r"^(?:we|we're|our|ours|in our|at our)\b|\bwith us\b|\bour (?:convention|rule|policy|habit)\b"),
@@ -211,31 +213,24 @@ _SIGNS = (
      r"(?:are|aren't|have|don't|can't|cannot|go|come|live|stay|get|need|be|use|belong|carry|depend|target|run"
      r"|[a-z]+[^s\W])\b"),
     ("binding", 1, r"\b(?:must|mustn't|has to|have to|(?:is|are)(?:n't| not) (?:\w+-safe|allowed|supported|permitted"
-     r"|valid|rolled out|available|reachable)"
-     r"|may only"
-     r"|can only|can't be|cannot be|(?:is|are) (?:required|forbidden)|(?:doesn't|does not|don't|do not) (?:allow|permit"
-     r"|accept|exist|retry|support|check)"
-     r"|only|never|always|stays?|enforces?)\b"),
+     r"|valid|rolled out|available|reachable)|may only|can only|can't be|cannot be|(?:is|are) (?:required|forbidden)"
+     r"|(?:doesn't|does not|don't|do not) (?:allow|permit|accept|exist|retry|support|check)|only|never|always|stays?"
+     r"|enforces?)\b"),
     ("meant so", 2, r"\b(?:by design|on purpose|intentional(?:ly)?|deliberate(?:ly)?|for a reason|that's why"
-     r"|that is why|is there"
-     r" (?:for|because))\b"),
+     r"|that is why|is there (?:for|because))\b"),
     ("for good", 2, r"\b(?:is|are|stays?|isn't|aren't|that's|it's) (?:\w+ )?(?:frozen|protected|reserved|generated"
-     r"|vendored|shared (?:with|by)"
-     r"|deprecated|legacy|off[- ]limits|read-only|immutable|append-only|in maintenance(?: mode)?|on (?:its"
-     r"|their) way out"
-     r"|managed by|owned by|run by|maintained by|handled by|enforced by|case-sensitive|a (?:generated|vendored|legacy"
-     r"|shared|public|protected)|generated|an? internal|single-threaded)\b"),
+     r"|vendored|shared (?:with|by)|deprecated|legacy|off[- ]limits|read-only|immutable|append-only"
+     r"|in maintenance(?: mode)?|on (?:its|their) way out|managed by|owned by|run by|maintained by|handled by"
+     r"|enforced by|case-sensitive|a (?:generated|vendored|legacy|shared|public|protected)|generated|an? internal"
+     r"|single-threaded)\b"),
     ("reason", 2, r"\bbecause\b|\botherwise\b|\bor else\b|\bso that\b|\bdue to\b|, (?:since|as|for) (?!of\b|soon\b"
-     r"|well\b"
-     r"|long\b|monday|tuesday|wednesday|thursday|friday|yesterday|last\b|this\b|now\b)\w"),
+     r"|well\b|long\b|monday|tuesday|wednesday|thursday|friday|yesterday|last\b|this\b|now\b)\w"),
     ("therefore", 2, r",? so (?:only|no|never|always|an?|the|our|any\w*|every\w*|each|all|we|you|they|it|don't"
-     r"|[\w-]+s) "
-     r"(?!tests? needed|can you|could you|go ahead)\S"),
+     r"|[\w-]+s) (?!tests? needed|can you|could you|go ahead)\S"),
     ("explained", 1, rf"[,;:–—.] (?:{_CLAUSE}[^,;:]{{2,80}}\b{_VERB}\b|(?:the|our|their|they|they're|it|it's|we|there"
      rf"|nobody|those|these) (?!\w+ed\b)\w+)"),
     ("instructs", 1, r"[,.;:–—] (?:please )?(?:use|change|put|take|call|schedule|edit|run|ask|keep|target|go through"
-     r"|stick"
-     r" (?:to|with)|stay (?:on|with)|see) (?!it\b|that\b|this\b|them\b|a look\b)\S"),
+     r"|stick (?:to|with)|stay (?:on|with)|see) (?!it\b|that\b|this\b|them\b|a look\b)\S"),
     ("use", 1, rf"^(?:{USE}|{_INSTEAD_USE})[^;]{{0,90}}[,;:–—.] (?=\S)"),
     ("instead", 1, r"\binstead\b(?! of)"),
     ("for a kind", 1, rf"^(?:for|in|on|with) (?!now\b|this\b|that\b|the\b|me\b|us\b)[^,;]{{3,60}}\b{_VERB}\b"),
@@ -248,11 +243,10 @@ _SIGNS = (
     ("about you", -3, r"^you(?:'re|'ve|'ll|'d)?\b(?! (?:can't|cannot|can not|must|mustn't|may not|may only|have to|need"
      r" to|don't)\b)|\byou (?:missed|forgot|have missed|did|made|broke)\b"),
     ("wish", -3, r"^(?:we|they|users?|customers?) (?:also |really |still |just )?(?:need|want|would|should|could"
-     r"|might|may"
-     r" want|will|were|had|got|see|saw|get|hope|plan)\b|\bshould(?:n't)?\b|^(?!each|every|all"
-     r"|any)[^,;]{2,60}\bneeds? (?:an?|to be|more|some|another)\b"
-     r"|\bthere should\b|\bwould\b|\bplease\b|\balso (?:accept|return|show|have|need|work|be|support|include|contain"
-     r"|send)\b|\bmust be (?:shown|bold|bigger|smaller|visible|the|a)\b|\bthen$"),
+     r"|might|may want|will|were|had|got|see|saw|get|hope|plan)\b|\bshould(?:n't)?\b|^(?!each|every|all"
+     r"|any)[^,;]{2,60}\bneeds? (?:an?|to be|more|some|another)\b|\bthere should\b|\bwould\b|\bplease\b"
+     r"|\balso (?:accept|return|show|have|need|work|be|support|include|contain|send)\b|\bmust be (?:shown|bold|bigger"
+     r"|smaller|visible|the|a)\b|\bthen$"),
     ("needs one", -1, r"^(?:each|every|all|any)\b[^,;]{2,60}\bneeds? (?:an?|to be|more|some|another)\b"),
     ("no exceptions", 2, r"\b(?:no exceptions?|without exception|under no circumstances|by law|by contract"
      r"|contractually)\b"),
@@ -261,29 +255,20 @@ _SIGNS = (
     ("state", -3, rf"\b(?:is|are|looks?|seems?|feels?|was|were|gets?|got|goes|comes out)(?: now| all| just| really"
      rf"| very| so| quite| a bit| not| almost)? {_STATES}\b(?! (?:of|by|from|to|for|in|at|every)\b)"),
     ("trouble", -3, r"^(?:our |the |some )?(?:users|customers|people|clients|consumers|testers|somebody"
-     r"|someone) (?:\w+ly )?(?:can't"
-     r"|cannot|don't|complain|see|get|say|report|are|have)\b|\b(?:race|vanish\w*|climbs?|grows|growing"
-     r"|goes up(?! to\b)|dead|leaks?"
-     r"|duplicates?|suddenly|happen(?:s|ing) only|only happens?|never (?:terminates?|ends?|stops?|finish\w*|arrives?"
-     r"|goes? away)"
-     r"|is not a function|overlaps?|covers|flickers?|jumps?|wraps|lags|dies|stuck|shows?(?! that)|doesn't match"
-     r"|does not match|oomkilled|too \w+ly)\b"
-     r"|\b(?:fails|failed|failing|crash(?:es|ed)?|hangs?|timed? out|doesn't work"
-     r"|not working|sometimes|randomly|all the time|works for me|killed|explodes|flaky|no idea|something|ready)\b"
-     r"|\b\d+ ?%|\babout \d+ in \d+"),
+     r"|someone) (?:\w+ly )?(?:can't|cannot|don't|complain|see|get|say|report|are|have)\b|\b(?:race|vanish\w*|climbs?"
+     r"|grows|growing|goes up(?! to\b)|dead|leaks?|duplicates?|suddenly|happen(?:s|ing) only|only happens?"
+     r"|never (?:terminates?|ends?|stops?|finish\w*|arrives?|goes? away)|is not a function|overlaps?|covers|flickers?"
+     r"|jumps?|wraps|lags|dies|stuck|shows?(?! that)|doesn't match|does not match|oomkilled|too \w+ly)\b|\b(?:fails"
+     r"|failed|failing|crash(?:es|ed)?|hangs?|timed? out|doesn't work|not working|sometimes|randomly|all the time"
+     r"|works for me|killed|explodes|flaky|no idea|something|ready)\b|\b\d+ ?%|\babout \d+ in \d+"),
     ("of that time", -3, r"\b(?:was|were|had|did|lost|went|came|got|happened|called|yesterday|last (?:week|night"
-     r"|time)|this morning"
-     r"|just now|earlier|today|tonight|tomorrow|this week|right now|currently|for now|at the moment|friday|monday"
-     r"|by now"
-     r"|luckily|\d+ \w+ left|on vacation|waiting|almost|at \d)\b"),
+     r"|time)|this morning|just now|earlier|today|tonight|tomorrow|this week|right now|currently|for now|at the moment"
+     r"|friday|monday|by now|luckily|\d+ \w+ left|on vacation|waiting|almost|at \d)\b"),
 )  # fmt: skip
 _MARKS = {"wrong": 2, "told": 2, "note": 2, "actually": 1, "preamble": 1, "reversed": 2}
 _BINDING = frozenset(("nobody may", "who does", "no exceptions", "all of them"))
-# A sign that says nothing beside others.
-_INSTEAD = {
-    "of its kind": {"nobody may", "trouble"},
-    "one thing": {"reason", "therefore", "reversed"},
-}
+# Signs that do not count if one of these others is present.
+_INSTEAD = {"of its kind": {"nobody may", "trouble"}, "one thing": {"reason", "therefore", "reversed"}}
 _ORDERS = TASK_STARTS | frozenset(
     "leave keep use call take import don't do not go ask stop avoid wait ignore skip stick pick choose drop pass touch"
     " edit never always please prefer make let be just then get bring restore commit push send stay hurry mind throw"
@@ -291,18 +276,15 @@ _ORDERS = TASK_STARTS | frozenset(
 )
 
 
-# A place to work on ("src/x.py: …"), what somebody is doing, what a program printed.
+# Not a statement: a place to work on ("src/x.py: …"), a current activity, program output.
 _NO_STATEMENT = (
-    r"(?:if|when|what|why|how|who|where|which|can|could|would|do|does|is|are|whatever)\b|no wait|forget "
-    r"|(?!(?:all|only|both|half|in|on|at|for|with|from|by|of|to|as|not|after|before|under|since|here|like"
-    r"|than)\b)[a-z]{3,}"
-    r" (?:the|an?|this|that|these|those|it|them|some) "
-    r"|(?=[^\s:]{0,120}[/.]\w)[\w./@-]{2,120}(?::| [–—-]) |[a-z]{3,}ing (?:an?|the|up|in|from) "
-    r"|.{0,60}\berror\b.{0,20}:|select |option '"
-    r"|all (?:tests|checks) "
+    r"(?:if|when|what|why|how|who|where|which|can|could|would|do|does|is|are|whatever)\b|no wait|forget |(?!(?:all|only"
+    r"|both|half|in|on|at|for|with|from|by|of|to|as|not|after|before|under|since|here|like|than)\b)[a-z]{3,} (?:the|an?"
+    r"|this|that|these|those|it|them|some) |(?=[^\s:]{0,120}[/.]\w)[\w./@-]{2,120}(?::| [–—-]) |[a-z]{3,}ing (?:an?|the"
+    r"|up|in|from) |.{0,60}\berror\b.{0,20}:|select |option '|all (?:tests|checks) "
 )
 _DOES = rf"\b{_VERB}\b|^(?:\S{{1,40}} ){{1,5}}\w{{2,}}[^su\W]s\b|^(?:we|they|nobody|everybody|everyone|no one) \w"
-# "commit messages are …", "test keys come …": a kind of things, though its first word could be an order.
+# A kind of things although its first word could be an order: "commit messages are …", "test keys come …".
 _USE_FOR_REASON = (
     rf"(?:{USE}|{_INSTEAD_USE})[^,;:]{{0,90}}(?:[,;:–—] |\. )(?!please\b|then\b|and\b|i\b|we'll\b"
     rf"|or\b)[^,;]{{2,60}}\b{_VERB}\b"
@@ -310,7 +292,7 @@ _USE_FOR_REASON = (
 _NAMED_KIND = rf"\w+ [\w-]+s {_VERB}\b"
 
 
-# "soft delete, the tax office wants …", in answer to a choice that was offered.
+# An answer to an offered choice: "soft delete, the tax office wants …".
 _CHOICE = (
     r"((?!no\b|yes\b|ok|the\b|this\b|that\b|it\b)[\w/+.-]{2,30}(?: [\w/+.-]{2,30}){0,3})(?:[,:;–—] | - |\. )(\S.{14,})$"
 )
@@ -319,55 +301,52 @@ _NO_REASON = r"(?:i|i'm|i'd|please|can|could|then|now|and|but|it's|let's|you|don
 _SHORT_ORDER = 9  # words
 _TAKES_BACK = (
     r"(?:please |pls |but |and |then |no,? |ok,? |so )*(?:leave|keep|put|revert|undo|restore|roll|bring|take|remove"
-    r"|drop|change|move|stop|don't)"
-    r" (?:\w+ ){0,3}?(?:it|them|that|this|these|those|back|alone)\b"
+    r"|drop|change|move|stop|don't) (?:\w+ ){0,3}?(?:it|them|that|this|these|those|back|alone)\b"
 )
 
 
-def holds_in_general(text: str, marks: frozenset[str], heard: Heard) -> bool:
-    """Whether the signs that a statement holds beyond this task outweigh those that it does not."""
-    least = ENOUGH if heard.before else ENOUGH_ALONE
-    return is_statement(text.lower()) and sum(signs_of(text, marks, heard).values()) >= least
+def holds_in_general(text: str, marks: frozenset[str], context: StatementContext) -> bool:
+    """Tell whether the signs that a statement holds beyond this task outweigh the contrary ones."""
+    least = ENOUGH if context.before else ENOUGH_ALONE
+    return is_statement(text.lower()) and sum(signs_of(text, marks, context).values()) >= least
 
 
-def binds_all(text: str) -> bool:
-    """Whether a statement says what nobody may or everybody does: a rule, though it is told as a fact."""
+def binds_everybody(text: str) -> bool:
+    """Tell whether a statement says what nobody may or everybody does: a rule in the form of a fact."""
     return any(name in _BINDING and compiled(pattern).search(text.lower()) for name, _, pattern in _SIGNS)
 
 
-def signs_of(text: str, marks: frozenset[str], heard: Heard) -> dict[str, int]:
-    """The signs that a statement shows, with their points: the explanation of its sum."""
+def signs_of(text: str, marks: frozenset[str], context: StatementContext) -> dict[str, int]:
+    """Return the signs in a statement with their points; their sum is the score."""
     low = text.lower()
     found = {name: points for name, points, pattern in _SIGNS if compiled(pattern).search(low)}
     found |= {name: points for name, points in _MARKS.items() if name in marks}
     for sign, others in _INSTEAD.items():
         if not others.isdisjoint(found):
             found.pop(sign, None)
-    said = {
-        "names": names_something(text),
-        "contrast": contrasts(low),
-        "asked": heard.asked,
-    }
-    found |= {name: 1 for name, there in said.items() if there}
-    if heard.reversed:
+    checks = {"names": names_something(text), "contrast": contrasts(low), "asked": context.asked}
+    found |= {name: 1 for name, present in checks.items() if present}
+    if context.reversed:
         found["reversed"] = 2
-    if not heard.stems.isdisjoint(_stems(low)):
-        found["taken up"] = 2  # it speaks of what the agent had spoken of: who reports something new does not
+    if not context.stems.isdisjoint(_stems(low)):
+        found["taken up"] = 2  # it repeats words of the agent, which a report of something new does not
     return found
 
 
 def _stems(low: str) -> frozenset[str]:
+    """Return the stems of the content words in a lower-case text, without words of any work."""
     words = set(compiled(r"[a-z0-9][\w-]{2,}").findall(low)) - _ANY_WORK - STOP_WORDS
     return frozenset(_stem(word) for word in words)
 
 
 def _stem(word: str) -> str:
+    """Return the first letters of a word without its ending."""
     ending = next((ending for ending in ("ing", "ed", "es", "e", "s") if word.endswith(ending)), "")
     return word.removesuffix(ending)[:_STEM]
 
 
 def is_statement(low: str) -> bool:
-    """Whether it is a statement: it opens with no order, and somebody or something does or is something."""
+    """Tell whether a lower-case text is a statement: it opens with no order and has a subject and a verb."""
     low = low.removeprefix("only ")  # "only mac-02 holds the certificate" and "only touch en.json"
     first = low.split(None, 1)[0].rstrip(",:") if low.strip() else ""
     ordered = (
@@ -378,8 +357,8 @@ def is_statement(low: str) -> bool:
     return compiled(_DOES).search(low) is not None
 
 
-def chooses(text: str, heard: Heard) -> bool:
-    """Whether it takes one of the ways that the agent had named, and says why: "REST. Partners should …"."""
+def is_reasoned_choice(text: str, context: StatementContext) -> bool:
+    """Tell whether a reply takes one of the agent's options and gives a reason: "REST. Partners should …"."""
     found = compiled(_CHOICE, 2).match(text)
     if found is None:
         return False
@@ -388,18 +367,18 @@ def chooses(text: str, heard: Heard) -> bool:
     return (
         bool(words)
         and why
-        and words <= heard.stems
-        and compiled(_OFFERS, 2).search(heard.before[-_READ_CHARS:]) is not None
+        and words <= context.stems
+        and compiled(_OFFERS, 2).search(context.before[-_READ_CHARS:]) is not None
     )
 
 
-def takes_back(sentence: str) -> bool:
-    """Whether a short sentence orders to undo or to leave what the agent did: "Leave them in.", "Put it back."."""
+def is_undo_order(sentence: str) -> bool:
+    """Tell whether a short sentence orders to undo or leave the agent's work: "Leave them in.", "Put it back."."""
     low = sentence.lower().replace("’", "'")
     return len(low.split()) <= _SHORT_ORDER and compiled(rf"{_TAKES_BACK}[^?]{{0,60}}$").match(low) is not None
 
 
-def behind_order(text: str) -> str:
-    """The statement behind an order that takes something back: "leave it, the sandbox is down every night"."""
+def statement_after_order(text: str) -> str:
+    """Return the statement after an order to undo something: "leave it, the sandbox is down every night"."""
     order = compiled(rf"{_TAKES_BACK}[^,;:?]{{0,40}}[,;:–—] (?=\S)", 2).match(text)
     return text[order.end() :] if order else ""

@@ -1,8 +1,8 @@
-"""What a sentence is about: one of seven topics, by its words.
+"""Classify a sentence into one of seven topics by its words.
 
-Plain words of a topic count two, words that many topics share one, words that leave no doubt more. The topic with most
-points is meant; of equal ones the first in the order of `CATEGORIES`. What stands in back-ticks is a name, and speaks
-for a tool only.
+Plain words of a topic count two points, words that several topics share one, unambiguous words more. The topic with
+the most points wins; of equal ones the first in the order of `CATEGORIES`. Text in backticks is a name and counts for
+the topic Tools only.
 """
 
 from __future__ import annotations
@@ -12,17 +12,14 @@ from swarmlore.domain.extraction.signal_phrases import RECURRING
 
 TOOL_NAMES = (
     r"p?npm|yarn|npx|bunx?|deno|node(?:\.?js)?|tsx|ts-node|nodemon|nvm|fnm|volta|pip|pipx|uv|poetry|conda|pipenv|tox"
-    r"|nox"
-    r"|docker(?:-compose)?|podman|buildx|cmake|ninja|bazel|meson|git|gh|cargo|rustup|gradlew?|maven|mvn|sbt"
-    r"|webpack|vite|esbuild|rollup|nx|babel|swc|eslint|prettier|ruff|isort|mypy|pyright|pylint|flake8|pytest|jest"
-    r"|vitest|mocha|playwright|cypress|terraform|tofu|ansible|kubectl|helm|k9s|minikube|gcc|g\+\+|clang|llvm|jdk|jre"
-    r"|ripgrep|rg|grep|sed|awk|jq|curl|wget|ssh|rsync|tmux|vim|emacs|vs ?code|intellij|xcode|homebrew|brew|apt|yum"
-    r"|dnf"
-    r"|apk|setuptools|go (?:mod|build|test|vet)|golangci-lint|rake|bundler|dotnet|nuget|mkdocs|sphinx"
-    r"|graphviz|ffmpeg|imagemagick|postman|sentry|grafana|prometheus|nginx|systemd|systemctl|bash|zsh|powershell"
-    r"|date-fns|django|flask|fastapi|rails|next\.?js|vue|svelte|angular|jenkins|travis|circleci|heroku|vercel|netlify"
-    r"|launchdarkly|github actions|gitlab"
-    r"|dependabot|renovate|pre-commit|husky|mise|asdf|direnv|python|typescript|java|ruby|golang|php"
+    r"|nox|docker(?:-compose)?|podman|buildx|cmake|ninja|bazel|meson|git|gh|cargo|rustup|gradlew?|maven|mvn|sbt|webpack"
+    r"|vite|esbuild|rollup|nx|babel|swc|eslint|prettier|ruff|isort|mypy|pyright|pylint|flake8|pytest|jest|vitest|mocha"
+    r"|playwright|cypress|terraform|tofu|ansible|kubectl|helm|k9s|minikube|gcc|g\+\+|clang|llvm|jdk|jre|ripgrep|rg|grep"
+    r"|sed|awk|jq|curl|wget|ssh|rsync|tmux|vim|emacs|vs ?code|intellij|xcode|homebrew|brew|apt|yum|dnf|apk|setuptools"
+    r"|go (?:mod|build|test|vet)|golangci-lint|rake|bundler|dotnet|nuget|mkdocs|sphinx|graphviz|ffmpeg|imagemagick"
+    r"|postman|sentry|grafana|prometheus|nginx|systemd|systemctl|bash|zsh|powershell|date-fns|django|flask|fastapi"
+    r"|rails|next\.?js|vue|svelte|angular|jenkins|travis|circleci|heroku|vercel|netlify|launchdarkly|github actions"
+    r"|gitlab|dependabot|renovate|pre-commit|husky|mise|asdf|direnv|python|typescript|java|ruby|golang|php"
 )
 OF_CODE = (
     r"(?! (?:modules?|services?|apis?|tables?|schemas?|queues?|endpoints?|consumers?|packages?|pages?"
@@ -31,122 +28,89 @@ OF_CODE = (
 WORDS = (
     ("Code Style", (
         (3, r"annotate|return types?|identifiers?|align(?:ed|ing)? the|test names?|emojis? (?:in|into)|log messages"
-            r"|upper-?case keywords|lower-?case|magic strings?|star imports?"
-            r"|pure functions?|mutat(?:e|ing) (?:arguments|parameters)|one clause per line|dataclass(?:es)?"
-            r"|list comprehension|nullish|optional chaining|bare except|except clauses?|f-strings?|template literals?"
-            r"|arrow functions?|type annotations?|pep ?8|gofmt|jsdoc|javadoc"
-            r"|guard clauses?|blank lines?|string interpolation|destructuring|print statements?|console\.log"
-            r"|conventions? for names|clean code|one-letter|acronyms?|mutable defaults?|columns wide|early return"
-            r"|line breaks?|is_ prefix|naming|docstrings?|semicolons?|indent\w*|camel-?case|snake[_ -]?case"
-            r"|pascal-?case|kebab-?case|ternar\w+"
-            r"|whitespace"
-            r"|commented-out|code style|type hints?|line length|trailing (?:newlines?|commas?|spaces?)|readab\w+"
-            r"|unreadable"
-            r"|(?:single|double) quotes|early returns?|one-?liners?|dead code|abbreviat\w+|magic numbers?|braces"
-            r"|reformat\w*"
+            r"|upper-?case keywords|lower-?case|magic strings?|star imports?|pure functions?|mutat(?:e"
+            r"|ing) (?:arguments|parameters)|one clause per line|dataclass(?:es)?|list comprehension|nullish"
+            r"|optional chaining|bare except|except clauses?|f-strings?|template literals?|arrow functions?"
+            r"|type annotations?|pep ?8|gofmt|jsdoc|javadoc|guard clauses?|blank lines?|string interpolation"
+            r"|destructuring|print statements?|console\.log|conventions? for names|clean code|one-letter|acronyms?"
+            r"|mutable defaults?|columns wide|early return|line breaks?|is_ prefix|naming|docstrings?|semicolons?"
+            r"|indent\w*|camel-?case|snake[_ -]?case|pascal-?case|kebab-?case|ternar\w+|whitespace|commented-out"
+            r"|code style|type hints?|line length|trailing (?:newlines?|commas?|spaces?)|readab\w+|unreadable|(?:single"
+            r"|double) quotes|early returns?|one-?liners?|dead code|abbreviat\w+|magic numbers?|braces|reformat\w*"
             r"|list comprehensions?|(?:variable|function|method|class|file) names?|one class per file|formatting"),
         (2, r"emojis?|wording of|exceptions?(?= (?:class|types?))|loops?|recursion|immutable|prefix(?:ed)?|suffix"
-            r"|plural|singular|enums?|const|emojis? in|duplicated? code|dry|callbacks?|async/await"
-            r"|todo comments?|quotes|comments?|lint(?:er|ing|s)?|style|styles|format(?:ter|ted|s)?|tabs|spaces"
-            r"|imports?|annotations?|wildcard"
-            r"|casing"
-            r"|getters?|setters?|nest(?:ed|ing)?|signatures?(?= (?:of|should|must))|wording|idiomatic"
-            r"|verbose names?"
-            r"|default exports?|named exports?|lines under|type first|any type|as a type|globals?"),
-        (1, r"functions?|variables?|names?|class(?:es)?|methods?|lines?|characters|constants?|helpers?|files?"
-            r"|types?"),
+            r"|plural|singular|enums?|const|emojis? in|duplicated? code|dry|callbacks?|async/await|todo comments?"
+            r"|quotes|comments?|lint(?:er|ing|s)?|style|styles|format(?:ter|ted|s)?|tabs|spaces|imports?|annotations?"
+            r"|wildcard|casing|getters?|setters?|nest(?:ed|ing)?|signatures?(?= (?:of|should|must))|wording|idiomatic"
+            r"|verbose names?|default exports?|named exports?|lines under|type first|any type|as a type|globals?"),
+        (1, r"functions?|variables?|names?|class(?:es)?|methods?|lines?|characters|constants?|helpers?|files?|types?"),
     )),
     ("Architecture", (
         (3, r"server-side|client-side|rendering|bff|fan-?out|back-?pressure|load balancers?|event-driven|read model"
             r"|write model|optimistic locking|two-phase|saga|soft deletes?|multi-?tenan\w+|scal(?:e|ing) out"
             r"|denormali[sz]\w+|normali[sz]ed (?:tables?|schema)|dependency injection|event bus|message broker"
-            r"|state management|middlewares?|separation of concerns"
-            r"|data model|foreign keys?|monorepo|inheritance|composition|abstractions?|bounded contexts?|aggregates?"
-            r"|dtos?|stateless|state machines?|message queues?|hexagonal structure|single source of truth|idempotency"
-            r"|architectur\w+|layer(?:s|ed)?|microservices?|circular (?:dependency|dependencies|imports?)|monolith\w*"
-            r"|decoupl\w+"
-            r"|coupl(?:ed|ing)|design patterns?|(?:repository|factory|observer|singleton|outbox|adapter"
-            r"|strategy) (?:pattern|table)"
-            r"|domain (?:objects?|models?|layer|logic)|controllers?|event sourcing|gateway|read replicas?|append-only"
-            r"|websockets?"
+            r"|state management|middlewares?|separation of concerns|data model|foreign keys?|monorepo|inheritance"
+            r"|composition|abstractions?|bounded contexts?|aggregates?|dtos?|stateless|state machines?|message queues?"
+            r"|hexagonal structure|single source of truth|idempotency|architectur\w+|layer(?:s|ed)?|microservices?"
+            r"|circular (?:dependency|dependencies|imports?)|monolith\w*|decoupl\w+|coupl(?:ed|ing)|design patterns?"
+            r"|(?:repository|factory|observer|singleton|outbox|adapter|strategy) (?:pattern|table)|domain (?:objects?"
+            r"|models?|layer|logic)|controllers?|event sourcing|gateway|read replicas?|append-only|websockets?"
             r"|hexagonal|cqrs|business logic|public interface|cross-module"),
         (2, r"views?|templates?|quer(?:y|ies)|reducers?|stores?|routers?|serializers?|entit(?:y|ies)|boundar(?:y|ies)"
             r"|replicas?|shards?|partitions?|singletons?|factor(?:y|ies)|adapters?|rest|legacy|modules?|services?"
-            r"|schemas?|databases?|dbs?|queues?|apis?|endpoints?|interfaces?|tables?|repositories"
-            r"|subscriptions? to"
-            r"|patterns?|backend|frontend|ui layer|events?|handlers?|consumers?|producers?|pub/?sub|caches?"
-            r"|cache layer|polling"
-            r"|transactions?|migrations?|index(?:es)?(?= on)|components?|state machine|dependency injection"
-            r"|unique constraint"
-            r"|sqlite|postgres(?:ql)?|mysql|mongo(?:db)?|redis|kafka|rabbitmq|graphql|grpc|sharding|storage|scheduler"
-            r"|retry"
-            r"|insert|idempotent|eventual(?:ly)? consisten\w+|orm|rows"),
+            r"|schemas?|databases?|dbs?|queues?|apis?|endpoints?|interfaces?|tables?|repositories|subscriptions? to"
+            r"|patterns?|backend|frontend|ui layer|events?|handlers?|consumers?|producers?|pub/?sub|caches?|cache layer"
+            r"|polling|transactions?|migrations?|index(?:es)?(?= on)|components?|state machine|dependency injection"
+            r"|unique constraint|sqlite|postgres(?:ql)?|mysql|mongo(?:db)?|redis|kafka|rabbitmq|graphql|grpc|sharding"
+            r"|storage|scheduler|retry|insert|idempotent|eventual(?:ly)? consisten\w+|orm|rows"),
         (1, r"packages?|server|client|dependenc(?:y|ies)|connections?|requests?|http|routes?|workers?|model|models"
             r"|structure|data"),
     )),
     ("Process", (
         (3, r"bump(?:ing)? (?:the )?versions?|tagging|smoke tests?|signed off|reversible|close a ticket|pre-merge"
-            r"|deploys? on|trunk[- ]based|release train|two approvals|peer review|freeze|merge your own"
-            r"|draft prs?|tag(?:ged|s)? (?:by|the|a) release|conventional commits?|branch protection|post-?mortems?"
-            r"|on-call|regression tests?|feature flags?|canary"
-            r"|code owners?|rewrite history|sign-off|incidents?|pair(?:ing)? programming|semantic versioning|semver"
-            r"|pull requests?|prs?|code reviews?|change ?log|rebas\w+|squash\w*|force-?push\w*|cherry-?pick\w*"
-            r"|hotfix\w*|release branch"
-            r"|feature branch\w*|commit messages?|merge commits?|test suite|failing tests? first|test first"
-            r"|red pipeline"
-            r"|before (?:you |each |every |a |any )?(?:commit|push|merg|deploy|releas)\w*|one commit per"
-            r"|ask (?:me )?before|code freeze"
-            r"|stand-?up|release notes|migration notes|definition of done|integration tests?|unit tests?|flaky"),
-        (2, r"checks|merges|fridays?|rollbacks|work in progress|milestones?|handover|jira|estimates?|versioning"
-            r"|develop|trunk|master|rollout|reviewers?|documentation|commit(?:s|ted|ting)?"
-            r"|branch(?:es)?|merg(?:e|es|ed|ing)|review(?:s|ed|ers?)?|deploy\w*|releas\w+|ci"
-            r"|pipelines?|tests?"
-            r"|testing|push(?:es|ed|ing)?|tickets?|rollback|roll back|main|ship|coverage|fixtures?|mocks?|tdd|sprint"
-            r"|approval"
-            r"|backlog|qa|staging|worktree|stash"),
+            r"|deploys? on|trunk[- ]based|release train|two approvals|peer review|freeze|merge your own|draft prs?"
+            r"|tag(?:ged|s)? (?:by|the|a) release|conventional commits?|branch protection|post-?mortems?|on-call"
+            r"|regression tests?|feature flags?|canary|code owners?|rewrite history|sign-off|incidents?"
+            r"|pair(?:ing)? programming|semantic versioning|semver|pull requests?|prs?|code reviews?|change ?log"
+            r"|rebas\w+|squash\w*|force-?push\w*|cherry-?pick\w*|hotfix\w*|release branch|feature branch\w*"
+            r"|commit messages?|merge commits?|test suite|failing tests? first|test first|red pipeline|before (?:you "
+            r"|each |every |a |any )?(?:commit|push|merg|deploy|releas)\w*|one commit per|ask (?:me )?before"
+            r"|code freeze|stand-?up|release notes|migration notes|definition of done|integration tests?|unit tests?"
+            r"|flaky"),
+        (2, r"checks|merges|fridays?|rollbacks|work in progress|milestones?|handover|jira|estimates?|versioning|develop"
+            r"|trunk|master|rollout|reviewers?|documentation|commit(?:s|ted|ting)?|branch(?:es)?|merg(?:e|es|ed|ing)"
+            r"|review(?:s|ed|ers?)?|deploy\w*|releas\w+|ci|pipelines?|tests?|testing|push(?:es|ed|ing)?|tickets?"
+            r"|rollback|roll back|main|ship|coverage|fixtures?|mocks?|tdd|sprint|approval|backlog|qa|staging|worktree"
+            r"|stash"),
         (1, r"plan|ask|task|issue tracker|before|steps?|nightly"),
     )),
     ("Domain", (
-        (3, r"claims?|insured|insurance|legal case|buyers?|sellers?|wallets?|payouts?|vouchers?|appointments?"
-            r"|doctors?"
-            r"|clinics?|prescriptions?|hotels?|bundles?|auctions?|bids?|lots?|donations?|donors?|sensors?|leads?"
-            r" (?:is"
-            r"|are)|mortgages?|loans?|interest rates?|portfolios?|trades?|brokers?|parcels?|couriers?|drivers?"
-            r"|riders?"
+        (3, r"claims?|insured|insurance|legal case|buyers?|sellers?|wallets?|payouts?|vouchers?|appointments?|doctors?"
+            r"|clinics?|prescriptions?|hotels?|bundles?|auctions?|bids?|lots?|donations?|donors?|sensors?|leads? (?:is"
+            r"|are)|mortgages?|loans?|interest rates?|portfolios?|trades?|brokers?|parcels?|couriers?|drivers?|riders?"
             r"|lessons?|pupils?|teachers?|grades?|exams?|recipes? (?:has|have)|ingredients?|menus?|players?"
-            r"|teams? (?:has|have|can)|seasons?|fares?|passengers?|gross|net prices?|invoic\w+|vat|tenants?"
-            r"|customers?"
-            r"|refunds?|gift cards?|revenue|loyalty|warehouses?|shipments?"
-            r"|subscriptions?(?! to)"
-            r"|tax(?:es| office)?|prices?|pricing|currenc\w+|cents|business rules?|bookings?|reservations?|patients?"
-            r"|premiums?"
-            r"|discounts?|payments?|suppliers?|inventory|payroll|salar\w+|ledger|household|checkout|carts?|purchases?"
-            r"|billing"
-            r"|claims? handling|policyholders?|merchants?|vendors?|employees?|contracts?|shipping|orders(?= (?:are"
-            r"|must|have|in|with))"
-            r"|in our (?:domain|world|business|system|company|industry)|an? \"[^\"]{1,30}\" (?:is|means)"
+            r"|teams? (?:has|have|can)|seasons?|fares?|passengers?|gross|net prices?|invoic\w+|vat|tenants?|customers?"
+            r"|refunds?|gift cards?|revenue|loyalty|warehouses?|shipments?|subscriptions?(?! to)|tax(?:es| office)?"
+            r"|prices?|pricing|currenc\w+|cents|business rules?|bookings?|reservations?|patients?|premiums?|discounts?"
+            r"|payments?|suppliers?|inventory|payroll|salar\w+|ledger|household|checkout|carts?|purchases?|billing"
+            r"|claims? handling|policyholders?|merchants?|vendors?|employees?|contracts?|shipping|orders(?= (?:are|must"
+            r"|have|in|with))|in our (?:domain|world|business|system|company|industry)|an? \"[^\"]{1,30}\" (?:is|means)"
             r"|stands for|refers to|is not the same as|policyholders?|quotas?|fees?|balances?|accounts? (?:holder|can"
-            r"|must|is|are)|students?"
-            r"|courses?"
-            r"|line items?|fiscal|accounting|accountants?|money"),
+            r"|must|is|are)|students?|courses?|line items?|fiscal|accounting|accountants?|money"),
         (2, r"an order|the order(?! of)|orders|products?|accounts?|business|domain|deliver(?:y|ies)|stock|members?"
-            r"|users? (?:can|may|is)"
-            r"|rounded|rounding|profit|guests?|tickets? sold|flights?|rooms?|drivers?|trips?|coupons?|trial|seats?"
-            r"|export"),
+            r"|users? (?:can|may|is)|rounded|rounding|profit|guests?|tickets? sold|flights?|rooms?|drivers?|trips?"
+            r"|coupons?|trial|seats?|export"),
         (1, r"we call|is called|means|company|paid|count as|active users?"),
     )),
     ("Tools", (
         (3, rf"{TOOL_NAMES}|venv|virtualenv|selenium|openssl|pip-tools|cli|command[- ]line|lock ?files?|make ?files?"
-            rf"|dockerfiles?"
-            rf"|env(?:ironment)? var(?:iable)?s?"
+            rf"|dockerfiles?|env(?:ironment)? var(?:iable)?s?"
             r"|package managers?|compilers?|ci image|base image|debugger|toolchain|dev ?container|\.dockerignore"
             r"|gnu make"),
         (2, r"vpn|tunnel|docker image|simulator|emulator|formatter|profiler|hosts file|dotfiles|alias(?:es)?|flags?"
-            r"|config(?:s|uration)?(?: files?)?|editors?|tools?|tooling|install\w*|script|scripts|shell"
-            r"|containers?|images?|sdk"
-            r"|plugins?|extensions?|ide|terminal|commands?|proxy|build hosts?|hot reload|bundler|interpreter|runtime"
-            r"|version|versions"
-            r"|container|runner|linux|macos|windows|cron"),
+            r"|config(?:s|uration)?(?: files?)?|editors?|tools?|tooling|install\w*|script|scripts|shell|containers?"
+            r"|images?|sdk|plugins?|extensions?|ide|terminal|commands?|proxy|build hosts?|hot reload|bundler"
+            r"|interpreter|runtime|version|versions|container|runner|linux|macos|windows|cron"),
         (1, r"builds?|built|build|host|package|library|local|workspace"),
     )),
     ("Security", (
@@ -156,14 +120,11 @@ WORDS = (
             r"|quote)\w*|httponly|https|2fa|mfa|rbac|acls?|rate limit(?:s|ing)?|audit logs?|gdpr|sql injection"
             r"|parameteri[sz]ed quer(?:y|ies)|csp|salt(?:ed)?|secrets manager|vault|x-forwarded-for|encryption"
             r"|brute force|xxe|ssrf|path traversal|privileges?|secrets?|passwords?|credentials?|api[- ]keys?"
-            r"|vulnerab\w+|xss|csrf|encrypt\w*|decrypt\w*|sanitiz\w+"
-            r"|sanitis\w+|injection"
-            r"|access tokens?|session (?:token|cookie)s?|auth tokens?|private keys?|signing (?:secret|key)s?"
-            r"|permission checks?|oauth|jwt"
-            r"|certificate checks?|security|escap(?:e|ed|ing)|hardcod\w+ (?:key|token)s?|pii|personal data"
-            r"|least privilege|samesite"
-            r"|authori[sz]\w+|authenticat\w+|hash(?:es|ed)? passwords?|constant time|\.env|user input|tls|ssl|cors"
-            r"|phishing|malware"),
+            r"|vulnerab\w+|xss|csrf|encrypt\w*|decrypt\w*|sanitiz\w+|sanitis\w+|injection|access tokens?"
+            r"|session (?:token|cookie)s?|auth tokens?|private keys?|signing (?:secret|key)s?|permission checks?|oauth"
+            r"|jwt|certificate checks?|security|escap(?:e|ed|ing)|hardcod\w+ (?:key|token)s?|pii|personal data"
+            r"|least privilege|samesite|authori[sz]\w+|authenticat\w+|hash(?:es|ed)? passwords?|constant time|\.env"
+            r"|user input|tls|ssl|cors|phishing|malware"),
         (3, r"tokens?|auth|permissions?(?! denied)|certificates?|cookies?|logins?|log in|admin route|trusted"
             r"|untrusted"),
     )),
@@ -174,32 +135,28 @@ WORDS = (
     )),
 )  # fmt: skip
 
-# The same by concepts, as people speak of them who do not name the trade's words.
+# More words by topic: how people describe a concept without its technical term.
 MORE = {
     "Code Style": (
         (
             3,
             r"unwrap\(\)|type hints?|hints on|type annotations?|early returns?|nested ifs?|else branches|readable"
-            r"|idioms?|naming|rename\w*|variable(?: names?)?"
-            r"|abbreviations?|english comments?|comments? in (?:the )?code|code comments?|lines? long|line limit|\d+"
-            r" (?:lines|columns|chars|characters|zeilen|lignes|líneas)"
-            r"|single quotes|double quotes|tabs|spaces|prefix(?:es)?|suffix(?:es)?|one-liners?|clever(?:ness)?"
-            r"|inline|magic|boolean (?:flags?|params?|parameters?)"
-            r"|exported|public functions?|private functions?|lambda\w*|comprehensions?|pattern matching|any casts?"
-            r"|as any|nullable|booleans?"
+            r"|idioms?|naming|rename\w*|variable(?: names?)?|abbreviations?|english comments?"
+            r"|comments? in (?:the )?code|code comments?|lines? long|line limit|\d+ (?:lines|columns|chars|characters"
+            r"|zeilen|lignes|líneas)|single quotes|double quotes|tabs|spaces|prefix(?:es)?|suffix(?:es)?|one-liners?"
+            r"|clever(?:ness)?|inline|magic|boolean (?:flags?|params?|parameters?)|exported|public functions?"
+            r"|private functions?|lambda\w*|comprehensions?|pattern matching|any casts?|as any|nullable|booleans?"
             r"|imperative mood|capitals|capitali[sz]\w+|sql keywords|function components|class components|bezeichner"
-            r"|dateinamen|file names?|umlaute|identifiants?|identificadores|docstrings?|function (?:length|size"
-            r"|bodies)|long functions?|big"
-            r" functions?|wildcard imports?|relative imports?|absolute imports?|log (?:lines|messages)"
-            r"|kommentare?|variablen(?:namen)?|funktionen|einrück\w*|zeilen|namen|commentaires?|noms?|préfixer?"
-            r"|indent\w*|nombres|abreviaturas|comentarios|variables",
+            r"|dateinamen|file names?|umlaute|identifiants?|identificadores|docstrings?|function (?:length|size|bodies)"
+            r"|long functions?|big functions?|wildcard imports?|relative imports?|absolute imports?|log (?:lines"
+            r"|messages)|kommentare?|variablen(?:namen)?|funktionen|einrück\w*|zeilen|namen|commentaires?|noms?"
+            r"|préfixer?|indent\w*|nombres|abreviaturas|comentarios|variables",
         ),
         (
             2,
             r"dataclass(?:es)?|dtos?|interfaces?(?= (?:with|should|names?|internes))|typed|typing|untyped|generics?"
-            r"|null checks?|spelling|spelled|verbs?|nouns?|camel|snake"
-            r"|indentation|quotes|strings?|brackets|parentheses|macros?|enums?|structs?|result type|option type"
-            r"|exceptions?",
+            r"|null checks?|spelling|spelled|verbs?|nouns?|camel|snake|indentation|quotes|strings?|brackets|parentheses"
+            r"|macros?|enums?|structs?|result type|option type|exceptions?",
         ),
     ),
     "Architecture": (
@@ -211,64 +168,53 @@ MORE = {
         ),
         (
             3,
-            r"separation|transport|background jobs?|singletons?|global state|world state|game loop|render loop|main"
-            r" loop|event loop|event"
-            r" bus"
-            r"|at[- ]least[- ]once|exactly[- ]once|duplicates|dedup\w*|bloom filters?"
+            r"separation|transport|background jobs?|singletons?|global state|world state|game loop|render loop"
+            r"|main loop|event loop|event bus|at[- ]least[- ]once|exactly[- ]once|duplicates|dedup\w*|bloom filters?"
             r"|idempot\w+|service layer|repository layer|data layer|business layer|use cases?|ports and adapters"
-            r"|clean architecture|domain layer|api layer|presentation"
-            r"|composition root|inject(?:ed|ion|ing)?|call(?:s|ing)? (?:the )?(?:database|db|repository|repo"
-            r"|backend) directly|goes? through the|source of truth|shared (?:state|library|lib|kernel)"
-            r"|aggregates?|read side|write side|async(?:hronous)?(?:ly)?|synchronous(?:ly)?|mutex(?:es)?|locks?"
-            r"|locking|deadlocks?|goroutines?|threads?|actors?|main thread"
+            r"|clean architecture|domain layer|api layer|presentation|composition root|inject(?:ed|ion|ing)?|call(?:s"
+            r"|ing)? (?:the )?(?:database|db|repository|repo|backend) directly|goes? through the|source of truth"
+            r"|shared (?:state|library|lib|kernel)|aggregates?|read side|write side|async(?:hronous)?(?:ly)?"
+            r"|synchronous(?:ly)?|mutex(?:es)?|locks?|locking|deadlocks?|goroutines?|threads?|actors?|main thread"
             r"|foreign keys?|primary keys?|uuids?|partition(?:s|ed|ing)?|replication|throughput|batch(?:es|ing|ed)?"
-            r"|n\+1|latency|frame time|memory layout|scal(?:e|es|ing|able)"
-            r"|plugin system|feature modules?|dependency graph|cycles?|circular|depend(?:s|ing)? on|owns? the|talks?"
-            r" to|splitting|split (?:out|into)|extract(?:ed)? into|versioned api"
-            r"|api process|client-server|offline[- ]first|event[- ]sourc\w+|microfrontends?|nats|kafka|rabbit|sqs"
-            r"|graphql|grpc|rest api|webhooks?|cron ?jobs?|schemas?|datenbank|schicht(?:en)?"
-            r"|couches?|base de données|base de datos|capas?|servicios?|tablas?",
+            r"|n\+1|latency|frame time|memory layout|scal(?:e|es|ing|able)|plugin system|feature modules?"
+            r"|dependency graph|cycles?|circular|depend(?:s|ing)? on|owns? the|talks? to|splitting|split (?:out|into)"
+            r"|extract(?:ed)? into|versioned api|api process|client-server|offline[- ]first|event[- ]sourc\w+"
+            r"|microfrontends?|nats|kafka|rabbit|sqs|graphql|grpc|rest api|webhooks?|cron ?jobs?|schemas?|datenbank"
+            r"|schicht(?:en)?|couches?|base de données|base de datos|capas?|servicios?|tablas?",
         ),
         (
             2,
-            r"evaluator|compiler pass|pipeline stage|session table|columns?|rows?|inserts?"
-            r"|integer amount|value objects?|pagination|cursor|offset"
-            r"|cache(?:s|d)?|caching|invalidat\w+|ttl|state|stateful|stateless|protocol|contract|payloads?|topic"
-            r"|broker|callback|hook system",
+            r"evaluator|compiler pass|pipeline stage|session table|columns?|rows?|inserts?|integer amount"
+            r"|value objects?|pagination|cursor|offset|cache(?:s|d)?|caching|invalidat\w+|ttl|state|stateful|stateless"
+            r"|protocol|contract|payloads?|topic|broker|callback|hook system",
         ),
     ),
     "Process": (
         (
             3,
-            r"(?:before|after|vor|nach|avant|après|antes de|después de) (?:each|every|any|jede[mnrs]?|chaque|cada|a"
-            r"|the|your|you)? ?(?:commit\w*|change|merge|merging|push\w*|release|deploy\w*|pr|edit|step|handing"
-            r"|review)"
-            r"|roll(?:ing|ed)? back|down (?:script|migration)|reversible|telling me|haven't run|not run|untested|it"
-            r" works|diffs?|claiming|claim (?:that|it|success|done)|risks|one at a time|ask(?:ing"
-            r"|ed)? (?:me|us|first|before)|check with (?:me|us)|tell me (?:first|before)|without asking|my (?:ok"
-            r"|approval|go)|approval|sign[- ]off|before you (?:code|start|touch|change|commit|push|merge|say|claim)"
-            r"|failing test|test first|tests? (?:go|are|be) green|green (?:build|pipeline|tests?|ci)|run (?:the"
-            r" )?(?:tests?|suite|linter|checks)|seen (?:the )?tests|report(?:ing)? success|summar(?:y|ies)|answers?"
-            r"|replies|reply"
+            r"(?:before|after|vor|nach|avant|après|antes de|después de) (?:each|every|any|jede[mnrs]?|chaque|cada|a|the"
+            r"|your|you)? ?(?:commit\w*|change|merge|merging|push\w*|release|deploy\w*|pr|edit|step|handing|review)"
+            r"|roll(?:ing|ed)? back|down (?:script|migration)|reversible|telling me|haven't run|not run|untested"
+            r"|it works|diffs?|claiming|claim (?:that|it|success|done)|risks|one at a time|ask(?:ing|ed)? (?:me|us"
+            r"|first|before)|check with (?:me|us)|tell me (?:first|before)|without asking|my (?:ok|approval|go)"
+            r"|approval|sign[- ]off|before you (?:code|start|touch|change|commit|push|merge|say|claim)|failing test"
+            r"|test first|tests? (?:go|are|be) green|green (?:build|pipeline|tests?|ci)|run (?:the )?(?:tests?|suite"
+            r"|linter|checks)|seen (?:the )?tests|report(?:ing)? success|summar(?:y|ies)|answers?|replies|reply"
             r"|short answers?|explain(?:ing)? (?:first|before)|plan (?:first|before)|the plan|design (?:note|doc)s?"
-            r"|adrs?|rfc|small commits|one reason|atomic commits?|separate commits?|commit titles?|ticket (?:number"
-            r"|id|key)|jira(?: key)?"
-            r"|bugfix|scope|unasked|out of scope|refactor(?:ing|s)?(?= (?:while|in|with|on|without|unrelated))"
-            r"|drive-by|unrelated changes?|diff size|small diffs?|rollbacks?|migrations? (?:that|which|already|are)"
-            r"|on staging|to staging"
-            r"|load tests?|review(?:er|ers|s)?|pair|hand-?over|on fridays?|freitags?|viernes|vendredis?|deploy(?:s"
-            r"|ed|ment|ments|ing)?|release (?:notes|process|branch|day)|bump the version|version bump|changelog"
-            r"|semver"
-            r"|force[- ]push\w*|shared branch|geteilten branch|feature branch(?:es)?|rebase|squash|fragen?|frag mich"
-            r"|vorher|me preguntas|pregunta(?:r|me)?|antes de|demande(?:r|-moi)?|avant de|pruebas|le plan|licenses?"
-            r"|screenshots? (?:in|with)"
-            r"|evidence|its output|conclusion|test coverage|coverage|retro\w*|stand-?ups?|incidents?",
+            r"|adrs?|rfc|small commits|one reason|atomic commits?|separate commits?|commit titles?|ticket (?:number|id"
+            r"|key)|jira(?: key)?|bugfix|scope|unasked|out of scope|refactor(?:ing|s)?(?= (?:while|in|with|on|without"
+            r"|unrelated))|drive-by|unrelated changes?|diff size|small diffs?|rollbacks?|migrations? (?:that|which"
+            r"|already|are)|on staging|to staging|load tests?|review(?:er|ers|s)?|pair|hand-?over|on fridays?|freitags?"
+            r"|viernes|vendredis?|deploy(?:s|ed|ment|ments|ing)?|release (?:notes|process|branch|day)|bump the version"
+            r"|version bump|changelog|semver|force[- ]push\w*|shared branch|geteilten branch|feature branch(?:es)?"
+            r"|rebase|squash|fragen?|frag mich|vorher|me preguntas|pregunta(?:r|me)?|antes de|demande(?:r|-moi)?"
+            r"|avant de|pruebas|le plan|licenses?|screenshots? (?:in|with)|evidence|its output|conclusion|test coverage"
+            r"|coverage|retro\w*|stand-?ups?|incidents?",
         ),
         (
             2,
             r"commits?|branch|prs?|push|merge|main|ticket|tickets|ci|workflow|tests?|estimate|assumptions?|assume"
-            r"|guess(?:ing)?|proof|verify|double-check|confirm|ask|dependency(?= .{0,20}licen)|new dependenc(?:y"
-            r"|ies)",
+            r"|guess(?:ing)?|proof|verify|double-check|confirm|ask|dependency(?= .{0,20}licen)|new dependenc(?:y|ies)",
         ),
     ),
     "Domain": (
@@ -276,23 +222,19 @@ MORE = {
             3,
             r"shares?|traders?|fixing|london rate|insur(?:er|ers|ance)|codes? starting|gmv|kpi|pfand|warenwert"
             r"|rechnung(?:en)?|kunden?|factures?|clients? finaux|facturas?|clientes?|pedidos?|swiss francs?|rappen"
-            r"|francs|euros?|dollars?"
-            r"|rounded to|week starts|fiscal year|business days?|working days?|holidays?|time ?zones? of|shops?"
-            r"|stores? (?:in|open)|supervisors?|legal(?: thing| reasons?)?|regulat\w+|by law|law|hospitals?|kelvin"
-            r"|celsius|inverters?|registers? (?:of|are|is)"
-            r"|sensors?|meters?|kilometers?|miles|kilograms?|litres?|volts?|units?|customers?|tenants?|guests?"
-            r"|fares?|rides?|trips?|levels? (?:cap|design)|players?|enemies|npcs?|guilds?|quests?|loot|orders? (?:in"
-            r"|are|with|count|that)|quotes?(?= (?:are|have|expire))"
-            r"|refunds?|chargebacks?|settlements?|positions?|portfolios?|margin|interest|accruals?|ledger(?:"
-            r" entr\w+)?|accounting|bookkeep\w+|tax|vat|iban|sepa|payroll|shifts?|patients?|diagnos\w+|dosage|lab"
-            r" results?|batches of|lots?|sku|skus|pallets?|warehouses?"
-            r"|grams?|kilos?|kg|inches|fahrenheit|erp|floats? for (?:money|prices?|amounts?|currenc\w+)|we (?:bill"
-            r"|charge|invoice|ship|pay|sell|deliver"
-            r"|round|book|refund|price|insure|lend|rent|buy|pick"
-            r"|pack|count)|bank|banks|cents?|finance|(?:people|we|they|finance|traders|customers|users|everyone"
-            r"|guys) calls? (?:that|it|this|those)|minors|glossary|in our"
-            r" (?:terms|language|jargon|business|world|market|reports?|trade|domain|company)|means|mean by|is short"
-            r" for|stands for|not to be confused|we call|for us",
+            r"|francs|euros?|dollars?|rounded to|week starts|fiscal year|business days?|working days?|holidays?"
+            r"|time ?zones? of|shops?|stores? (?:in|open)|supervisors?|legal(?: thing| reasons?)?|regulat\w+|by law|law"
+            r"|hospitals?|kelvin|celsius|inverters?|registers? (?:of|are|is)|sensors?|meters?|kilometers?|miles"
+            r"|kilograms?|litres?|volts?|units?|customers?|tenants?|guests?|fares?|rides?|trips?|levels? (?:cap|design)"
+            r"|players?|enemies|npcs?|guilds?|quests?|loot|orders? (?:in|are|with|count|that)|quotes?(?= (?:are|have"
+            r"|expire))|refunds?|chargebacks?|settlements?|positions?|portfolios?|margin|interest|accruals?"
+            r"|ledger(?: entr\w+)?|accounting|bookkeep\w+|tax|vat|iban|sepa|payroll|shifts?|patients?|diagnos\w+|dosage"
+            r"|lab results?|batches of|lots?|sku|skus|pallets?|warehouses?|grams?|kilos?|kg|inches|fahrenheit|erp"
+            r"|floats? for (?:money|prices?|amounts?|currenc\w+)|we (?:bill|charge|invoice|ship|pay|sell|deliver|round"
+            r"|book|refund|price|insure|lend|rent|buy|pick|pack|count)|bank|banks|cents?|finance|(?:people|we|they"
+            r"|finance|traders|customers|users|everyone|guys) calls? (?:that|it|this|those)|minors|glossary"
+            r"|in our (?:terms|language|jargon|business|world|market|reports?|trade|domain|company)|means|mean by"
+            r"|is short for|stands for|not to be confused|we call|for us",
         ),
         (
             2,
@@ -304,19 +246,16 @@ MORE = {
     "Tools": (
         (
             3,
-            r"cuda(?: [\d.]+)?|lerna|protoc|esptool|fnm|nvm|kubectl [\d.]+|xcode|rosetta|simulator|emulator|vagrant"
-            r"|vpn|codegen|on the path"
-            r"|the path for|\bport \d{2,5}\b|dev (?:db|server|container)|on my machine|localhost|wsl|m1s?|apple"
-            r" silicon|arm runners?|runners?|ci (?:image|container|runner)"
-            r"|package\.json|pyproject|cargo\.toml|chart\.yaml|tsconfig\w*|makefiles?|\.npmrc|lockfiles?|lock file"
-            r"|flake8|black|biome|turborepo|nx|monorepo tool\w*|bundler|transpiler|linter|formatter|ide|debugger"
-            r"|repl|dev tools|devtools"
-            r"|node \d+|python \d[\d.]*|java \d+|jdk \d+|ruby \d|go \d\.\d+|version \d[\d.]*|terraform|pulumi"
-            r"|ansible|aws cli|gcloud|az cli|psql|redis-cli|gradle|kotlin plugin|agp|cocoapods|fastlane|adb|flutter"
-            r"|expo|metro|vite|webpack|storybook|cypress|playwright"
-            r"|docker(?:file)?|compose|kubernetes|k8s|helm|github actions|gitlab ci|jenkins|command(?! handlers?|"
-            r" bus| pattern)|network access|no network|github actions?|env vars?|umgebungsvariable\w*|befehl|outil"
-            r"|commande|herramienta|comando",
+            r"cuda(?: [\d.]+)?|lerna|protoc|esptool|fnm|nvm|kubectl [\d.]+|xcode|rosetta|simulator|emulator|vagrant|vpn"
+            r"|codegen|on the path|the path for|\bport \d{2,5}\b|dev (?:db|server|container)|on my machine|localhost"
+            r"|wsl|m1s?|apple silicon|arm runners?|runners?|ci (?:image|container|runner)|package\.json|pyproject"
+            r"|cargo\.toml|chart\.yaml|tsconfig\w*|makefiles?|\.npmrc|lockfiles?|lock file|flake8|black|biome|turborepo"
+            r"|nx|monorepo tool\w*|bundler|transpiler|linter|formatter|ide|debugger|repl|dev tools|devtools|node \d+"
+            r"|python \d[\d.]*|java \d+|jdk \d+|ruby \d|go \d\.\d+|version \d[\d.]*|terraform|pulumi|ansible|aws cli"
+            r"|gcloud|az cli|psql|redis-cli|gradle|kotlin plugin|agp|cocoapods|fastlane|adb|flutter|expo|metro|vite"
+            r"|webpack|storybook|cypress|playwright|docker(?:file)?|compose|kubernetes|k8s|helm|github actions"
+            r"|gitlab ci|jenkins|command(?! handlers?| bus| pattern)|network access|no network|github actions?"
+            r"|env vars?|umgebungsvariable\w*|befehl|outil|commande|herramienta|comando",
         ),
         (
             2,
@@ -327,39 +266,33 @@ MORE = {
     "Security": (
         (
             5,
-            r"(?:emails?|names?|address(?:es)?|phone numbers?|cards?|tokens?|keys?|data|credentials?|bodies)"
-            r" [^.;]{0,40}\b(?:in|into|to) (?:the |any |our )?log(?:s| files?| output| lines?)?"
-            r"|stack traces?|leaks?|s3 buckets?|private by default|production data|csrf protection|iam|session"
-            r" lifetime|jetons?|localstorage|(?:health|personal|private"
-            r"|customer|medical|patient)"
-            r" (?:data|records?|information)|mots de passe"
-            r"|admin panel|public(?:ly)? (?:accessible|reachable)|sensitive|rotat(?:e|es|ed|ing) (?:the |these |our "
-            r"|those )?(?:\w+ )?(?:keys?|secrets?|tokens?|credentials?|certs?)|claves?|clés?|schlüssel|\.env"
-            r"|access-control-allow-origin|allow[- ]?list(?:ed)?|white-?list(?:ed)?|public-read|redirect urls?"
+            r"(?:emails?|names?|address(?:es)?|phone numbers?|cards?|tokens?|keys?|data|credentials?"
+            r"|bodies) [^.;]{0,40}\b(?:in|into|to) (?:the |any |our )?log(?:s| files?| output| lines?)?|stack traces?"
+            r"|leaks?|s3 buckets?|private by default|production data|csrf protection|iam|session lifetime|jetons?"
+            r"|localstorage|(?:health|personal|private|customer|medical|patient) (?:data|records?|information)"
+            r"|mots de passe|admin panel|public(?:ly)? (?:accessible|reachable)|sensitive|rotat(?:e|es|ed|ing) (?:the "
+            r"|these |our |those )?(?:\w+ )?(?:keys?|secrets?|tokens?|credentials?|certs?)|claves?|clés?|schlüssel"
+            r"|\.env|access-control-allow-origin|allow[- ]?list(?:ed)?|white-?list(?:ed)?|public-read|redirect urls?"
             r"|prod(?:uction)? credentials|read[- ]only (?:replica )?user|bind parameters?|sql injection|injection"
-            r"|string concatenation in sql|rate limit\w*|lock-?out"
-            r"|hmac\w*|compare_digest|(?:compare[sd]?|verif\w+|check\w*|validat\w*) (?:the )?(?:\w+ )?signatures?"
-            r"|captchas?|hole|signed urls?|dependency scan\w*|scanner|cve(?:-\d+)?s?|vulnerab\w+"
-            r"|audit(?: log)?|pen ?test|tls|mtls|x509|certificates?|csrf|xss|ssrf|rce|owasp|rls|row[- ]level"
-            r"|secrets?|passwor[dt]\w*|mot de passe|contraseñas?|passwörter|geheimnis\w*"
+            r"|string concatenation in sql|rate limit\w*|lock-?out|hmac\w*|compare_digest|(?:compare[sd]?|verif\w+"
+            r"|check\w*|validat\w*) (?:the )?(?:\w+ )?signatures?|captchas?|hole|signed urls?|dependency scan\w*"
+            r"|scanner|cve(?:-\d+)?s?|vulnerab\w+|audit(?: log)?|pen ?test|tls|mtls|x509|certificates?|csrf|xss|ssrf"
+            r"|rce|owasp|rls|row[- ]level|secrets?|passwor[dt]\w*|mot de passe|contraseñas?|passwörter|geheimnis\w*"
             r"|tokens?|api keys?|keys? (?:in|into) (?:the )?(?:repo|code|git|client)|encrypt\w*|decrypt\w*|hash(?:ed"
-            r"|ing)?(?= passw)|bcrypt|argon2|salt|personal data|pii|gdpr|dsgvo|anonymi[sz]\w+|redact\w*|mask(?:ed"
-            r"|s)?|leak(?:s|ed)? (?:keys|tokens|secrets|data|credentials)"
-            r"|permissions?(?! denied)|least privilege|root user|as root|privileged|sudo|sandbox(?:ed)?|untrusted"
-            r"|user input|sanitiz\w+|escap(?:e|ed|ing)|eval|shell=true|deserializ\w+|pickle|cors|auth(?:n|z)?"
-            r"|oauth\w*|login|session cookies?|logged in|2fa|mfa|phishing",
+            r"|ing)?(?= passw)|bcrypt|argon2|salt|personal data|pii|gdpr|dsgvo|anonymi[sz]\w+|redact\w*|mask(?:ed|s)?"
+            r"|leak(?:s|ed)? (?:keys|tokens|secrets|data|credentials)|permissions?(?! denied)|least privilege|root user"
+            r"|as root|privileged|sudo|sandbox(?:ed)?|untrusted|user input|sanitiz\w+|escap(?:e|ed|ing)|eval|shell=true"
+            r"|deserializ\w+|pickle|cors|auth(?:n|z)?|oauth\w*|login|session cookies?|logged in|2fa|mfa|phishing",
         ),
     ),
     "New Skill": (
         (
             5,
-            r"(?:this|the) checklist|(?:second|third|fourth|fifth|nth|umpteenth) time (?:this|in|we|that)|every time"
-            r" (?:the|it|we|this)"
-            r"|each time|same (?:[\w-]+ ){0,3}(?:as (?:in|last|the)|again|story|thing)|again the same|like the last"
-            r" times?|as in the (?:\w+ )?(?:earlier|previous|last)"
-            r"|keeps? (?:coming back|happening|biting)|came back|recurring|over and over|time and again|every"
-            r" (?:release|deploy|upgrade|month|sprint) we|the recipe|write it down|as a skill|make it a skill|turn"
-            r" (?:this|that|it) into|step by step",
+            r"(?:this|the) checklist|(?:second|third|fourth|fifth|nth|umpteenth) time (?:this|in|we|that)"
+            r"|every time (?:the|it|we|this)|each time|same (?:[\w-]+ ){0,3}(?:as (?:in|last|the)|again|story|thing)"
+            r"|again the same|like the last times?|as in the (?:\w+ )?(?:earlier|previous|last)|keeps? (?:coming back"
+            r"|happening|biting)|came back|recurring|over and over|time and again|every (?:release|deploy|upgrade|month"
+            r"|sprint) we|the recipe|write it down|as a skill|make it a skill|turn (?:this|that|it) into|step by step",
         ),
         (
             2,
@@ -371,14 +304,11 @@ MORE = {
 
 
 UNKNOWN = "Unknown"
-# Words of every day that are tools where they stand as a command.
+# Everyday words that are tools if they are used as a command.
 _AS_COMMANDS = (
-    r"`[a-z][\w.-]* [\w./:-][^`]{0,80}`|"
-    r"`(?:make|just|task|go|nix|fish|turbo|gem|composer|react|spring|compose|wheel)\b|\b(?:gnu|run|through|by|via"
-    r"|calls?) make\b"
-    r"|\bmake (?:test|lint|gen|build|install|check|seed|dev|format|fmt|clean|generate|run|up|deploy|docs|all|bench"
-    r"|setup)\b"
-    r"|\bdocker compose\b|\bmoment(?:\.js|js)\b"
+    r"`[a-z][\w.-]* [\w./:-][^`]{0,80}`|`(?:make|just|task|go|nix|fish|turbo|gem|composer|react|spring|compose|wheel)\b"
+    r"|\b(?:gnu|run|through|by|via|calls?) make\b|\bmake (?:test|lint|gen|build|install|check|seed|dev|format|fmt|clean"
+    r"|generate|run|up|deploy|docs|all|bench|setup)\b|\bdocker compose\b|\bmoment(?:\.js|js)\b"
 )
 CATEGORIES = (*(name for name, _ in WORDS), UNKNOWN)
 _ENOUGH = 2
@@ -386,38 +316,27 @@ _AT_HEAD = 0.6
 _BEHIND = 0.7
 _LEAST_HEAD = 12
 _READ_CHARS = 2_000
-_HEAD = (
-    r"[,;:(–—]|\b(?:for|because|so|since|when|if|otherwise|that|which|until|unless|instead|like|even"
-    r"|without)\b"
-)
-# What was found out is a skill, unless its words are plainly of another topic.
+_HEAD = r"[,;:(–—]|\b(?:for|because|so|since|when|if|otherwise|that|which|until|unless|instead|like|even|without)\b"
+# Points by way of the lesson: findings are skills, unless their words clearly belong to another topic.
 _LEANING = {"caveat": ("Tools", 3.0), "change": ("Tools", 2.0)}
-_AGAIN = 4.0  # a fix that was needed before
+_AGAIN = 4.0  # a fix for a recurring problem
 _SKILLED = {"cause": 5.5, "fix": 5.5, "found": 4.5, "effort": 6.0, "insight": 4.5}
-# Things of programs: what holds for them is no business rule.
+# Parts of programs: a rule about them is no business rule.
 _OF_PROGRAMS = (
-    r"\b(?:error|exception|string|number|loop|thread|process|bug|crash|regex|parser|pointer|promise|boolean|value"
-    r"|list"
-    r"|map|array"
-    r"|object|byte|file|folder|path|page|button|header|footer|label|modal|banner|warning|message|line|function|method"
-    r"|class"
-    r"|variable|fix|code|timeout|lock|race|leak|disk|memory|cpu|browser|server|client|request|response|json|xml|html"
-    r"|css|sql"
-    r"|url|id|ids|field|form|input|output|screen|icon|menu|sidebar|answer|reply|question|prompt|log|logs|cache|thing"
-    r"|stuff"
-    r"|edit|program|data|byte|pixel|font|text|word|sentence|step|generated|avatar|dashboard)s?\b|[`/_=<>]|\w\.\w"
-    r"|[a-z][A-Z]"
+    r"\b(?:error|exception|string|number|loop|thread|process|bug|crash|regex|parser|pointer|promise|boolean|value|list"
+    r"|map|array|object|byte|file|folder|path|page|button|header|footer|label|modal|banner|warning|message|line"
+    r"|function|method|class|variable|fix|code|timeout|lock|race|leak|disk|memory|cpu|browser|server|client|request"
+    r"|response|json|xml|html|css|sql|url|id|ids|field|form|input|output|screen|icon|menu|sidebar|answer|reply|question"
+    r"|prompt|log|logs|cache|thing|stuff|edit|program|data|byte|pixel|font|text|word|sentence|step|generated|avatar"
+    r"|dashboard)s?\b|[`/_=<>]|\w\.\w|[a-z][A-Z]"
 )
-# What holds for the things of a trade: "a claim can only be reopened once", "commission is always calculated on …".
+# Rules about things of a business: "a claim can only be reopened once", "commission is always calculated on …".
 _THINGS = (
-    r"(?:(?:remember|note|the rule is|keep in mind|no|and|but)[:,]? )*(?:that )?(?!(?:always|never|don't|do|stop|you"
-    r"|we|i|it|this|that"
-    r"|they|he|she|please|use|run|keep|make|no|not|must|only|if|when|there|what|how|why|be|ask|avoid|put|call|let"
-    r"|write|say"
-    r"|all the|from|in|on|at|before|after|for|with|by|as|so|just)\b)(?:(?:an?|the|each|every|all|our|some"
-    r"|any) )?[a-z-]+"
-    r"(?: [a-z-]+){0,4} (?:can(?:not)?|may|must|always|never|has|have|gets?|expires?|consists?|belongs?|counts?|is"
-    r"|are)\b"
+    r"(?:(?:remember|note|the rule is|keep in mind|no|and|but)[:,]? )*(?:that )?(?!(?:always|never|don't|do|stop|you|we"
+    r"|i|it|this|that|they|he|she|please|use|run|keep|make|no|not|must|only|if|when|there|what|how|why|be|ask|avoid|put"
+    r"|call|let|write|say|all the|from|in|on|at|before|after|for|with|by|as|so|just)\b)(?:(?:an?|the|each|every|all|our"
+    r"|some|any) )?[a-z-]+(?: [a-z-]+){0,4} (?:can(?:not)?|may|must|always|never|has|have|gets?|expires?|consists?"
+    r"|belongs?|counts?|is|are)\b"
 )
 _USED = (
     r"\b(?:[Uu]s(?:e|ing|ed)|through|via) [A-Z][a-z]+\b|[Cc]hose [A-Z`][\w.`-]+ over|\bfrom [A-Z`][\w.`-]+ to [A-Z`]"
@@ -427,8 +346,10 @@ _FLAG = r"(?<!\w)--[a-z][\w-]{2,}|\b[A-Z][A-Z_]{3,}=|(?:^|\s)\./\w"
 
 
 def category_of(text: str, stated: bool = False, way: str = "") -> str:
-    """The topic of a sentence. One `stated` as a rule or a fact, and of no trade of ours, is of the business; what was
-    found out in some `way` and is of no other topic is a skill in the making.
+    """Return the topic of a sentence, or `UNKNOWN`.
+
+    A sentence `stated` as a rule or fact, without words of software, is about the business domain. A finding (`way`)
+    of no other topic is a new skill.
     """
     low = text.lower().replace("’", "'")
     best, most = UNKNOWN, _ENOUGH - 1.0
@@ -437,26 +358,26 @@ def category_of(text: str, stated: bool = False, way: str = "") -> str:
             best, most = name, points
     if best != UNKNOWN or way == "decision":
         return "Architecture" if best == UNKNOWN else best
-    return "Domain" if stated and _speaks_of_things(text, low) else UNKNOWN
+    return "Domain" if stated and _is_business_rule(text, low) else UNKNOWN
 
 
 def points_of(text: str, way: str = "") -> dict[str, float]:
-    """What speaks for each topic: the explanation of a choice."""
+    """Score a sentence for each topic, by the words of the topic in it; the best score names its topic."""
     text = text[:_READ_CHARS]
     low = text.lower().replace("’", "'")
     bare = compiled(r"`[^`]{0,200}`").sub(lambda name: " " * len(name[0]), low)
-    head = _head(low)
+    head = _end_of_head(low)
     found = {}
     for name, words in WORDS:
         tool = name == "Tools"
-        said = low.replace("`", " ") if tool else bare
-        found[name] = _points(said, (*MORE.get(name, ()), *words), OF_CODE if name == "Domain" else "", head)
+        searched = low.replace("`", " ") if tool else bare
+        found[name] = _points(searched, (*MORE.get(name, ()), *words), OF_CODE if name == "Domain" else "", head)
         if tool:
             found[name] += _tool_points(text, low)
     found["New Skill"] += _SKILLED.get(way, 0)
     if way == "fix" and compiled(RECURRING).search(low):
         found["New Skill"] += _AGAIN
-    if way in _SKILLED:  # a cause is seldom one of style or of habit, though tests and names are spoken of
+    if way in _SKILLED:  # a cause is seldom about style or process, even if it mentions tests and names
         found["Process"] *= 0.6
         found["Code Style"] *= 0.6
     if way in _LEANING:
@@ -465,44 +386,44 @@ def points_of(text: str, way: str = "") -> dict[str, float]:
     return found
 
 
-def _head(low: str) -> int:
-    """Where the part of a sentence ends that says what it is about: before its reason, its place, its purpose."""
+def _end_of_head(low: str) -> int:
+    """Return the end of the main part of a sentence: before its reason, its place, its purpose."""
     cut = compiled(_HEAD).search(low, min(len(low), _LEAST_HEAD))
     return cut.start() if cut else len(low)
 
 
-def _speaks_of_things(text: str, low: str) -> bool:
-    """Whether it says what holds for something, and names nothing that programs are made of."""
+def _is_business_rule(text: str, low: str) -> bool:
+    """Tell whether a sentence states a rule about something and mentions no part of a program."""
     return compiled(_THINGS).match(low) is not None and compiled(_OF_PROGRAMS).search(text) is None
 
 
 def _tool_points(text: str, low: str) -> int:
-    """What flags and commands count, and a name that is used: "we use Lombok"."""
+    """Return the points for flags, commands and used names: "we use Lombok"."""
     if compiled(_FLAG).search(text) or compiled(_AS_COMMANDS).search(low):
         return 3
     return 2 if compiled(_USED).search(text) else 0
 
 
 def _points(low: str, words: tuple[tuple[int, str], ...], unless: str, head: int) -> float:
-    """What the different words of one topic count together; each place counts once, at its highest, the head more."""
+    """Sum the points of a topic's distinct words; each position counts once, at its highest, more in the main part."""
     spans = [
         (points, -match.start(), match.end(), match[0].rstrip("s"))
         for points, pattern in words
         for match in compiled(rf"(?<![\w./-])(?:{pattern})(?![\w-]){unless}").finditer(low)
     ]
-    total, said = 0.0, set()
+    total, counted = 0.0, set()
     taken: list[tuple[int, int]] = []
     for points, start, end, word in sorted(spans, reverse=True):
-        if word in said or any(-start < other_end and other < end for other, other_end in taken):
+        if word in counted or any(-start < other_end and other < end for other, other_end in taken):
             continue
         taken.append((-start, end))
-        said.add(word)
+        counted.add(word)
         total += points + _AT_HEAD if -start < head else points * _BEHIND
     return total
 
 
 def names_tool(text: str) -> bool:
-    """Whether a text names a tool, a command line, a flag or a variable of the environment."""
+    """Tell whether a text names a tool, a command line, a flag or an environment variable."""
     low = text.lower()
     named = compiled(rf"(?<![\w./-])(?:{TOOL_NAMES})(?![\w-])").search(low.replace("`", " "))
     return bool(

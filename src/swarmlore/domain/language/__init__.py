@@ -1,1 +1,1 @@
-"""Pure functions over text: no I/O, no clock, standard library only."""
+"""Text functions without I/O or clock, on the standard library only: parsing, normalising, comparing."""

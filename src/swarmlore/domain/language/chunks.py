@@ -1,9 +1,9 @@
-"""A long text in pieces that can be found one by one, cut where its author would cut it.
+"""Chunks: split a long text at headings, paragraphs and sentences into pieces of 50 to 2,000 characters.
 
-Headings of the first three levels come first: each piece begins with the way to it (`Deploying > Rollback`), so that it
-can be understood alone. What is still too long is cut between paragraphs, lines, sentences or words, and each piece
-begins a little before the last one ended. What is too short to stand alone goes with its neighbour. Nothing is lost but
-the marks of the headings and white space beyond what shows.
+Headings of the first three levels come first: each piece begins with the path to it (`Deploying > Rollback`), so that
+it can be understood alone. A section that is too long is cut between paragraphs, lines, sentences or words, and each
+piece begins a little before the last one ended. One that is too short goes with its neighbour. Nothing is lost but
+heading marks and invisible white space.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from collections.abc import Iterator
 MOST = 2_000
 LEAST = 50
 OVERLAP = 100
-_REACH = 60  # at least so much of the overlap is used: above LEAST, whatever white space is trimmed from the piece
-_TITLE = 80  # a longer heading is a paragraph
+_REACH = 60  # least overlap: above LEAST, even after white space is trimmed from the piece
+_TITLE = 80  # a longer heading counts as a paragraph
 _LEVELS = 3
 _BREAKS = ("\n\n", "\n", ". ", " ")
 _BLANK = " \t\n"
 
 
 def chunks(text: str) -> tuple[str, ...]:
-    """The pieces of a text, each of 50 to 2,000 characters; none where the whole is shorter than that."""
+    """Split a text into chunks of 50 to 2,000 characters; none if the whole text is shorter."""
     text = _tidy(text)
     if len(text) < LEAST:
         return ()
     made: list[str] = []
-    small = ""  # sections that wait for a neighbour
+    small = ""  # short sections held until a neighbour comes
     for path, body in _sections(text):
         head = " > ".join(path) + "\n\n" if path else ""
         lead = f"{small}\n\n" if small else ""
@@ -41,13 +41,14 @@ def chunks(text: str) -> tuple[str, ...]:
 
 
 def _tidy(text: str) -> str:
+    """Normalise line breaks and remove surplus blank lines and spaces."""
     lines = (line.rstrip(" \t") for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines).strip(_BLANK))
     return re.sub(r"[ \t]{9,}", " " * 8, text)
 
 
 def _sections(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Every heading's own text with the titles that lead there; a heading over nothing but others is in theirs."""
+    """Return each heading's own text with the path of titles; a heading without text only appears in paths."""
     path: list[tuple[int, str]] = []
     lines: list[str] = []
     for level, title, line in _lines(text):
@@ -65,7 +66,7 @@ def _sections(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str, str]]:
-    """Each line with the level and title of the heading that it is; (0, '') for any other, code included."""
+    """Return each line with the level and title of its heading; (0, '') for other lines and inside code fences."""
     fence = ""
     for line in text.split("\n"):
         mark = line.lstrip(" ")[:3]
@@ -84,7 +85,7 @@ def _heading(line: str) -> tuple[int, str]:
 
 
 def _cut(lead: str, head: str, body: str) -> Iterator[str]:
-    """A body that is too long, in pieces under their head; the lead goes with the first."""
+    """Split a body that is too long into pieces that each begin with `head`; `lead` goes before the first."""
     opening, at = lead + head, 0
     while len(opening) + len(body) - at > MOST:
         end = _end(body, at, at + MOST - len(opening))
@@ -94,7 +95,7 @@ def _cut(lead: str, head: str, body: str) -> Iterator[str]:
 
 
 def _end(body: str, begin: int, limit: int) -> int:
-    """Where a piece best ends: at the strongest break in the second half of its room."""
+    """Return the best end of a piece: the strongest break in the second half of its room."""
     for mark in _BREAKS:
         found = body.rfind(mark, (begin + limit) // 2, limit)
         if found >= 0:
@@ -103,13 +104,13 @@ def _end(body: str, begin: int, limit: int) -> int:
 
 
 def _begin(body: str, end: int) -> int:
-    """Where the next piece begins: before the end of the last one, at a word."""
+    """Return the begin of the next piece: at a word, shortly before the end of the last one."""
     places = (body.find(mark, end - OVERLAP, end - _REACH) for mark in (" ", "\n"))
     return min((place + 1 for place in places if place >= 0), default=end - OVERLAP)
 
 
 def _with_rest(made: list[str], small: str) -> list[str]:
-    """What was too short until the end goes with the last piece, or with the end of it where that is full."""
+    """Append text that is too short to the last piece, or to the end of it if that piece is full."""
     if not small:
         return made
     if not made:

@@ -1,6 +1,6 @@
-"""What a text is about, by rules: its title, tags, technologies, names in back-ticks and errors, and how they relate.
+"""Concepts: extract entities (technologies, tags, names in back-ticks, errors) and their relations by heuristics.
 
-It stands in where nobody wrote down a note's entities. `canonical` says which names mean the same thing.
+They are used where no entities of a note were written down. `canonical` normalises names of the same thing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from swarmlore.domain.language.tokenizer import stem
 from swarmlore.domain.records import Entity, Relation
 from swarmlore.errors import Ambiguous
 
-# In their canonical form: lower case, one space between words.
+# Names in canonical form: lower case, one space between words.
 _TECHNOLOGIES = """
     actix; aiohttp; alembic; angularjs; axum; bevy; drizzle; ecto; fastify; fiber; gorm; hono; koa; ktor; opentelemetry;
     psycopg; qdrant; quarkus; rocket; rspec; sequelize; sidekiq; sveltekit; tauri; tonic; typeorm; airflow;
@@ -47,7 +47,7 @@ _TOOLS = """
     rustc; rustup; sbt; sccache; shellcheck; strace; subversion; swc; systemd; tmux; tox; turborepo; uv; valgrind; vim;
     virtualenv; vite; vitest; vscode; webpack; wget; xcode; yarn
 """
-# Everyday words too: these count where they are written as a name.
+# Names that are also everyday words count only if written as a name.
 _ORDINARY = """
     arrow aurora astro beam black c composer express fiber flask go helm hypothesis iceberg just koa lambda less make
     next ninja node oracle perf poetry prettier r react remix renovate rest rocket rollup sentry solid spark spring
@@ -95,10 +95,9 @@ KNOWN = TECHNOLOGIES | TOOLS
 ORDINARY = frozenset(_ORDINARY.split())
 ALIASES: dict[str, str] = _pairs(_ALIASES)
 
-
 ENTITY_KINDS = ("project", "agent", "feature", "person", "business", "chore")
 
-# Directories under src/ that say how code is arranged, or that another rule covers, not what the code is about.
+# Directories under src/ that only arrange code, or that another rule covers.
 _ARRANGEMENT = """
 app apps asset assets bin build class classes common component components const constants core css dist doc docs enum
 enums feature features fixture fixtures generated helper helpers hook hooks image images img include interface
@@ -110,13 +109,13 @@ GENERIC_DIRS = frozenset(_ARRANGEMENT.split())
 
 
 def is_slug(name: str) -> bool:
-    """Whether a name is written as an entity: its kind, a colon, and letters, digits and hyphens."""
+    """Return whether a name is an entity slug: its kind, a colon, and letters, digits and hyphens."""
     kind, _, slug = name.partition(":")
     return kind in ENTITY_KINDS and re.fullmatch(r"[a-z0-9-]+", slug) is not None
 
 
 def entities_from_path(path: str) -> tuple[str, ...]:
-    """Say what a file is about by the folders it lies in; every rule may add one entity."""
+    """Return the entities that a file's folders suggest; each rule adds at most one."""
     lowered = path.replace("\\", "/").lower()
     found = [
         f"{kind}:{match[1]}{suffix}"
@@ -131,7 +130,7 @@ def entities_from_path(path: str) -> tuple[str, ...]:
 
 @cache
 def _path_rules() -> tuple[tuple[re.Pattern[str], str, str], ...]:
-    """Pattern, kind of the entity, and what is added to its name."""
+    """Return (pattern, kind of the entity, suffix of its name) for folders."""
     rules = (
         (r"features?", "feature", ""),
         (r"components?", "feature", "-component"),
@@ -149,15 +148,15 @@ def _slug_in_text() -> re.Pattern[str]:
 
 
 def entities_from_text(text: str) -> tuple[str, ...]:
-    """Find slugs such as `feature:auth` written in a text, lower-cased, each once, in order."""
+    """Find slugs such as `feature:auth` in a text, lower-cased, each once, in order."""
     slugs = (f"{match[1]}:{match[2]}".lower() for match in _slug_in_text().finditer(text))
     return tuple(dict.fromkeys(slugs))
 
 
 def resolve_entity(word: str, known: Collection[str]) -> tuple[str, ...]:
-    """Say which known slugs a word means; with a colon it is a slug already, an exact name wins over similar ones.
+    """Return the known slugs that a word may mean; several mean that the caller must choose.
 
-    Several answers mean that the caller has to be asked.
+    A word with a colon is a slug already, and an exact name wins over similar ones.
     """
     asked = word.strip().lower()
     if ":" in asked:
@@ -171,7 +170,7 @@ def resolve_entity(word: str, known: Collection[str]) -> tuple[str, ...]:
 
 
 def resolve_entities(words: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
-    """Slugs for words; a bare word that fits several known slugs is the caller's to decide."""
+    """Return slugs for words; raises Ambiguous if a word fits several known slugs."""
     found: list[str] = []
     for word in words:
         fits = resolve_entity(word, known)
@@ -187,7 +186,7 @@ def resolve_entities(words: Sequence[str], known: Collection[str]) -> tuple[str,
 
 
 def _plain_entity(name: str) -> str:
-    """A name without hyphens, spaces and case."""
+    """Return a name without case, hyphens and spaces."""
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
@@ -196,11 +195,11 @@ MAX_RELATIONS = 6
 MAX_ERRORS = 2
 NAME_CHARS = 60
 READ_CHARS = 65_536
-GUESSED_STRENGTH = 3.0  # of a relation that only rules saw; what somebody wrote down has 5 where it says nothing
+GUESSED_STRENGTH = 3.0  # of a relation found by heuristics; a written one without a strength has 5
 _KEY_CHARS = 120
 _TERM_WORDS = 4
 
-# Each part is bounded or excludes what follows it: hostile texts cost no more than their length.
+# Each part is bounded or excludes what follows it, so that hostile texts take linear time.
 _CALL = r"(?<=\w)\([^()]{0,60}\)$"
 _VERSION = r"(?: v?\d+(?:\.\d+){1,3}[\w.]{0,12}| v\d+| \d+\.x|@\^?v?\d[\w.]{0,16})$"
 _BARE_NUMBER = r" ?\d+(?:\.\d+){0,3}$"
@@ -210,13 +209,13 @@ _THROWN = r"\b[A-Z]\w{1,60}(?:Error|Exception|Panic|Failure)\b"
 _SAID = r"(?:^|[\s\[])(?:error|fatal|panic|fatal error|ERR!|ERROR|FATAL)(?:\[\w{1,12}\])?: \S|panicked at "
 _IDENTIFIER = r"[A-Za-z_]\w*(?:(?:::|\.|->)[A-Za-z_]\w*)*(?:\(\))?"
 _PATHLIKE = r"(?:[\w.@-]+/)+[\w.@-]*|[\w-]+\.(?:py|js|ts|tsx|rs|go|toml|yaml|yml|json|md|sql|sh|cfg|ini|lock|env)"
-# Raised for so many reasons that the name alone connects nothing.
+# Too common for the name alone to connect two texts.
 _COMMON_ERRORS = frozenset(
     "Error Exception TypeError ValueError KeyError RuntimeError AttributeError ReferenceError SyntaxError IOError"
     " OSError AssertionError IndexError NameError ImportError RuntimeException NullPointerException RangeError".split()
 )
 _SECOND_WORDS = frozenset(name.split(" ")[1] for name in (*KNOWN, *ALIASES) if name.count(" ") == 1)
-# Where the rules of `_singular` would part a word from its plural, or make it another word.
+# Words that the rules of `_singular` would get wrong.
 _SINGULARS = {word: word for word in "alias atlas bias canvas series species lens news".split()} | dict(
     pair.split(":")
     for pair in """
@@ -228,9 +227,9 @@ _SINGULARS = {word: word for word in "alias atlas bias canvas series species len
 
 @lru_cache(maxsize=16_384)
 def canonical(name: str) -> str:
-    """The one form of a name and its variants: case, joints, plural, `()`, versions and known other names.
+    """Return the canonical form of a name: without case, joints, plural, `()` and version, by its usual alias.
 
-    What differs stays apart: `c`, `c++` and `c#`, `http` and `https`, `error 404` and `error 500`.
+    Different things stay apart: `c`, `c++` and `c#`, `http` and `https`, `error 404` and `error 500`.
     """
     plain = _plain(name)
     if plain in KNOWN:
@@ -243,7 +242,7 @@ def canonical(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Case, invisible characters, quotes and joints taken out; a leading dot or hyphen tells a file or an option."""
+    """Remove case, invisible characters, quotes and joints; a leading dot or hyphen stays, as in files and options."""
     text = unicodedata.normalize("NFKC", name[: 4 * _KEY_CHARS]).casefold()
     text = "".join(
         letter for letter in text if unicodedata.category(letter) not in ("Cf", "Cc", "Cs") or letter.isspace()
@@ -258,7 +257,7 @@ def _plain(name: str) -> str:
 
 
 def _without_version(plain: str) -> str:
-    """`tokio 1.35` is tokio; a bare number belongs to the version only where a technology carries it."""
+    """Remove a version: `tokio 1.35` becomes tokio; a bare number is removed from known technologies only."""
     base = _compiled(_VERSION).sub("", plain) or plain
     bare = _compiled(_BARE_NUMBER).sub("", base).removesuffix(".js")
     bare = ALIASES.get(bare, bare)
@@ -266,7 +265,7 @@ def _without_version(plain: str) -> str:
 
 
 def _by_words(plain: str) -> str:
-    """Each word by its usual name, the last one in the singular."""
+    """Replace each word by its usual alias and the last one by its singular."""
     if plain.startswith("-"):
         return plain
     words = [ALIASES.get(word, word) if len(word) > 2 else word for word in plain.split(" ")]
@@ -287,18 +286,18 @@ def _singular(word: str) -> str:
 
 
 def concepts_of(title: str, tags: Sequence[str], body: str) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
-    """Up to eight entities of a note and up to six relations between them."""
+    """Return up to eight entities of a note and up to six relations between them."""
     entities = _distinct(title, tags, body[:READ_CHARS])
     return entities, _relations(entities)
 
 
 def named_in(text: str) -> tuple[Entity, ...]:
-    """What a short text names: technologies, terms in back-ticks, errors."""
+    """Return the entities that a short text names: technologies, terms in back-ticks, errors."""
     return _distinct("", (), text[:READ_CHARS])
 
 
 def type_of(name: str) -> str:
-    """What kind of thing a name is, by its looks."""
+    """Return the type of an entity by the form of its name."""
     key = canonical(name)
     if key in TOOLS:
         return "tool"
@@ -311,20 +310,17 @@ def type_of(name: str) -> str:
         return "config"
     if _compiled(_PATHLIKE).fullmatch(bare):
         return "artifact"
-    return "function" if _looks_like_code(bare) else "concept"
-
-
-def _looks_like_code(name: str) -> bool:
-    if not _compiled(_IDENTIFIER).fullmatch(name):
-        return False
-    joined = "_" in name or "::" in name or "." in name or name.endswith("()")
-    return joined or any(a.islower() and b.isupper() for a, b in pairwise(name))
+    joined = "_" in bare or "::" in bare or "." in bare or bare.endswith("()")
+    code = joined or any(a.islower() and b.isupper() for a, b in pairwise(bare))
+    return "function" if code and _compiled(_IDENTIFIER).fullmatch(bare) else "concept"
 
 
 def _distinct(title: str, tags: Sequence[str], body: str) -> tuple[Entity, ...]:
-    """The first of every source, then the second of every source, until there are enough."""
+    """Collect entities round-robin: the first of each source, then the second of each, until there are enough."""
     whole = " ".join(title.split())
-    head = [Entity(whole, "concept")] if 0 < len(whole) <= NAME_CHARS else []  # half a sentence names nothing
+    head = (
+        [Entity(whole, "concept")] if 0 < len(whole) <= NAME_CHARS else []
+    )  # a longer title is a sentence, not a name
     sources = [
         iter(head),
         (Entity(tag, type_of(tag)) for tag in tags),
@@ -339,7 +335,7 @@ def _distinct(title: str, tags: Sequence[str], body: str) -> tuple[Entity, ...]:
 
 
 def _take(source: Iterator[Entity], found: dict[str, Entity]) -> bool:
-    """Add the next new entity of a source, while there is room; tells whether there may be more."""
+    """Add the next new entity of a source, while there is room; return whether the source may have more."""
     for entity in source:
         key = canonical(entity.name)
         if key and key not in found and len(found) < MAX_ENTITIES:
@@ -349,7 +345,7 @@ def _take(source: Iterator[Entity], found: dict[str, Entity]) -> bool:
 
 
 def _technologies(text: str) -> Iterator[str]:
-    """Known names in a text, as whole words; an everyday word counts only where it is written as a name."""
+    """Return known names in a text, as whole words; an everyday word only if written as a name."""
     before, end = "", -1
     for match in _compiled(_WORD).finditer(text):
         word = match[0].rstrip("-.").lower()
@@ -362,27 +358,21 @@ def _technologies(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=16_384)
 def _known(said: str) -> str:
-    """The technology or tool that a lower-case word means, or ''."""
+    """Return the technology or tool that a lower-case word means, or ''."""
     name = ALIASES.get(said, said)
-    name = name if name in KNOWN or " " in said or said.isalpha() else _without_version(said)  # letters tell no version
+    name = (
+        name if name in KNOWN or " " in said or said.isalpha() else _without_version(said)
+    )  # a word of letters only has no version
     return name if name in KNOWN else ""
 
 
 def _as_name(text: str, match: re.Match[str]) -> bool:
-    """Whether a word is written as a name: with a capital or a sign, and not because a sentence begins."""
+    """Return whether a word is written as a name: with a capital that no sentence start explains, or with a sign."""
     word = match[0]
     if not word.isalpha():
         return True
-    return word[0].isupper() and text[max(0, match.start() - 2) : match.start()].rstrip(" ")[-1:] not in (
-        "",
-        ".",
-        "\n",
-        "!",
-        "?",
-        "-",
-        "#",
-        ":",
-    )
+    before = text[max(0, match.start() - 2) : match.start()].rstrip(" ")[-1:]
+    return word[0].isupper() and before not in ("", ".", "\n", "!", "?", "-", "#", ":")
 
 
 def _terms(body: str) -> Iterator[str]:
@@ -393,7 +383,7 @@ def _terms(body: str) -> Iterator[str]:
 
 
 def _errors(body: str) -> list[Entity]:
-    """Lines that say what failed; a telling class of error stands for its line."""
+    """Return errors from the lines that report a failure; a specific error class replaces its line."""
     if not (_compiled(_THROWN).search(body) or _compiled(_SAID).search(body)):
         return []
     found: list[Entity] = []
@@ -410,7 +400,7 @@ def _errors(body: str) -> list[Entity]:
 
 
 def _relations(entities: Sequence[Entity]) -> tuple[Relation, ...]:
-    """Errors come from the technology at hand, the first entity stands in some way to all others."""
+    """Relate the first entity to all others, and each error to the first technology, tool or function."""
     if not entities:
         return ()
     head, rest = entities[0], entities[1:]
@@ -432,7 +422,7 @@ def _kind(one: Entity, other: Entity) -> str:
 
 
 def words_of(names: Iterable[str]) -> frozenset[str]:
-    """The stems of the words of canonical names, by which a question may mean them."""
+    """Return the stems of the words of canonical names, to match them with the words of a query."""
     return frozenset(stem(word) for name in names for word in re.split(r"[^\w+#]+", name) if len(word) > 1)
 
 

@@ -1,27 +1,28 @@
-"""The address of a git remote as an identity: host and path, never who logs in or with what.
+"""Git remotes: normalise the address of a remote to an identity of host and path, without login or password.
 
 Every spelling of one address gives one identity, and an identity is its own identity. Upper and lower case stay in
-paths: some hosts fold them and others do not, and two names for one project can be joined later, while two projects
-under one name would read each other's memories.
+paths: some hosts fold them and others do not. Two names for one project can be joined later, but two projects under one
+name would read each other's memories.
 """
 
 from __future__ import annotations
 
 _DEFAULT_PORTS = {"ssh": "22", "git+ssh": "22", "ssh+git": "22", "http": "80", "https": "443", "git": "9418"}
-# Where hosts offer ssh to people whose network lets nothing else through.
-_SIDE_DOORS = {
+# Hosts for ssh over the port of https, for networks that block other ports.
+_SSH_OVER_HTTPS = {
     "ssh.github.com:443": "github.com",
     "altssh.gitlab.com:443": "gitlab.com",
     "altssh.bitbucket.org:443": "bitbucket.org",
 }
-_COMMANDS = ("ext", "fd")  # "addresses" that run a program: they say nothing about where a repository is
+_COMMANDS = ("ext", "fd")  # git transports that run a program, so that they name no place
 _KEPT_ENCODED = "%/?#@:"
 _SCHEME_MARKS = "+-."
-_ROUNDS = 8  # a spelling inside a spelling; each round shortens the text, and no honest address needs a third
+_HEX = frozenset("0123456789abcdefABCDEF")
+_ROUNDS = 8  # nested spellings; each round shortens the text, and no honest address needs a third
 
 
 def normalise_remote(url: str) -> str:
-    """An address as an identity, or '' where it is none."""
+    """Return an address as an identity, or '' if it is none."""
     text = "".join(character for character in url if character.isprintable()).strip()
     for _ in range(_ROUNDS if text else 0):
         former, text = text, _normalised(text).strip()
@@ -31,7 +32,7 @@ def normalise_remote(url: str) -> str:
 
 
 def is_local(url: str) -> bool:
-    """Whether an address is a path on this machine, as git reads it."""
+    """Return whether an address is a path on this machine, as git reads it."""
     if "://" in url:
         return url[:7].lower() == "file://"
     colon = url.find(":")
@@ -39,7 +40,7 @@ def is_local(url: str) -> bool:
 
 
 def local_path(url: str) -> str:
-    """The path that a local address names."""
+    """Return the path that a local address names."""
     if "://" not in url:
         return url
     host, slash, path = url.partition("://")[2].partition("/")
@@ -50,15 +51,17 @@ def local_path(url: str) -> str:
 
 
 def is_windows(path: str) -> bool:
+    """Return whether a path begins with a Windows drive or is a UNC path."""
     return path.startswith("\\\\") or (path[:1].isalpha() and path[1:2] == ":" and path[2:3] in ("/", "\\"))
 
 
 def _normalised(text: str) -> str:
+    """Normalise one spelling of an address; the result may be a spelling in turn."""
     helper, double, address = text.partition("::")
     if double and helper in _COMMANDS:
         return ""
     if double and helper.replace("-", "").isalnum() and ("://" in address or address.startswith("/")):
-        return address  # a helper program and what it is given
+        return address  # a remote helper and its address
     if is_local(text) and ("://" in text or "@" not in text.partition("/")[0]):
         return _place(local_path(text))
     scheme, mark, rest = text.partition("://")
@@ -68,12 +71,12 @@ def _normalised(text: str) -> str:
 
 
 def _of_url(rest: str, default_port: str) -> str:
-    """`user:word@host:port/path?query`"""
+    """Return the identity of `user:password@host:port/path?query`."""
     authority, _, path = rest.partition("/")
     decoded = _decoded(authority, "")
     port = decoded.rpartition(":")[2]
     if "@" not in decoded and port and ":" in decoded and not port.isdigit() and decoded[-1] != "]" and "@" in path:
-        # A password with a bare slash: nothing before the last @ is worth keeping.
+        # A password with a bare slash: drop everything before the last @.
         authority, _, path = rest[rest.rindex("@") + 1 :].partition("/")
         decoded = _decoded(authority, "")
     path = path.partition("?")[0].partition("#")[0]
@@ -81,7 +84,7 @@ def _of_url(rest: str, default_port: str) -> str:
 
 
 def _of_short_form(text: str) -> str:
-    """`user@host:path` as ssh's copy command has it, `[user@host:port]:path`, or an identity with a port."""
+    """Return the identity of scp's `user@host:path`, of `[user@host:port]:path`, or of an identity with a port."""
     head, slash, rest = text.partition("/")
     known = head if head.startswith("[") else _without_user(head)
     if known.startswith("["):
@@ -91,22 +94,22 @@ def _of_short_form(text: str) -> str:
     else:
         host, _, after = known.partition(":")
     after = after.removeprefix(":")
-    if after.isdigit() and slash and known == head:  # nobody logs in: our own way to write a port
+    if after.isdigit() and slash and known == head:  # no login: our own notation of a port
         return _joined(_host(f"{host}:{after}", ""), rest)
     return _joined(_host(host, "22"), f"{after}/{rest}")
 
 
 def _without_user(head: str) -> str:
-    """What is left of `user@host:…` and of `user:word@host…`, which git would take for a host called `user`."""
+    """Remove the login from `user@host:…` and `user:word@host…`; git would take the latter for a host `user`."""
     host, colon, path = head.partition(":")
     host = host.rpartition("@")[2]
     word, at, true_host = path.rpartition("@")
-    login = word or (at and ":" in true_host)  # `host:@team/app` has neither: that is a path
+    login = word or (at and ":" in true_host)  # `host:@team/app` has neither, so it is a path
     return true_host if colon and login and not host.startswith("[") else host + colon + path
 
 
 def _host(authority: str, default_port: str) -> str:
-    """Host and unusual port, in lower case."""
+    """Return host and non-default port, in lower case."""
     if authority.startswith("["):
         host, _, port = authority.partition("]")
         host, port = host + "]", port.removeprefix(":")
@@ -114,8 +117,8 @@ def _host(authority: str, default_port: str) -> str:
         host, _, port = authority.partition(":")
     host = "".join(letter for letter in host.lower() if letter not in "/\\?#@ ").rstrip(".")
     port = port.lstrip("0") if port.isdigit() and port.isascii() else ""
-    if door := _SIDE_DOORS.get(f"{host}:{port}"):
-        return door
+    if real_host := _SSH_OVER_HTTPS.get(f"{host}:{port}"):
+        return real_host
     return f"{host}:{port}" if host and port and port != default_port else host
 
 
@@ -124,7 +127,7 @@ def _joined(host: str, path: str) -> str:
 
 
 def _parts(path: str, *, climbs: bool = False) -> list[str]:
-    """The folders of a path without what does not change it; `x.git`, `x/.git` and `x` are one repository."""
+    """Split a path into folders, without those that change nothing; `x.git`, `x/.git` and `x` are one repository."""
     parts: list[str] = []
     for part in path.split("/"):
         if part == ".." and (not climbs or (parts and parts[-1] != "..")):
@@ -139,7 +142,7 @@ def _parts(path: str, *, climbs: bool = False) -> list[str]:
 
 
 def _place(path: str) -> str:
-    """A path that is not looked at: of another machine, or gone."""
+    """Normalise a local path without looking at the disk: it may be of another machine, or gone."""
     if is_windows(path):
         path = path.replace("\\", "/")
         path = path[0].upper() + path[1:]
@@ -148,7 +151,7 @@ def _place(path: str) -> str:
 
 
 def _decoded(text: str, kept: str) -> str:
-    """Without %XX, but for characters that would mean something else; until nothing is left to decode."""
+    """Decode %XX repeatedly, except characters that would change the meaning."""
     while "%" in text:
         former, text = text, _decoded_once(text, kept)
         if former == text:
@@ -160,25 +163,20 @@ def _decoded_once(text: str, kept: str) -> str:
     made, at = "", 0
     while at < len(text):
         run = at
-        while text[run : run + 1] == "%" and _is_hex(text[run + 1 : run + 3]):
+        while text[run : run + 1] == "%" and len(digits := text[run + 1 : run + 3]) == 2 and set(digits) <= _HEX:
             run += 3
         made += _characters(text[at:run], kept) if run > at else text[at]
         at = max(run, at + 1)
     return made
 
 
-def _is_hex(digits: str) -> bool:
-    return len(digits) == 2 and all(digit in "0123456789abcdefABCDEF" for digit in digits)
-
-
 def _characters(run: str, kept: str) -> str:
-    """What a run of %XX stands for; bytes that are no text stay as they are."""
+    """Decode a run of %XX; bytes that are not UTF-8 stay encoded."""
     try:
         letters = bytes.fromhex(run.replace("%", "")).decode("utf-8")
     except UnicodeDecodeError:
         return run.upper()
-    return "".join(_encoded(letter) if letter in kept or not letter.isprintable() else letter for letter in letters)
-
-
-def _encoded(letter: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in letter.encode())
+    return "".join(
+        "".join(f"%{byte:02X}" for byte in letter.encode()) if letter in kept or not letter.isprintable() else letter
+        for letter in letters
+    )

@@ -1,6 +1,6 @@
-"""Late interaction: each piece of a cue finds the piece of a memory that means most nearly the same.
+"""Late interaction: score how well each word piece of a cue finds its nearest piece in a memory (as ColBERT does).
 
-The piece vectors come from the same pass of the embedder as the sentence vector. A memory keeps them with four bits a
+The piece vectors come from the same pass of the embedder as the sentence vector. A memory stores them with four bits a
 dimension (fewer dimensions lost much more than coarser numbers) beside the ids of its pieces.
 """
 
@@ -17,23 +17,22 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
     Ids = NDArray[np.int32]
 
-
 VOCABULARY = 65_536
 STEEPNESS = 2.0
-"""Scores are bent by tanh: a piece found word for word says little more than a synonym, words are counted elsewhere."""
-AT_ONCE = 128  # pieces of memories: 200 KB as numbers
+"""Slope of the tanh over scores: an exact match counts little more than a synonym, as BM25 counts words already."""
+AT_ONCE = 128  # pieces of memories in one block: 200 KB as floats
 MOST_QUERY_PIECES = 64
-"""Only the heaviest pieces of a long error output are asked; the others cost time and change nothing."""
+"""Pieces used of a cue, the heaviest first; more of a long error output cost time and change nothing."""
 
 _HEADER = struct.Struct("<BHH")  # version, pieces, dimension
 _VERSION = 1
 _LEVELS = 7
-_CLIP = 3.0  # deviations; a few large dimensions must not flatten all others
+_CLIP = 3.0  # standard deviations, so that a few large dimensions do not flatten all others
 _TINY = 1e-9
 
 
 def pack_pieces(pieces: Floats, piece_ids: Sequence[int] | Ids) -> bytes:
-    """A memory's pieces as bytes: version, count, dimension, ids, then two dimensions in each byte."""
+    """Pack a memory's pieces into bytes: version, count, dimension, ids, then two dimensions in each byte."""
     import numpy as np
 
     matrix = np.asarray(pieces, dtype=np.float32)
@@ -47,7 +46,7 @@ def pack_pieces(pieces: Floats, piece_ids: Sequence[int] | Ids) -> bytes:
 
 
 def unpack_pieces(blob: bytes) -> tuple[Floats, Ids]:
-    """The pieces as rows of length 1, and their ids."""
+    """Return packed pieces as rows of length 1, and their ids."""
     import numpy as np
 
     _, _, dimension = _HEADER.unpack_from(blob)
@@ -60,7 +59,7 @@ def unpack_pieces(blob: bytes) -> tuple[Floats, Ids]:
 
 
 def piece_ids(blob: bytes) -> Ids:
-    """The vocabulary ids of a packed memory's pieces."""
+    """Return the vocabulary ids of a packed memory's pieces."""
     import numpy as np
 
     _, count, _ = _HEADER.unpack_from(blob)
@@ -68,23 +67,23 @@ def piece_ids(blob: bytes) -> Ids:
 
 
 def unique_ids(piece_ids: Sequence[int] | Ids) -> bytes:
-    """Which pieces a memory holds, each once, two bytes a piece; ids beyond that are no word pieces of ours."""
+    """Return the distinct piece ids of a memory, two bytes each; larger ids are outside our vocabulary."""
     import numpy as np
 
     return np.unique(np.asarray(piece_ids)).astype("<u2").tobytes()
 
 
 def piece_frequencies(memories: Iterable[bytes]) -> NDArray[np.int64]:
-    """In how many of the memories each piece occurs, from their `unique_ids`."""
+    """Count the memories in which each piece occurs, from their `unique_ids`."""
     import numpy as np
 
     return np.bincount(np.frombuffer(b"".join(memories), "<u2"), minlength=VOCABULARY)
 
 
 def piece_weights(ids: Ids, frequencies: NDArray[np.int64], size: int, emphasis: Floats | None = None) -> Floats:
-    """How much each piece of the cue counts: the rarer among the `size` visible memories, the more.
+    """Return the weight of each piece of the cue: the rarer among the `size` visible memories, the higher.
 
-    `emphasis` says how much each of them may count at all (`text.words.piece_emphasis`).
+    `emphasis` limits each weight further (`tokenizer.piece_emphasis`).
     """
     import numpy as np
 
@@ -94,7 +93,7 @@ def piece_weights(ids: Ids, frequencies: NDArray[np.int64], size: int, emphasis:
 
 
 def late_scores(query_pieces: Floats, query_weights: Floats, packed: Sequence[bytes]) -> Floats:
-    """For each packed memory the weighted mean of how well the cue's pieces are found in it, 0 to 1."""
+    """Score each packed memory from 0 to 1: the weighted mean of how well the cue's pieces are found in it."""
     import numpy as np
 
     scores: Floats = np.zeros(len(packed), dtype=np.float32)
@@ -110,7 +109,7 @@ def late_scores(query_pieces: Floats, query_weights: Floats, packed: Sequence[by
 
 
 def _cosines(packed: Any, pieces: Floats) -> Floats:
-    """Of each packed piece to each of the cue's; some at a time, as numbers that stay near the processor."""
+    """Return the cosine of each packed piece to each of the cue's, in blocks that stay in the processor's cache."""
     import numpy as np
 
     asked = np.ascontiguousarray(_in_halves(pieces).T)
@@ -123,7 +122,7 @@ def _cosines(packed: Any, pieces: Floats) -> Floats:
 
 
 def _heaviest(pieces: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """The pieces that count most, their weights summing to 1."""
+    """Return the pieces with the largest weights, and these weights normalised to sum 1."""
     import numpy as np
 
     if len(weights) > MOST_QUERY_PIECES:
@@ -135,7 +134,7 @@ def _heaviest(pieces: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def _in_halves(pieces: Floats) -> Floats:
-    """The dimensions in the order of `_levels`."""
+    """Reorder dimensions as `_levels` does: even ones first."""
     import numpy as np
 
     even = pieces if pieces.shape[1] % 2 == 0 else np.pad(pieces, ((0, 0), (0, 1)))
@@ -150,8 +149,7 @@ def _nibbles(blob: bytes) -> Any:
 
 
 def _levels(packed: Any) -> Floats:
-    """Two dimensions from each byte, as numbers from -7 to 7: first those with an even number, then the others, as
-    that is several times as fast as putting each in its place."""
+    """Unpack two dimensions from each byte as -7 to 7, even dimensions first: several times as fast as in order."""
     import numpy as np
 
     half = packed.shape[1]

@@ -1,74 +1,76 @@
-"""A shell command as a call: what is set up for it, through what it is run, the program, its options and operands."""
+"""Shell commands: parse a command line, and find the call that matters, its options and operands."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 
 from swarmlore.frozen import frozen, replace
 
 SPACE = " \t\r"
 OPERATORS = ";&|\n()"
 BREAKS = SPACE + OPERATORS + "<>"
-MOST_DEEP = 8  # substitutions inside of each other
-_IN_DOUBLE = '"\\$`'  # what a backslash protects between double quotes
+MOST_DEEP = 8  # levels of nested substitutions
+_IN_DOUBLE = '"\\$`'  # characters that a backslash escapes between double quotes
 _IN_DOCUMENT = "\\$`"
 _PLAIN = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_CODES = {"x": (2, 16), "u": (4, 16), "U": (8, 16)}  # how many digits of which base
+_OCTAL, _HEX = "01234567", "0123456789abcdefABCDEF"
+_CODES = {"x": (2, 16), "u": (4, 16), "U": (8, 16)}  # most digits, base
 
 
 @frozen
 class Command:
-    """One command: its words without their quotes, and what it is given to read where the text says it."""
+    """One command: its words without quotes, and its standard input where the text contains it."""
 
     words: tuple[str, ...]
     given: str = ""
 
 
 def commands(text: str) -> list[Command]:
-    """Every command in a text, also those inside of groups and substitutions, about in the order they run."""
+    """Return every command in a text, including those in groups and substitutions, about in the order they run."""
     reader = _Reader(text)
     reader.read()
     return [Command(tuple(open.words), open.given or "") for open in reader.every]
 
 
 class _Open:
-    """A command while it is read: a here-document comes after its line has ended."""
+    """A command being parsed: the text of a here-document comes after its line has ended."""
 
     __slots__ = ("before", "given", "words")
 
     def __init__(self, before: _Open | None = None) -> None:
         self.words: list[str] = []
         self.given: str | None = None
-        self.before = before  # what is piped into it
+        self.before = before  # the command piped into it
 
     def settle(self) -> None:
-        """Take what the command before prints, where that is known and nothing else is given."""
+        """Set the input to the output of the piped command, if that is known and no other input is given."""
         if self.before is not None and self.given is None:
             self.given = _printed(self.before)
 
 
 class _Reader:
+    """Recursive-descent parser of shell text; each substitution has its own parser."""
+
     def __init__(self, text: str, at: int = 0, depth: int = 0) -> None:
         self.text = text
         self.at = at
         self.depth = depth
         self.own: list[_Open] = []
-        self.every: list[_Open] = []  # with those of substitutions
+        self.every: list[_Open] = []  # including those of substitutions
         self.open = _Open()
         self.groups = 0
-        self.documents: list[tuple[_Open, str, bool, bool]] = []  # their text begins after this line
-
-    # Commands
+        self.documents: list[tuple[_Open, str, bool, bool]] = []  # here-documents, whose text begins after this line
 
     def read(self) -> None:
-        """Read to the end or, in a substitution, past the parenthesis that closes it."""
+        """Parse to the end or, in a substitution, past the parenthesis that closes it."""
         closed = False
         while not closed and self.at < len(self.text):
             char = self.text[self.at]
             if char in SPACE:
                 self.at += 1
-            elif char == "#":  # a word is read whole, so this one begins a comment
+            elif char == "#":  # words are parsed whole, so this begins a comment
                 end = self.text.find("\n", self.at)
                 self.at = len(self.text) if end < 0 else end
             elif char in "<>" or self.text.startswith("&>", self.at):
@@ -82,7 +84,7 @@ class _Reader:
             command.settle()
 
     def _operator(self, char: str) -> bool:
-        """One of ; & | newline and parentheses, doubled or not; whether it closes a substitution."""
+        """Parse one of ; & | newline and parentheses, single or double; return whether it closes a substitution."""
         twice = self.text.startswith(char * 2, self.at)
         self.at += 1
         if char == "(":
@@ -129,8 +131,6 @@ class _Reader:
         if mark == "<<<":
             self.open.given = word
 
-    # Here-documents
-
     def _expect_document(self) -> None:
         tabs = self.text.startswith("-", self.at)
         self.at += tabs
@@ -153,7 +153,7 @@ class _Reader:
             stop = len(self.text) if stop < 0 else stop
             line = self.text[self.at : stop]
             line = line.lstrip("\t") if tabs else line
-            if self.depth and line.startswith(end + ")"):  # written by many, understood by most shells
+            if self.depth and line.startswith(end + ")"):  # accepted by most shells
                 self.at = stop - len(line) + len(end)
                 break
             self.at = min(stop + 1, len(self.text))
@@ -161,8 +161,6 @@ class _Reader:
                 break
             lines.append(line)
         return lines
-
-    # Words
 
     def _take_word(self) -> None:
         begin = self.at
@@ -212,7 +210,7 @@ class _Reader:
         return "".join(parts)
 
     def _dollar(self, *, bare: bool = False) -> str:
-        """What stands for a dollar sign that was just passed."""
+        """Return the expansion of a dollar sign that was just passed."""
         begin, after = self.at - 1, self.text[self.at : self.at + 1]
         if bare and after == "'":
             return self._escaped()
@@ -227,18 +225,18 @@ class _Reader:
         return self._substitution(begin)
 
     def _substitution(self, begin: int) -> str:
-        """What a command in parentheses prints, if the text says it, else the text from `begin` as it is."""
+        """Return the output of a command in parentheses, if the text determines it, else the text from `begin`."""
         inner = _Reader(self.text, self.at + 1, self.depth + 1)
         inner.read()
         self.at = inner.at
         self.every += inner.every
-        said = _printed(inner.own[0]) if len(inner.own) == 1 else None
-        if said is None:
-            said = next((command.given for command in inner.own if command.given), None)
-        return self.text[begin : self.at] if said is None else said.rstrip("\n")
+        output = _printed(inner.own[0]) if len(inner.own) == 1 else None
+        if output is None:
+            output = next((command.given for command in inner.own if command.given), None)
+        return self.text[begin : self.at] if output is None else output.rstrip("\n")
 
     def _escaped(self) -> str:
-        """The text of $'…'."""
+        """Return the text of $'…'."""
         begin = self.at + 1
         self.at = begin
         while self.at < len(self.text) and self.text[self.at] != "'":
@@ -253,7 +251,7 @@ class _Reader:
 
 
 def _printed(command: _Open) -> str | None:
-    """What a command prints, where its words and what it is given say that; else None."""
+    """Return the output of a command, if its words and input determine it; else None."""
     name, *rest = command.words
     if name == "cat" and all(word == "-" for word in rest):
         return command.given
@@ -265,7 +263,7 @@ def _printed(command: _Open) -> str | None:
 
 
 def _formatted(rest: Sequence[str]) -> str | None:
-    """printf without a number or a width: a text, or each word as it is."""
+    """Return the output of printf without numbers or widths: a text, or each word as it is; else None."""
     if not rest:
         return None
     if "%" not in rest[0]:
@@ -275,7 +273,7 @@ def _formatted(rest: Sequence[str]) -> str | None:
 
 
 def decoded(text: str) -> str:
-    r"""A text with the escapes of C in it: \n, \x41, \u00e9, \101 and the like."""
+    r"""Return a text with C escapes replaced: \n, \x41, \u00e9, \101 and the like."""
     parts: list[str] = []
     at = 0
     while (found := text.find("\\", at)) >= 0 and found + 1 < len(text):
@@ -286,24 +284,21 @@ def decoded(text: str) -> str:
 
 
 def _escape(text: str, at: int) -> tuple[str, int]:
-    """The character that an escape stands for, and how long it is without its backslash."""
+    """Return the character of an escape, and its length without the backslash."""
     mark = text[at]
     if mark in _PLAIN:
         return _PLAIN[mark], 1
     skip, (most, base) = (1, _CODES[mark]) if mark in _CODES else (0, (3, 8))
-    digits = _digits(text[at + skip : at + skip + most], base)
+    allowed = _OCTAL if base == 8 else _HEX
+    digits = "".join(takewhile(lambda char: char in allowed, text[at + skip : at + skip + most]))
     if not digits:
         return (mark if mark in "\\'\"?" else "\\" + mark), 1
     code = int(digits, base)
     return (chr(code) if 0 < code < 0x110000 else "\ufffd"), skip + len(digits)
 
 
-def _digits(text: str, base: int) -> str:
-    allowed = "01234567" if base == 8 else "0123456789abcdefABCDEF"
-    return text[: next((at for at, char in enumerate(text) if char not in allowed), len(text))]
-
-
 def _unescaped(text: str, protected: str) -> str:
+    """Remove backslashes before line breaks and before the characters in `protected`."""
     parts: list[str] = []
     at = 0
     while (found := text.find("\\", at)) >= 0:
@@ -314,7 +309,7 @@ def _unescaped(text: str, protected: str) -> str:
     return "".join((*parts, text[at:]))
 
 
-COMMAND_CHARS = 2_000  # longer ones are scripts
+COMMAND_CHARS = 2_000  # longer texts are scripts
 MOST_WORDS = 60
 LONGEST_WORD = 120
 
@@ -326,18 +321,8 @@ _SETTING_UP = frozenset(
 _RUNNERS = frozenset("sudo npx bunx uvx xvfb-run nohup time nice doas".split())
 _RUNNING = frozenset(
     (
-        *(
-            "uv run",
-            "poetry run",
-            "pipenv run",
-            "pdm run",
-            "hatch run",
-            "rye run",
-            "pixi run",
-            "bundle exec",
-            "pnpm exec",
-        ),
-        *("pnpm dlx", "yarn exec", "npm exec", "mise exec", "direnv exec"),
+        *("uv run", "poetry run", "pipenv run", "pdm run", "hatch run", "rye run", "pixi run", "bundle exec"),
+        *("pnpm exec", "pnpm dlx", "yarn exec", "npm exec", "mise exec", "direnv exec"),
     )
 )
 _PYTHONS = ("python", "python3", "py")
@@ -345,7 +330,7 @@ _PYTHONS = ("python", "python3", "py")
 
 @frozen
 class Call:
-    """One command of a line. `before` are the commands that set it up, each as its words."""
+    """One call on a command line. `before` are the words of each command that prepares it."""
 
     program: str
     options: tuple[str, ...] = ()
@@ -357,52 +342,50 @@ class Call:
 
     @property
     def shown(self) -> str:
-        """The call as it can be typed, without its surroundings."""
+        """Return the call as it can be typed, without the commands around it."""
         return show_words(self.words)
 
 
 def read_call(command: str) -> Call | None:
-    """The call that a command line is about; nothing for scripts and for lines that only set something up."""
-    if len(command) > COMMAND_CHARS:
-        return None
-    before: list[tuple[str, ...]] = []
-    for found in commands(command):
-        if not found.words or len(found.words) > MOST_WORDS:
-            continue
-        call = _call(found.words)
-        if call and call.program not in _SETTING_UP:
-            return replace(call, before=tuple(before))
-        before.append(found.words)
-    return None
+    """Return the main call of a command line; None for scripts and for lines that only prepare something."""
+    return _first_call(command, lambda call: call.program not in _SETTING_UP)
 
 
 def call_like(command: str, other: Call) -> Call | None:
-    """The call of a line that does what another one did: the same program with the same first operand."""
-    if len(command) > COMMAND_CHARS:
-        return None
+    """Return the call of a line with the same program and first operand as another call, or None."""
+    return _first_call(command, lambda call: call.program == other.program and call.operands[:1] == other.operands[:1])
+
+
+def _first_call(command: str, fits: Callable[[Call], bool]) -> Call | None:
+    """Return the first call of a command line that fits, with the commands before it; None for scripts."""
     before: list[tuple[str, ...]] = []
-    for found in commands(command):
-        if not found.words or len(found.words) > MOST_WORDS:
-            continue
-        call = _call(found.words)
-        if call and call.program == other.program and call.operands[:1] == other.operands[:1]:
+    for words in _word_lists(command):
+        call = _call(words)
+        if call and fits(call):
             return replace(call, before=tuple(before))
-        before.append(found.words)
+        before.append(words)
     return None
 
 
-def set_up(command: str) -> tuple[str, ...]:
-    """The words of the first command of a line that does more than move to another folder or speak."""
+def _word_lists(command: str) -> Iterator[tuple[str, ...]]:
+    """Return the words of each command of a line; nothing for scripts, and no command of more than 60 words."""
+    if len(command) <= COMMAND_CHARS:
+        yield from (found.words for found in commands(command) if 0 < len(found.words) <= MOST_WORDS)
+
+
+def setup_command(command: str) -> tuple[str, ...]:
+    """Return the words of the first command of a line that does more than change folder or print."""
     if len(command) > COMMAND_CHARS:
         return ()
     if exported := re.fullmatch(r"\s*export (\w{1,60})=[\"']?(\$\([^()`\n]{1,80}\))[\"']?\s*", command):
-        return "export", f"{exported[1]}={exported[2]}"  # its value is a command too, but not the one that matters
-    every = [found.words for found in commands(command) if found.words and len(found.words) <= MOST_WORDS]
-    return next((words for words in every if words[0] not in ("cd", "pushd", "echo", "true", "sleep", "set")), ())
+        return "export", f"{exported[1]}={exported[2]}"  # the export matters, not the command in its value
+    return next(
+        (words for words in _word_lists(command) if words[0] not in ("cd", "pushd", "echo", "true", "sleep", "set")), ()
+    )
 
 
 def show_words(words: Sequence[str]) -> str:
-    """Words as a command line on one line; empty where they cannot be shown."""
+    """Format words as one command line; '' if they cannot be shown."""
     if any(not word.isprintable() or "`" in word or len(word) > LONGEST_WORD for word in words):
         return ""
     return " ".join(word if word and " " not in word else _quoted(word) for word in words)
@@ -411,13 +394,14 @@ def show_words(words: Sequence[str]) -> str:
 def _quoted(word: str) -> str:
     name, sign, value = word.partition("=")
     if word.startswith("$("):
-        return f'"{word}"'  # quoted otherwise it would not be replaced
+        return f'"{word}"'  # in single quotes it would not be expanded
     if sign and name.replace("-", "").isidentifier():
         return f"{name}={_quoted(value)}"
     return f'"{word}"' if "'" in word else f"'{word}'"
 
 
 def _call(words: tuple[str, ...]) -> Call | None:
+    """Parse the words of one command into settings, runner, program, options and operands."""
     at = 0
     while at < len(words) and is_setting(words[at]):
         at += 1
@@ -435,7 +419,7 @@ def _call(words: tuple[str, ...]) -> Call | None:
 
 
 def _runner_size(words: Sequence[str]) -> int:
-    """How many words only run the rest."""
+    """Return how many leading words only run the rest, such as `uv run` or `python -m`."""
     if len(words) > 2 and words[0].rpartition("/")[2] in _PYTHONS and words[1] == "-m":
         return 2
     if tuple(words[:2]) == ("uv", "pip"):
@@ -446,6 +430,6 @@ def _runner_size(words: Sequence[str]) -> int:
 
 
 def is_setting(word: str) -> bool:
-    """Whether it sets a variable: NAME=value."""
+    """Return whether a word sets a variable: NAME=value."""
     name, sign, _ = word.partition("=")
     return bool(sign) and name.isidentifier()

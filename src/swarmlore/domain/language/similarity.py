@@ -1,4 +1,4 @@
-"""How alike two short texts are by their words, and the keys under which likely neighbours are indexed."""
+"""Lexical similarity of short texts (Jaccard over word pairs and content words), and index keys for candidates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _POLARITY = """
 """
 POLARITY_WORDS = frozenset(_POLARITY.split())
 
-# Words that stand in so many coding lessons that they say little about which lesson it is.
+# Words so common in coding lessons that they hardly identify one.
 _COMMON = """
     add agent api app build call change check class client code command commit config create data database db default
     deploy docker ensure error fail field file fix flag folder function git import install key line log module name
@@ -48,28 +48,28 @@ _LEFT_OUT = STOP_WORDS | NEGATIONS | POLARITY_WORDS
 
 MAX_SHINGLES = 24
 MAX_SHINGLED_CHARS = 1000
-"""Longer texts are raw material: they are the same only when identical, which a hash decides."""
+"""Longer texts are raw material, and equal only if identical, which a hash decides."""
 
 _LEAST_WORD_KEYS = 4
 _BIGRAM_SALT = crc32(b"word pair")
 _WORD_SALT = crc32(b"content word")
 _LATE = 1 << 32
-"""Added to a 32-bit key to sort it behind all rarer ones."""
+"""Offset that sorts the key of a common word behind all rarer ones."""
 
 
 def normalize(text: str) -> str:
-    """Lower case, punctuation as spaces, single spaces, trimmed."""
+    """Return a text in lower case, with punctuation replaced and single spaces."""
     return " ".join(_NOT_WORD.sub(" ", text.lower()).split())
 
 
 def word_bigrams(text: str) -> frozenset[tuple[str, str]]:
-    """The adjacent word pairs of the normalised text."""
+    """Return the adjacent word pairs of the normalised text."""
     words = normalize(text).split()
     return frozenset(pairwise(words))
 
 
 def jaccard_bigram(a: str, b: str) -> float:
-    """The share of word pairs that both texts have; where one has fewer than two words, whether the words are equal."""
+    """Return the share of common word pairs; for texts of one word, whether the words are equal."""
     pairs_a, pairs_b = word_bigrams(a), word_bigrams(b)
     if not pairs_a or not pairs_b:
         return float(normalize(a) == normalize(b))
@@ -78,7 +78,7 @@ def jaccard_bigram(a: str, b: str) -> float:
 
 @lru_cache(maxsize=2048)
 def content_words(text: str) -> frozenset[str]:
-    """The words that carry the topic: no stop words, negations or polarity words, plurals as singulars."""
+    """Return the words that carry the topic: no stop words, negations or polarity words, plurals as singulars."""
     return frozenset(_singular(word) for word in _WORD.findall(text.lower()) if word not in _LEFT_OUT)
 
 
@@ -88,9 +88,10 @@ def _singular(word: str) -> str:
     return word[:-3] + "y" if word.endswith("ies") and len(word) > 4 else word[:-1]
 
 
-@lru_cache(maxsize=64)  # a memory's keys are asked for twice: to look for neighbours and to be found
+@lru_cache(maxsize=64)  # needed twice per memory: to find neighbours and to be indexed
 def shingles(text: str) -> tuple[int, ...]:
-    """Index keys: texts with word-pair Jaccard ≥ .6, or content-word Jaccard ≥ .5, share one (up to 280 characters).
+    """Return index keys: texts with word-pair Jaccard ≥ .6 or content-word Jaccard ≥ .5 share one (up to 280
+    characters).
 
     A prefix filter: all texts order their parts the same way, rare-looking ones first. Of n parts, those that a similar
     text must share cannot all lie behind the first n - ceil(threshold · n) + 1. Long lessons have more keys than the

@@ -1,7 +1,7 @@
-"""A short text read as a statement: the tokens that matter, each with the word that turns it ("not", "before", "from").
+"""Statements: parse a short text into the tokens that matter, each with the word that modifies it ("not", "before").
 
 "Use pnpm, not npm" becomes use · pnpm · not|npm, and so does "Instead of npm, use pnpm", in another order. Two texts
-with the same tokens in the same order say the same; `rules.difference` judges the rest.
+with the same tokens in the same order say the same; `domain.policy.contradiction` compares the rest.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from swarmlore.domain.language.tokenizer import stem
 
-# Words that may come and go without changing what a lesson says.
+# Words that can be added or left out without changing the content of a lesson.
 _FILLERS = """
     a an the this that these those it its itself they them their there i you he she we us our ours your yours my me
     is are was were be been being am do does did doing have has had having will would shall get gets got
@@ -26,14 +26,14 @@ _FILLERS = """
 """
 FILLERS = frozenset(_FILLERS.split())
 
-# Small words that open a phrase. Such a phrase may stand at either end of a sentence without a change of meaning.
+# Small words that open a phrase which may stand at either end of a sentence without changing its meaning.
 _OPENERS = """
     in on at for of with to into onto via through within across per about during if when whenever while where as since
     because
 """
 OPENERS = frozenset(_OPENERS.split())
 
-# Small words that say how the next word takes part: "before x" is not "after x", and neither is "x".
+# Small words that modify the next word: "before x" differs from "after x" and from "x".
 _BINDERS = (
     "before after from over under above below until till than by or only outside against except unless beyond behind"
 )
@@ -54,7 +54,7 @@ VERBS = frozenset(map(stem, _VERBS.split()))
 _SHORT = "can could did do does had has have is are must need should was were would ai"
 CONTRACTIONS = {f"{verb}nt": verb for verb in _SHORT.split()} | {"cant": "can", "wont": "will", "shant": "shall"}
 
-# Several words that stand for fewer; "!" stands for a negation.
+# Phrases and their shorter form; "!" is a negation.
 _PHRASES = """
     in order to = to; so as to = to; make sure =; makes sure =; be sure to =; make certain =; do not forget to =;
     do not forget =; remember to =; keep in mind =; note that =; be aware that =; it is important to =; it is =;
@@ -96,7 +96,7 @@ _PHRASES = """
 
 
 def _phrases() -> dict[str, dict[tuple[str, ...], tuple[str, ...]]]:
-    """Phrases by their first word, longest first."""
+    """Return the phrase table by first word, longest phrase first."""
     table: dict[str, dict[tuple[str, ...], tuple[str, ...]]] = {}
     pairs = [item.split(" = ") for item in " ".join(_PHRASES.split()).split("; ")]
     for words in sorted(pairs, key=lambda pair: -len(pair[0].split())):
@@ -108,7 +108,7 @@ def _phrases() -> dict[str, dict[tuple[str, ...], tuple[str, ...]]]:
 
 PHRASES = _phrases()
 
-# Words that say the same in a lesson. Not here: words that are commands or names of their own (run, pull, drop, tmp).
+# Synonyms in lessons, without words that are also commands or names (run, pull, drop, tmp).
 _SAME = """
     all every each entire whole; many multiple several numerous; big large huge; small tiny little; quick fast rapid;
     slow sluggish; start begin commence launch; end finish complete; stop halt cease; delete remove erase;
@@ -145,7 +145,7 @@ _SAME = """
 
 
 def _same() -> dict[str, str]:
-    """Each stem and the stem that stands for it. The first mention of a word decides its group."""
+    """Map each stem to the stem of its synonym group. The first mention of a word decides its group."""
     table: dict[str, str] = {}
     for group in " ".join(_SAME.split()).split(";"):
         stems = [stem(word) for word in group.split()]
@@ -159,12 +159,12 @@ SAME = _same()
 
 
 def canonical(word: str) -> str:
-    """The stem that stands for a lower-case word."""
+    """Return the stem that represents a lower-case word and its synonyms."""
     base = stem(word)
     return SAME.get(base, base)
 
 
-# One word is the other one denied: "disable x" is read as "not enable x".
+# Words read as the negation of another: "disable x" is "not enable x".
 _DENIED = """
     disable/enable deactivate/enable forbid/allow disallow/allow deny/allow prohibit/allow ban/allow exclude/include
     omit/include false/true incorrect/correct invalid/valid unnecessary/needed unneeded/needed unsupported/supported
@@ -207,7 +207,7 @@ _OPPOSITES = """
 
 
 def _opposites() -> dict[str, frozenset[str]]:
-    """Each stem and the stems opposed to it."""
+    """Map each stem to the stems of its opposites."""
     table: dict[str, set[str]] = {}
     for group in _OPPOSITES.split():
         words = {canonical(word) for word in group.split("/")}
@@ -218,7 +218,7 @@ def _opposites() -> dict[str, frozenset[str]]:
 
 OPPOSITES = _opposites()
 
-# Words that limit or turn a statement: to add or to lose one of them is never a matter of wording.
+# Words that limit or reverse a statement: adding or losing one always changes the content.
 _WEIGHTY = """
     only except unless until lack lacks miss missing missed fail fails break broken skip ignore prevent refuse forget
     stop drop deprecated obsolete removed partly partially almost nearly half double triple twice rarely hardly
@@ -226,7 +226,7 @@ _WEIGHTY = """
     second third fourth unlike despite instead vice versa none zero unlimited unsupported impossible
     unsafe harmful wrong bad false danger dangerous again former obsolete legacy
 """
-# What a statement may be restricted to. Two statements that differ here can both be true.
+# Scopes a statement may be restricted to. Two statements that differ here can both be true.
 _SCOPES = """
     dev staging prod production test testing qa preview sandbox ci linux macos mac osx windows wsl
     android ios ubuntu debian alpine fedora arm arm64 x86 amd64 chrome firefox safari edge mobile desktop tablet
@@ -236,11 +236,11 @@ _SCOPES = """
     php javascript typescript css html sql bash
 """
 SCOPES = frozenset(map(canonical, _SCOPES.split()))
-# How many are meant often goes without saying; to say another number of them is caught as a replaced word.
+# Often left out; replacing one by another is caught as a replaced word.
 LIGHT = frozenset(("all", "any", "some"))
 WEIGHTY = (frozenset(map(canonical, _WEIGHTY.split())) | frozenset(OPPOSITES) | SCOPES) - LIGHT
 
-# Units by dimension, with their size in the first one.
+# Units by dimension, with their size in the first unit of it.
 UNITS: dict[str, tuple[str, float]] = {}
 for _dimension, _sizes in {
     "ms": "ms:1 msec:1 msecs:1 millisecond:1 milliseconds:1 millis:1 us:0.001 µs:0.001 microsecond:0.001 "
@@ -258,17 +258,10 @@ for _dimension, _sizes in {
     "": "k:1000 K:1000 x:1 times:1",
     "M": "M:1 million:1",
     "G": "G:1 billion:1",
-    "T": "T:1",
     "hz": "hz:1 Hz:1 khz:1000 kHz:1000 KHz:1000 mhz:1000000 MHz:1000000 ghz:1000000000 GHz:1000000000",
     "px": "px:1 pixel:1 pixels:1",
-    "em": "em:1",
-    "rem": "rem:1",
-    "pt": "pt:1",
-    "vh": "vh:1",
-    "vw": "vw:1",
-    "fps": "fps:1",
+    **{unit: f"{unit}:1" for unit in ("T", "em", "rem", "pt", "vh", "vw", "fps", "rpm")},
     "rps": "rps:1 qps:1",
-    "rpm": "rpm:1",
     "bps": "bps:1 kbps:1000 Kbps:1000 mbps:1000000 Mbps:1000000 gbps:1000000000 Gbps:1000000000",
     "cores": "core:1 cores:1 cpu:1 cpus:1",
     "lines": "line:1 lines:1",
@@ -280,7 +273,6 @@ for _dimension, _sizes in {
 
 _COUNTS = "zero one two three four five six seven eight nine ten eleven twelve"
 COUNTS = {word: str(value) for value, word in enumerate(_COUNTS.split())} | {"twice": "2", "thrice": "3", "dozen": "12"}
-
 
 MAX_DIGITS = 12
 OPERATORS = re.compile(r"(<=|>=|==|!=|~=|->|=>|&&|\|\||<|>|=)")
@@ -297,7 +289,7 @@ _CLOSING = ")]}\"'`,;:.!?"
 _BREAKS = frozenset(",;:.!?)")
 _QUOTES = frozenset("\"'`")
 
-# First parts that turn the word they stand before; "non-blocking" is one word and not "blocking" with something added.
+# Prefixes that change the meaning: "non-blocking" is one word, not "blocking" with an addition.
 _TURNING_PARTS = "non un no anti pre post re de dis in im multi sub co semi over under mis cross auto inter"
 _TURNING = frozenset(_TURNING_PARTS.split())
 
@@ -310,16 +302,16 @@ class Piece(NamedTuple):
     breaks: bool = False
     first: bool = False
     solid: bool = False
-    """Part of a hyphenated word: the "in" of "opt-in" is no small word."""
+    """Part of a hyphenated word: the "in" of "opt-in" is no preposition."""
 
 
 def written_words(text: str) -> list[Piece]:
-    """The words of a text in order, ready to be read."""
+    """Split a text into words, with phrases, contractions and units replaced by their plain form."""
     return _join_units(_replace_phrases(list(_pieces(text))))
 
 
 def _pieces(text: str) -> Iterator[Piece]:
-    """The written words, without the punctuation around them."""
+    """Split a text into words without the punctuation around them."""
     first, quoted = True, False
     for chunk in text.translate(_SPELLING).split():
         core, breaks, opens, closes = _strip(chunk)
@@ -333,22 +325,18 @@ def _pieces(text: str) -> Iterator[Piece]:
 
 
 def _strip(chunk: str) -> tuple[str, bool, bool, bool]:
-    """The core of a chunk; whether a break follows; whether quotes open and close."""
+    """Return a chunk without punctuation, whether a break follows, and whether quotes open and close."""
     core = chunk.lstrip(_OPENING)
     opens = any(sign in _QUOTES for sign in chunk[: len(chunk) - len(core)])
     end = len(core)
-    while end and core[end - 1] in _CLOSING and not (core[end - 1] in ")]}" and _is_call(core[:end])):
+    while end and core[end - 1] in _CLOSING and not (core[end - 1] in ")]}" and set("([{") & set(core[:end])):
         end -= 1
     tail, core = core[end:], core[:end].removesuffix("()")
     return core, not _BREAKS.isdisjoint(tail), opens, any(sign in _QUOTES for sign in tail)
 
 
-def _is_call(core: str) -> bool:
-    return any(sign in core for sign in "([{")
-
-
 def _split(core: str, quoted: bool, breaks: bool, first: bool) -> Iterator[Piece]:
-    """Operators, lists without spaces and ordinary hyphenated words fall apart; identifiers stay whole."""
+    """Split operators, lists without spaces and ordinary hyphenated words; identifiers stay whole."""
     parts, solid = [core.removeprefix("~") if _ABOUT.fullmatch(core) else core], False
     if "://" not in core and OPERATORS.search(core):
         parts = [part for part in OPERATORS.split(core) if part]
@@ -372,7 +360,7 @@ def _compound(core: str) -> list[str]:
 
 
 def _replace_phrases(pieces: list[Piece]) -> list[Piece]:
-    """Several words that stand for one, contractions and word operators, replaced."""
+    """Replace phrases, contractions and word operators by the words they stand for."""
     expanded = [part for piece in pieces for part in _expand(piece)]
     result: list[Piece] = []
     place = 0
@@ -390,7 +378,7 @@ def _replace_phrases(pieces: list[Piece]) -> list[Piece]:
 
 
 def _expand(piece: Piece) -> list[Piece]:
-    """`don't` and `dont` as two words; `it's` and `the team's` without their tail."""
+    """Split `don't` and `dont` into two words; strip the tail of `it's` and `the team's`."""
     lower = piece.text.lower()
     if lower.endswith("n't"):
         verb = CONTRACTIONS.get(lower.replace("'", ""), lower[:-3])
@@ -406,6 +394,7 @@ def _expand(piece: Piece) -> list[Piece]:
 
 
 def _phrase_at(pieces: list[Piece], place: int) -> tuple[int, tuple[str, ...]]:
+    """Return the length and replacement of the phrase that begins at this place, or (0, ())."""
     for source, target in PHRASES.get(pieces[place].text.lower(), {}).items():
         here = pieces[place : place + len(source)]
         if len(here) == len(source) and all(
@@ -419,13 +408,13 @@ def _phrase_at(pieces: list[Piece], place: int) -> tuple[int, tuple[str, ...]]:
 
 
 def counts(pieces: list[Piece], place: int) -> bool:
-    """Whether a number stands at this place."""
+    """Return whether a number stands at this place."""
     text = pieces[place].text.lower() if place < len(pieces) else ""
     return text in COUNTS or bool(_NUMBER.fullmatch(text))
 
 
 def _join_units(pieces: list[Piece]) -> list[Piece]:
-    """`30 seconds` as one piece, `18 or newer` as an operator and its number."""
+    """Join `30 seconds` into one piece, and turn `18 or newer` into an operator and its number."""
     result: list[Piece] = []
     for piece in pieces:
         last = result[-1] if result else None
@@ -434,19 +423,16 @@ def _join_units(pieces: list[Piece]) -> list[Piece]:
             if number[-1].isdigit():
                 result[-1] = piece._replace(text=number + piece.text, first=last.first)
                 continue
-        if piece.text.lower() in ("newer", "later", "higher", "above", "up") and _is_or_after_number(result):
+        after_or = len(result) > 1 and result[-1].text.lower() in ("or", "and") and _NUMBER.fullmatch(result[-2].text)
+        if after_or and piece.text.lower() in ("newer", "later", "higher", "above", "up"):
             result[-2:] = [Piece(">="), result[-2]._replace(breaks=piece.breaks)]
             continue
         result.append(piece)
     return result
 
 
-def _is_or_after_number(pieces: list[Piece]) -> bool:
-    return len(pieces) > 1 and pieces[-1].text.lower() in ("or", "and") and bool(_NUMBER.fullmatch(pieces[-2].text))
-
-
 def number_of(text: str) -> str:
-    """A number as it is compared, in one unit: `1 min` and `60s` are equal, `3.1` and `3.10` are not."""
+    """Normalise a number and its unit for comparison: `1 min` and `60s` are equal, `3.1` and `3.10` are not."""
     if text in COUNTS:
         return COUNTS[text]
     found = _NUMBER.fullmatch(text)
@@ -459,7 +445,7 @@ def number_of(text: str) -> str:
         digits = digits.replace(",", "").replace("_", "")
     digits = "0" + digits if digits[0] == "." else digits
     if unit:
-        # More digits than a float keeps would make different numbers equal.
+        # With more digits than a float keeps, different numbers would be equal.
         if unit not in UNITS or digits.count(".") > 1 or len(digits) > MAX_DIGITS:
             return ""
         dimension, size = UNITS[unit]
@@ -484,7 +470,7 @@ _COMPARISONS = frozenset(("<", ">", "<=", ">=", "==", "!=", "~="))
 
 
 class Token(NamedTuple):
-    """One word, number or identifier that matters, as it is compared and as it was written."""
+    """One word, number or identifier that matters, in canonical form and as written."""
 
     word: str
     kind: str = "word"
@@ -497,24 +483,24 @@ class Token(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What has to be equal."""
+        """Return the text that decides whether two tokens are equal."""
         return f"{self.bound}|{self.word}" if self.bound else self.word
 
     @property
     def weighty(self) -> bool:
-        """Whether it is more than wording: to add or lose it changes what is said."""
+        """Return whether adding or losing the token changes the content, not only the wording."""
         return self.kind != "word" or bool(self.bound) or self.word in WEIGHTY
 
 
 class Statement(NamedTuple):
-    """What a short text says, token by token."""
+    """The parsed content of a short text."""
 
     tokens: tuple[Token, ...]
     words: frozenset[str]
-    """All words, those without weight too."""
+    """All words, including fillers."""
     verb: str = ""
     verb_at: int = 0
-    """How many tokens stand before the first verb; 0 where it comes first or none is known."""
+    """Tokens before the first verb; 0 if it comes first or none is known."""
     modality: str = ""
     passive: bool = False
 
@@ -525,12 +511,12 @@ class Statement(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def read(text: str) -> Statement:
-    """The statement that a short text makes. Never fails; what it does not know it takes as it is written."""
+    """Parse a short text into a statement. Never fails; unknown words are taken as written."""
     return _Reader().read(written_words(text))
 
 
 class _Reader:
-    """Walks over the pieces once; small words wait until the word that they turn comes."""
+    """Single-pass parser of pieces; negations and prepositions are held until the word they modify."""
 
     def __init__(self) -> None:
         self.tokens: list[Token] = []
@@ -561,7 +547,7 @@ class _Reader:
         self.words.add(lower)
         self._notice_verb(lower, following.text.lower())
         if lower in NEGATORS:
-            # "No, use x" denies what was said before and not x.
+            # "No, use x" denies the text before it, not x.
             self.denied ^= not (lower == "no" and piece.breaks)
         elif stem(lower) == "avoid" or (lower == "stop" and following.text.endswith("ing")):
             self._avoid(following)
@@ -583,7 +569,7 @@ class _Reader:
             self.exact = lower in _NAMING
 
     def _avoid(self, following: Piece) -> None:
-        """`avoid x` says `do not use x`; `avoid committing x` says `do not commit x`."""
+        """Read `avoid x` as `do not use x`, and `avoid committing x` as `do not commit x`."""
         self.denied = not self.denied
         if following.text and not following.text.lower().endswith("ing"):
             self._add(Token("use", written="avoid"))
@@ -603,12 +589,12 @@ class _Reader:
         self.opener = word
 
     def _prefers(self, following: Piece) -> bool:
-        """Whether `to` comes between two things of which the first is preferred."""
+        """Return whether `to` stands between a preferred thing and its alternative."""
         preferred = self.tokens and self.tokens[-1].word != "prefer" and self.words & {"prefer", "prefers"}
         return bool(preferred) and stem(following.text.lower()) not in VERBS
 
     def _switches(self, word: str) -> bool:
-        """`turn the cache off` says `disable the cache`."""
+        """Read `turn the cache off` as `disable the cache`."""
         for place, token in enumerate(self.tokens[-4:], start=max(0, len(self.tokens) - 4)):
             if token.word in ("turn", "switch"):
                 bound = token.bound if word == "on" else _denied(token.bound)
@@ -629,7 +615,7 @@ class _Reader:
         self.denied, self.binder, self.opener = False, "", ""
 
     def _close(self) -> None:
-        """At a break a waiting word belongs to what came before: "x must not be.", "read-only", "the day before"."""
+        """Attach a held word to the token before a break: "x must not be.", "read-only", "the day before"."""
         if self.denied and self.tokens:
             self.tokens[-1] = self.tokens[-1]._replace(bound=_denied(self.tokens[-1].bound))
         elif self.denied:
@@ -639,7 +625,7 @@ class _Reader:
         self.denied, self.binder, self.opener, self.exact = False, "", ",", False
 
     def _notice_verb(self, lower: str, following: str) -> None:
-        """The first verb, and whether something is done to the subject instead of by it."""
+        """Record the first verb, and whether the sentence is passive."""
         if self.state and (lower.endswith("ed") or lower in _PARTICIPLES):
             self.passive = True
         self.state = lower in _STATES or (self.state and lower in ("not", "always", "never", "only"))
@@ -658,7 +644,7 @@ def _denied(bound: str) -> str:
 
 
 def _is_a_name(piece: Piece) -> bool:
-    """Small words that are more: the method GET, the region US, module A, the "in" of "opt-in"; not "only"."""
+    """Return whether a small word is a name: the method GET, the region US, module A, the "in" of "opt-in"."""
     if piece.solid:
         return piece.text != "only"
     return piece.text in ("GET", "LET", "US", "IT") or (piece.text in ("A", "I") and not piece.first)
@@ -680,7 +666,7 @@ def _token(piece: Piece, exact: bool) -> Token:
 
 
 def _code(text: str, first: bool) -> str:
-    """An identifier as it is compared: case counts, but not at the start of a sentence and not in `UTF-8` and `S3`."""
+    """Normalise an identifier: case counts, except at the start of a sentence and in names such as `UTF-8` and `S3`."""
     if _NAME_WITH_NUMBER.fullmatch(text) or (first and text[1:].islower()):
         return text.lower()
     return text[1:] if text[0] == "$" and text[1:].isupper() else text

@@ -1,7 +1,7 @@
-"""Words of a text as full-text search sees them: identifiers split, lower case, stems, CJK as bigrams.
+"""Tokenizer of full-text search: split identifiers, fold case, stem words, and make bigrams of CJK text.
 
-Both engines, the query side and the rescoring use this one analysis. `index_text` is what the full-text index stores,
-so that its tokenizer only has to cut at spaces and every engine counts the same words.
+Both engines, queries and rescoring use this one analysis. The full-text index stores `index_text`, so that its own
+tokenizer only splits at spaces and every engine counts the same words.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VOWELS = frozenset("aeiouy")
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    """The part of a lower-case word that its forms share. Not a linguist's stem: it only has to be equal for them."""
+    """Return a stem shared by the forms of a lower-case word. Not linguistic: it only has to be equal for them."""
     word = _IRREGULAR.get(word, word)
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
@@ -44,7 +44,7 @@ def _without_s(word: str) -> str:
 
 
 MAX_QUERY_TERMS = 48
-"""More terms cost time and an error output that long repeats itself."""
+"""Most terms of a query; more cost time, and an error output that long repeats itself."""
 
 _STOPS = """
     a about above after again against all also am an and any anybody anyone anything are aren as at be because been
@@ -60,12 +60,12 @@ _STOPS = """
 """
 STOP_WORDS = frozenset(_STOPS.split())
 
-# A chunk is a word, or an identifier whose parts hang together by one underscore or hyphen, or a dotted number.
+# A chunk is a word, an identifier joined by single underscores or hyphens, or a dotted number.
 _CHUNK = re.compile(r"[vV]?\d+(?:\.\d+)+|[^\W_]+(?:[-_][^\W_]+)*")
-# Capitals that are followed by a small letter begin the next part: HTTPServer is http and server.
+# A capital before a small letter begins the next part: HTTPServer is http and server.
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _JOINT = re.compile(r"[-_]")
-# Compiled when first used: not every command meets such texts.
+# Compiled on first use: few commands meet such texts.
 _WIDE = r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 _CODE_LIKE = r"\S*(?:[a-z][A-Z]|[A-Z]{2}[a-z]|\w[_/\\.:=@#]\w|--?\w|\w\(|[{}<>\[\]|;`$*\\]|\d)\S*"
 _LONGEST_NOISE = 2  # digits
@@ -73,7 +73,7 @@ _WEAK_PIECE = 0.7
 
 
 def split_words(text: str) -> list[str]:
-    """All words in order, lower case; an identifier gives its parts and then their join."""
+    """Return all words in order, in lower case; an identifier gives its parts and then their join."""
     words: list[str] = []
     for chunk in _CHUNK.findall(text if text.isascii() else _plain(text)):
         if chunk.isascii() and chunk.isalpha() and (chunk.islower() or chunk[1:].islower() or chunk.isupper()):
@@ -85,7 +85,7 @@ def split_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=8192)
 def _parts(chunk: str) -> tuple[str, ...]:
-    """The parts of an identifier, number or run of wide characters, with their join where there are several."""
+    """Return the parts of an identifier, number or run of wide characters, and their join if there are several."""
     if "." in chunk:
         numbers = chunk.lstrip("vV").split(".")
         return (*numbers, "p".join(numbers))
@@ -97,7 +97,7 @@ def _parts(chunk: str) -> tuple[str, ...]:
 
 
 def _wide_words(chunk: str) -> list[str]:
-    """Chinese, Japanese and Korean have no spaces: their runs become overlapping pairs of characters."""
+    """Split CJK text, which has no spaces, into overlapping pairs of characters."""
     words: list[str] = []
     end = 0
     for run in re.finditer(_WIDE, chunk):
@@ -109,39 +109,39 @@ def _wide_words(chunk: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """The text without accents and compatibility forms, so that `café` and `cafe` are one word."""
+    """Return a text without accents and compatibility forms, so that `café` equals `cafe`."""
     decomposed = unicodedata.normalize("NFKD", text)
     bare = "".join(char for char in decomposed if not unicodedata.combining(char))
     return unicodedata.normalize("NFKC", bare)
 
 
 def query_terms(text: str, most: int = MAX_QUERY_TERMS) -> list[str]:
-    """Stems to look for, each once, in order of appearance; stop words and bare small numbers are left out."""
+    """Return the stems to search for, each once, in order; without stop words and small numbers."""
     stems = dict.fromkeys(stem_word(word) for word in split_words(text) if word not in STOP_WORDS)
-    # Line numbers, counts and parts of versions meet by chance; they are asked only if there is nothing else.
+    # Line numbers, counts and parts of versions match by chance, so they are used only if there is nothing else.
     telling = [word for word in stems if len(word) > _LONGEST_NOISE or not word.isdecimal()]
     return (telling or list(stems))[:most]
 
 
 def query_words(text: str) -> frozenset[str]:
-    """What a question asks for, in its own words and as stems: tags are words that nobody has stemmed."""
+    """Return the words of a query, as written and as stems, because tags are not stemmed."""
     return frozenset((*query_terms(text), *(word for word in split_words(text) if word not in STOP_WORDS)))
 
 
 def index_text(text: str) -> str:
-    """What the full-text index is given: the stems of all words, separated by spaces."""
+    """Return the text stored in the full-text index: the stems of all words, separated by spaces."""
     return " ".join(map(stem_word, split_words(text)))
 
 
 def code_share(text: str) -> float:
-    """How much of a text looks like code or machine output: the share of its spaced words that do, 0 to 1."""
+    """Return the share of a text's words that look like code or machine output, 0 to 1."""
     words = re.findall(r"\S+", text)
     like = re.compile(_CODE_LIKE)
     return sum(like.fullmatch(word) is not None for word in words) / len(words) if words else 0.0
 
 
 def piece_emphasis(piece: str) -> float:
-    """How much an embedder's word piece may say: 0 for bare punctuation, less for stop words and continuations."""
+    """Return the weight of an embedder's word piece: 0 for punctuation, less for stop words and continuations."""
     if piece.startswith("##"):
         return _WEAK_PIECE
     if not any(map(str.isalnum, piece)):
@@ -149,7 +149,7 @@ def piece_emphasis(piece: str) -> float:
     return _WEAK_PIECE if piece in STOP_WORDS else 1.0
 
 
-# Porter's stemmer (1980): each step strips or swaps the longest ending that fits, if enough of the word is left.
+# Porter's stemmer (1980): each step removes or replaces the longest ending that fits, if enough is left.
 _STEP_2 = {
     "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "bli": "ble", "alli": "al",
     "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize", "ation": "ate", "ator": "ate", "alism": "al",
@@ -163,7 +163,7 @@ _LONGEST_ENDING = 7
 
 @lru_cache(maxsize=16384)
 def stem_word(word: str) -> str:
-    """The word without its English endings; words with digits or other letters stay as they are."""
+    """Return a word without its English endings (Porter); words with digits or other letters stay unchanged."""
     if len(word) < 3 or not (word.isascii() and word.isalpha()):
         return word
     word = _without_plural(word)
@@ -176,7 +176,7 @@ def stem_word(word: str) -> str:
 
 
 def _shape(word: str) -> str:
-    """The word as a row of c (consonant) and v (vowel); y is a vowel after a consonant."""
+    """Return a word as c (consonant) and v (vowel) letters; y is a vowel after a consonant."""
     shape = ""
     for letter in word:
         vowel = letter in "aeiou" or (letter == "y" and shape.endswith("c"))
@@ -185,12 +185,12 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """How often vowels are followed by consonants: roughly the number of syllables."""
+    """Count how often consonants follow vowels: roughly the number of syllables."""
     return _shape(word).count("vc")
 
 
 def _ends_short(word: str) -> bool:
-    """Whether it ends consonant, vowel, consonant, as `hop` does and `snow` or `box` do not."""
+    """Return whether a word ends in consonant, vowel, consonant, as `hop` does and `snow` or `box` do not."""
     return _shape(word)[-3:] == "cvc" and word[-1] not in "wxy"
 
 
@@ -211,7 +211,7 @@ def _without_past(word: str) -> str:
 
 
 def _mended(rest: str) -> str:
-    """What is left after -ed or -ing, made a word again: `hopp` becomes hop, `fil` becomes file."""
+    """Restore a word after -ed or -ing was removed: `hopp` becomes hop, `fil` becomes file."""
     if rest.endswith(("at", "bl", "iz")):
         return rest + "e"
     if rest[-2:-1] == rest[-1:] and rest[-1:] not in "aeioulsz":
@@ -220,7 +220,7 @@ def _mended(rest: str) -> str:
 
 
 def _swap_ending(word: str, endings: dict[str, str], least: int) -> str:
-    """The word with its longest known ending replaced, if what stays has more than `least` - 1 syllables."""
+    """Replace the longest known ending of a word, if the rest has at least `least` syllables."""
     for size in range(min(_LONGEST_ENDING, len(word) - 1), 1, -1):
         ending = word[-size:]
         if ending in endings:
@@ -231,7 +231,7 @@ def _swap_ending(word: str, endings: dict[str, str], least: int) -> str:
 
 
 def _without_final(word: str) -> str:
-    """Drops a silent e and the second of two final l."""
+    """Remove a silent e and the second of two final l."""
     if word.endswith("e"):
         rest = word[:-1]
         syllables = _measure(rest)

@@ -1,14 +1,15 @@
-"""Unicode as it may be stored (`clean`) and as it may be judged (`fold`).
+"""Unicode: remove invisible characters from text before it is stored (`clean`), and fold look-alikes for checks
+(`fold`).
 
 Text that a person cannot see can still steer a model: tag characters spell whole sentences, zero-width characters cut a
-word in two, bidi controls reorder what is shown. Such characters go. The few that real writing needs stay, and only
-where it needs them:
+word in two, bidi controls reorder the display. Such characters are removed. The few that real writing needs are kept,
+but only where it needs them:
 
 - ZWNJ and ZWJ inside cursive (Arabic, Persian, Syriac, N'Ko, Mongolian, Adlam) and Indic words;
 - ZWJ between two emoji, the text and emoji selectors after an emoji, keycaps;
 - variation selectors after a Han character or the CJK punctuation that has variants, after Mongolian letters;
-- the flags of England, Scotland and Wales, the only tag sequences in general use. Exactly these three are kept: an
-  open "flag plus any tags" rule would be a door for hidden sentences.
+- the flags of England, Scotland and Wales, the only tag sequences in general use. Exactly these three are kept: with
+  "a flag plus any tags", hidden sentences would pass.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ _MARKS_IN_A_ROW = 30  # the Stream-Safe Text limit of Unicode; no orthography co
 
 @cache
 def _suspects() -> re.Pattern[str]:
-    """Matches every character that `_unwanted` may judge: one quick look decides whether to look closely."""
+    """Return the pattern of every character that `_unwanted` may remove: one quick search tells whether to go on."""
     return re.compile(
         f"[{_NEVER}\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef\u180b-\u180d\u180f\U00013430-\U0001343f\u2800]"
     )
@@ -69,7 +70,7 @@ def _suspects() -> re.Pattern[str]:
 
 @cache
 def _unwanted() -> re.Pattern[str]:
-    """Matches one character that must go, or (as group 1) a flag that stays."""
+    """Return the pattern of one character to remove, or (as group 1) of a flag to keep."""
     return re.compile(
         f"({_FLAGS})|[{_NEVER}]"
         # ZWNJ: after an Indic letter, or between two cursive ones
@@ -85,10 +86,10 @@ def _unwanted() -> re.Pattern[str]:
 
 
 def clean(text: str) -> tuple[str, int]:
-    """NFC text without invisible or direction-changing characters, and how many were removed or replaced."""
+    """Return NFC text without invisible or direction-changing characters, and how many were removed or replaced."""
     if text.isascii():
         return text, 0
-    # A lone surrogate cannot be written as UTF-8; the replacement character says that something was there.
+    # A lone surrogate cannot be encoded as UTF-8; the replacement character marks its place.
     text, replaced = _SURROGATE.subn("\ufffd", text)
     text, removed = _normalise(text)
     while _suspects().search(text):
@@ -96,7 +97,7 @@ def clean(text: str) -> tuple[str, int]:
         kept = _unwanted().sub(r"\1" if "\U0001f3f4" in text else "", text)
         if kept == text:
             break
-        # Once more: what was removed may have stood between a base and its accent, or have carried a joiner.
+        # Repeat: a removed character may have stood between a base and its accent, or carried a joiner.
         removed += len(text) - len(kept)
         text, dropped = _normalise(kept)
         removed += dropped
@@ -104,7 +105,7 @@ def clean(text: str) -> tuple[str, int]:
 
 
 def _normalise(text: str) -> tuple[str, int]:
-    """NFC text with at most thirty combining marks in a row, and how many marks were dropped for that."""
+    """Return NFC text with at most thirty combining marks in a row, and how many marks were removed."""
     low = _unstack(text)
     normal = unicodedata.normalize("NFC", low)
     flat = _unstack(normal)  # again: some marks decompose into two
@@ -112,7 +113,7 @@ def _normalise(text: str) -> tuple[str, int]:
 
 
 def _unstack(text: str) -> str:
-    """Drop combining marks past the thirtieth in a row: normalising a tower of them takes quadratic time."""
+    """Remove combining marks past the thirtieth in a row: normalising a long run takes quadratic time."""
     return _NOT_WORDS.sub(_drop_late_marks, text) if _NOT_WORDS.search(text) else text
 
 
@@ -135,8 +136,11 @@ _LOOK = str.maketrans(
 
 
 def fold(text: str) -> str:
-    """The text as it looks at a glance: lower case, without accents, look-alike letters as Latin ones."""
+    """Return a text in lower case, without accents, and with look-alike letters as Latin ones."""
     if text.isascii():
         return text.lower()
     bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", _unstack(text)))
     return unicodedata.normalize("NFC", bare).lower().translate(_LOOK)
+
+
+NO_TEXT = re.compile("[\0\ud800-\udfff]")

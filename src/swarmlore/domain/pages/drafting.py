@@ -1,8 +1,7 @@
-"""What is proposed for a lesson, by rules alone: a note, a line for an agent's file, an instinct, an entry of
-MEMORY.md, a skill. Pure.
+"""Draft proposals from a lesson by heuristics: note, agent file rule, instinct, MEMORY.md entry or skill.
 
-Nothing is invented: every sentence of a draft is one that was said, or says where it was said. Nothing is cut inside of
-a word. A language model may write better drafts; these hold where there is none.
+Nothing is invented: every sentence of a draft quotes the session or tells where it comes from. No word is cut in
+half. An LLM may write better drafts; these are used when there is none.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from swarmlore.domain.extraction.correction_patterns import compiled
 from swarmlore.domain.extraction.corrections import asks_for_work, is_report, is_trouble
 from swarmlore.domain.extraction.fixes import error_excerpt
 from swarmlore.domain.extraction.lesson_text import CONFIDENCE_VALUES
+from swarmlore.domain.extraction.message_text import QUOTED, sentences
 from swarmlore.domain.extraction.session_lessons import Lesson
 from swarmlore.domain.extraction.signals import scan
 from swarmlore.domain.extraction.topics import names_tool
-from swarmlore.domain.extraction.user_words import QUOTED, sentences
 from swarmlore.domain.language.display import short_slug, shortened
 from swarmlore.domain.pages.instincts import ORIGINS
 from swarmlore.domain.pages.routing import NOWHERE, Context, scope_of, section_of
@@ -59,33 +58,34 @@ _AS_TAGS = {"postgresql": "postgres", "next.js": "nextjs"}
 
 
 def language_of(files: Iterable[str], text: str = "") -> str:
-    """The language of most files; where there is none, of those that the words name; else the one they name."""
-    counted = _of_files(list(files)[:MOST_FILES]) or _of_files(compiled(_FILE).findall(text)[:MOST_FILES])
+    """Return the language of most of these files; else of the files named in the text; else the language it names."""
+    counted = _count_languages(list(files)[:MOST_FILES]) or _count_languages(compiled(_FILE).findall(text)[:MOST_FILES])
     if counted:
         return counted.most_common(1)[0][0]
     named = compiled(_WORDS).search(text.lower())
     return _SPELLED.get(named[1], named[1]) if named else ""
 
 
-def _of_files(names: Iterable[str]) -> Counter[str]:
+def _count_languages(names: Iterable[str]) -> Counter[str]:
+    """Count the programming languages of file names by their extensions."""
     endings = (name.rpartition("/")[2].rpartition(".")[2].lower() for name in names if "." in name)
     return Counter(_BY_ENDING[ending] for ending in endings if ending in _BY_ENDING)
 
 
 def framework_of(text: str) -> str:
-    """The framework that a text names first."""
-    named = _named(text, _FRAMEWORKS)
+    """Return the framework that a text names first, or ""."""
+    named = _names_in(text, _FRAMEWORKS)
     return named[0] if named else ""
 
 
 def tags_of(text: str) -> tuple[str, ...]:
-    """What a text is about, in words by which it may be looked for: frameworks and tools it names, then topics."""
+    """Return search tags for a text: the frameworks and tools it names, then its topics."""
     topics = [tag for tag in infer_tags(text) if tag not in ("opencode-swarm", "todo")]
-    return tuple(dict.fromkeys([*_named(text, (*_FRAMEWORKS, *_TOOLS)), *topics]))
+    return tuple(dict.fromkeys([*_names_in(text, (*_FRAMEWORKS, *_TOOLS)), *topics]))
 
 
-def _named(text: str, names: Iterable[str]) -> list[str]:
-    """The names that stand in a text as words of their own, in the order they stand."""
+def _names_in(text: str, names: Iterable[str]) -> list[str]:
+    """Return the names that occur in a text as whole words, in order of appearance."""
     escaped = "|".join(name.replace(".", r"\.?") for name in names)
     found = compiled(rf"(?<![\w./-])(?:{escaped})(?![\w-])").findall(text.lower())
     return list(dict.fromkeys(_AS_TAGS.get(word, word) for word in found if word != "make" or "`make" in text.lower()))
@@ -97,24 +97,23 @@ MOST_SYMPTOMS = 3
 NAME_CHARS = 50
 DESCRIPTION_CHARS = 300
 MOST_TAGS = 8
-_LEAST_REQUEST = 4  # words: "fix it please" tells nothing
+_LEAST_REQUEST = 4  # words: "fix it please" is too short to describe a request
 _PROMPT_CHARS = 2_000
-_EXPLAINING = ("cause", "found", "fix")
+_EXPLAINING_WAYS = ("cause", "found", "fix")
 _QUOTATION = r"[\"“„«`]([^\"“”„«»`\n]{10,200})[\"”«»`]"
 _UNSAID, _NO_FIX = "What led to it was not said.", "No fix was named beside it."
 NOT_SAID = (_UNSAID, _NO_FIX)
-_TELLING = ("cause", "found", "caveat", "effort")  # says what is the matter, not what to do
+_DESCRIBING = ("cause", "found", "caveat", "effort")  # ways of lessons that describe a problem, not what to do
 
-# How a finding opens: a title and a cause do without.
+# Opening phrases of a finding, which titles and causes leave out.
 _OPENING = (
     r"^(?:(?:so|ah|ok(?:ay)?|yes|well|and|but|it|this|then)[,:]? )*(?:(?:the )?(?:real |actual |underlying "
-    r"|true )?(?:root causes?|issue"
-    r"|problem|bug|culprit|cause|reason|fix|solution|trick|workaround)(?: (?:was|is|turned out to be)(?: that| to)?|:)"
-    r"|(?:it )?(?:turns|turned) out(?: that)?:?|found it:?|(?:i )?figured (?:it )?out(?: (?:that|why)|,|:)?|(?:was "
-    r"|is )?(?:fixed|resolved"
-    r"|solved) by|lessons? learn(?:ed|t):|discovered that|found out (?:that|why))\s+"
+    r"|true )?(?:root causes?|issue|problem|bug|culprit|cause|reason|fix|solution|trick|workaround)(?: (?:was|is"
+    r"|turned out to be)(?: that| to)?|:)|(?:it )?(?:turns|turned) out(?: that)?:?|found it:?"
+    r"|(?:i )?figured (?:it )?out(?: (?:that|why)|,|:)?|(?:was |is )?(?:fixed|resolved|solved) by|lessons? learn(?:ed"
+    r"|t):|discovered that|found out (?:that|why))\s+"
 )
-# Who chose stands in the note; what was chosen is its title.
+# Opening phrases of a decision, which the title leaves out: the note tells who decided.
 _CHOOSING = (
     r"^(?:i|we)(?:'ve| have|'ll)? (?:finally )?(?:went with|go with|chose(?: to)?|decided (?:to|on)|opted for"
     r"|settled on|picked)\s+"
@@ -147,7 +146,7 @@ _INSTINCT_CATEGORIES = {"Tools": "tooling", "Code Style": "style", "Architecture
 
 @frozen
 class NoteDraft:
-    """A note: its frontmatter and its body."""
+    """A proposed note: its front matter and its body."""
 
     title: str
     category: str
@@ -162,7 +161,7 @@ class NoteDraft:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The frontmatter, without the day and without what is empty."""
+        """Return the front matter without the date and without empty fields."""
         level = next(word for word, value in CONFIDENCE_VALUES.items() if self.confidence >= value)
         listed = {"tags": list(self.tags), "symptoms": list(self.symptoms), "root_cause": self.root_cause}
         more = {
@@ -177,7 +176,7 @@ class NoteDraft:
 
 @frozen
 class RuleDraft:
-    """A rule for an agent's file, as a sentence and as a line."""
+    """A proposed rule for an agent file, as a sentence and as a list line."""
 
     rule: str
     line: str
@@ -185,7 +184,7 @@ class RuleDraft:
 
 @frozen
 class InstinctDraft:
-    """A rule for the instincts, and how it was learned."""
+    """A proposed instinct, and how it was learned."""
 
     rule: str
     scope: str
@@ -197,7 +196,7 @@ class InstinctDraft:
 
 @frozen
 class MemoryDraft:
-    """An entry of MEMORY.md, in one line."""
+    """A proposed entry of MEMORY.md, in one line."""
 
     section: str
     entry: str
@@ -205,7 +204,7 @@ class MemoryDraft:
 
 @frozen
 class SkillDraft:
-    """A skill: what it is called, when it is for, what to do, and its whole file."""
+    """A proposed skill: name, description, steps, and the text of its whole file."""
 
     name: str
     description: str
@@ -217,7 +216,7 @@ AnyDraft = NoteDraft | RuleDraft | InstinctDraft | MemoryDraft | SkillDraft
 
 
 def draft(lesson: Lesson, target: str, context: Context = NOWHERE, section: str = "") -> AnyDraft | None:
-    """What is proposed for a lesson at one of the targets of its route; nothing for those that are only counted."""
+    """Draft the proposal for a lesson at one target of its route; None for targets that are only counted."""
     lesson = _scrubbed(lesson)
     if target == "knowledge":
         return draft_note(lesson, context)
@@ -233,13 +232,13 @@ def draft(lesson: Lesson, target: str, context: Context = NOWHERE, section: str 
 
 
 def _scrubbed(lesson: Lesson) -> Lesson:
-    """A lesson without secrets: whoever hands it in should have seen to it, and a proposal is read by others."""
+    """Return a lesson with its secrets redacted again, since other people read proposals."""
     texts = {name: scrub_text(getattr(lesson, name)) for name in ("text", "fix", "quote", "situation")}
     return replace(lesson, **texts)
 
 
 def one_line(text: str) -> str:
-    """A sentence in one line, with its full stop."""
+    """Put a sentence on one line and end it with a full stop."""
     text = " ".join(text.split())
     return text if not text or text[-1] in ".!?…" else f"{text}."
 
@@ -248,7 +247,7 @@ def one_line(text: str) -> str:
 
 
 def draft_note(lesson: Lesson, context: Context = NOWHERE) -> NoteDraft:
-    """A note that says what went wrong, what helped, and where that was."""
+    """Draft a note that says what went wrong, what helped, and where it happened."""
     files = (*lesson.files, *context.files)
     words = f"{lesson.text} {lesson.fix} {lesson.situation}"
     language = language_of(files, words)
@@ -269,7 +268,7 @@ def draft_note(lesson: Lesson, context: Context = NOWHERE) -> NoteDraft:
 
 
 def title_of(lesson: Lesson) -> str:
-    """What a lesson says, as a title: without its opening, at most one clause too long for one."""
+    """Return a title for a lesson: its text without the opening phrase, cut at a clause if it is too long."""
     text = compiled(_CHOOSING, 2).sub("", compiled(_OPENING, 2).sub("", lesson.text))
     text = compiled(r"^because (?:of )?(?=\w+ \w)", 2).sub("", text)
     text = " ".join(text.split()).rstrip(".!…,;: ")
@@ -279,21 +278,21 @@ def title_of(lesson: Lesson) -> str:
 
 
 def _capital(text: str) -> str:
-    """A text that begins with a capital, unless it begins with a name: that keeps its spelling."""
+    """Capitalise the first letter of a text, unless it begins with a name, which keeps its spelling."""
     word = text.split(" ", 1)[0].rstrip(",;:.!?").replace("'", "")
     plain = word.isalpha() and word.islower() and not names_tool(word)
     return text[:1].upper() + text[1:] if plain else text
 
 
 def _first_clauses(text: str) -> str:
-    """As many clauses as a title holds; where the first is too long, as many words."""
+    """Return as many clauses as fit into a title, or as many words if the first clause is too long."""
     ends = [cut.start() for cut in compiled(r"[;,](?= )| [–—-] | because | so that ").finditer(text[:TITLE_CHARS])]
     fits = [end for end in ends if end >= TITLE_CHARS // 4]
     return text[: fits[-1]].rstrip(" ,;:") if fits else shortened(text, TITLE_CHARS)
 
 
 def note_category(lesson: Lesson) -> str:
-    """The folder in which somebody would look for the note."""
+    """Return the folder of notes in which a reader would look for this lesson."""
     if lesson.way == "decision":
         return "architecture-decisions" if lesson.category == "Architecture" else "decisions"
     if lesson.way in ("rule", "keep", "advice"):
@@ -305,7 +304,7 @@ def note_category(lesson: Lesson) -> str:
 
 
 def symptoms_of(lesson: Lesson) -> tuple[str, ...]:
-    """How it showed: the telling lines of the error that was met."""
+    """Return the key lines of the error behind a lesson, or the failure messages that the user quoted."""
     if not lesson.situation:
         return ()
     if lesson.situation_via == "error":
@@ -316,80 +315,84 @@ def symptoms_of(lesson: Lesson) -> tuple[str, ...]:
 
 
 def _quoted_trouble(lesson: Lesson) -> list[str]:
-    """What a person quoted of a failure that they reported, where a cause or a fix was found for it."""
-    if lesson.way not in _EXPLAINING or not is_trouble(lesson.situation):
+    """Return the quotations in a failure report by a person, if a cause or a fix was found for it."""
+    if lesson.way not in _EXPLAINING_WAYS or not is_trouble(lesson.situation):
         return []
     return [found.strip() for found in compiled(_QUOTATION, 2).findall(lesson.situation[:_PROMPT_CHARS])]
 
 
 def root_cause_of(lesson: Lesson) -> str:
-    """What is named as the cause; nothing where nobody named one."""
+    """Return the cause that a lesson names, or ""."""
     text = " ".join(lesson.text.split())
-    told = compiled(_CAUSE, 2).search(text) or (
+    match = compiled(_CAUSE, 2).search(text) or (
         compiled(_BECAUSE, 2).search(text) if lesson.way != "decision" else None
     )
-    if told is None and lesson.way not in ("cause", "found"):
+    if match is None and lesson.way not in ("cause", "found"):
         return ""
-    cause = told[1] if told else compiled(_OPENING, 2).sub("", text)
+    cause = match[1] if match else compiled(_OPENING, 2).sub("", text)
     return one_line(_capital(cause))
 
 
 def _body(lesson: Lesson, context: Context) -> str:
-    parts = (("Problem", _problem(lesson)), ("Solution", _solution(lesson)), ("Context", _around(lesson, context)))
+    """Return the body of a note: sections for problem, solution and context."""
+    parts = (("Problem", _problem(lesson)), ("Solution", _solution(lesson)), ("Context", _background(lesson, context)))
     return "\n\n".join(f"## {heading}\n\n{text}" for heading, text in parts) + "\n"
 
 
 def _problem(lesson: Lesson) -> str:
-    """What was met, as it was met; where only the cause was named, that. What is the solution is not told twice."""
-    told = []
+    """Describe the problem: the error or request that occurred, then the cause if the solution does not state it."""
+    parts = []
     if lesson.situation and lesson.situation_via == "error":
-        told.append(f"This error came up:\n\n{fenced(lesson.situation)}")
+        parts.append(f"This error came up:\n\n{fenced(lesson.situation)}")
     elif lesson.speaker != "user" and (request := request_in(lesson.situation)):
-        told.append(f"It came up while this was asked for:\n\n> {request}")
-    if lesson.way in _TELLING and (lesson.fix or lesson.way != "found"):
-        told.append(one_line(lesson.text))
-    return "\n\n".join(told) or _UNSAID
+        parts.append(f"It came up while this was asked for:\n\n> {request}")
+    if lesson.way in _DESCRIBING and (lesson.fix or lesson.way != "found"):
+        parts.append(one_line(lesson.text))
+    return "\n\n".join(parts) or _UNSAID
 
 
 def request_in(prompt: str) -> str:
-    """What a prompt asks for: its first sentence that is no signal; one line with a quotation, as it was typed."""
-    for said in sentences(prompt[:_PROMPT_CHARS], typed=True):
-        if _tells(said.text) and not scan(said.text):
-            whole = prompt.strip() if QUOTED in said.text and "\n" not in prompt.strip() else said.text
-            return shortened(whole, SYMPTOM_CHARS)
+    """Return the request of a prompt: its first sentence that is no signal; or the whole line if it holds a
+    quotation."""
+    for sentence in sentences(prompt[:_PROMPT_CHARS], typed=True):
+        if _is_request_or_report(sentence.text) and not scan(sentence.text):
+            request = prompt.strip() if QUOTED in sentence.text and "\n" not in prompt.strip() else sentence.text
+            return shortened(request, SYMPTOM_CHARS)
     return ""
 
 
-def _tells(said: str) -> bool:
-    """Whether a sentence says what is wanted, or how something behaves; an aside does not."""
-    return len(said.split()) >= _LEAST_REQUEST and (is_trouble(said) or asks_for_work(said) or is_report(said))
+def _is_request_or_report(sentence: str) -> bool:
+    """Tell whether a sentence requests work or describes a behaviour; an aside does neither."""
+    return len(sentence.split()) >= _LEAST_REQUEST and (
+        is_trouble(sentence) or asks_for_work(sentence) or is_report(sentence)
+    )
 
 
 def _solution(lesson: Lesson) -> str:
-    if lesson.way in _TELLING and not lesson.fix:
+    if lesson.way in _DESCRIBING and not lesson.fix:
         return _NO_FIX if lesson.way != "found" else one_line(lesson.text)
     return one_line(lesson.fix or lesson.text)
 
 
-def _around(lesson: Lesson, context: Context) -> str:
-    """Where and how sure: only what is known."""
+def _background(lesson: Lesson, context: Context) -> str:
+    """Describe where a lesson was learned and how often it was met, as far as that is known."""
     who = {
         "user": "a person said it",
         "assistant": "an agent found it out",
         "tool": "a command that failed and one that worked show it",
     }
-    told = [
+    facts = [
         f"Learned{f' in {context.project}' if context.project else ''}: {who.get(lesson.speaker, 'somebody said it')}."
     ]
     if context.seen > 1:
-        told.append(f"Met in {context.seen} sessions.")
+        facts.append(f"Met in {context.seen} sessions.")
     if files := tuple(dict.fromkeys(lesson.files))[:5]:
-        told.append(f"Files: {', '.join(f'`{name}`' for name in files)}.")
-    return " ".join(told)
+        facts.append(f"Files: {', '.join(f'`{name}`' for name in files)}.")
+    return " ".join(facts)
 
 
 def fenced(text: str) -> str:
-    """A text as a block of code, whatever back-ticks it holds."""
+    """Return a text as a fenced code block with a fence longer than any backtick run in it."""
     ticks = max((len(run) for run in compiled(r"`{3,}").findall(text)), default=2) + 1
     return f"{'`' * ticks}text\n{text.strip()}\n{'`' * ticks}"
 
@@ -398,7 +401,7 @@ def fenced(text: str) -> str:
 
 
 def draft_instinct(lesson: Lesson) -> InstinctDraft:
-    """A micro-rule, as sure as the way in which it was learned allows."""
+    """Draft an instinct with the initial confidence of its origin."""
     low = lesson.text.lower()
     tests = compiled(r"\b(?:tests?|testing|pytest|jest|vitest|mocks?)\b").search(low)
     category = _INSTINCT_CATEGORIES.get(lesson.category, "convention")
@@ -412,7 +415,7 @@ def draft_instinct(lesson: Lesson) -> InstinctDraft:
 
 
 def draft_skill(lesson: Lesson, context: Context = NOWHERE) -> SkillDraft:
-    """A skill for what came up again and again: when it is for, and what to do then."""
+    """Draft a skill for a recurring lesson: when to use it and which steps to take."""
     title, symptoms = title_of(lesson), symptoms_of(lesson)
     name = skill_name(title)
     when = f"when this shows up: {symptoms[0]}" if symptoms else f"when it is about this: {title}"
@@ -422,11 +425,12 @@ def draft_skill(lesson: Lesson, context: Context = NOWHERE) -> SkillDraft:
 
 
 def skill_name(title: str) -> str:
-    """A name of a few whole words."""
+    """Return a short file name for a skill, made of whole words of its title."""
     return short_slug(title, NAME_CHARS) or "learned-fix"
 
 
 def _steps(lesson: Lesson, symptoms: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the steps of a skill: check the symptom, know the cause, apply the fix."""
     first = (
         [f"Check that it is the same: `{symptoms[0]}`." if "`" not in symptoms[0] else symptoms[0]] if symptoms else []
     )
@@ -437,8 +441,9 @@ def _steps(lesson: Lesson, symptoms: tuple[str, ...]) -> tuple[str, ...]:
 def _skill_file(
     name: str, description: str, title: str, steps: tuple[str, ...], lesson: Lesson, context: Context
 ) -> str:
-    import json  # a JSON string is a YAML string, whatever it holds
+    """Return the text of a skill file: front matter, title, steps and background."""
+    import json  # every JSON string is a valid YAML string
 
     head = f"---\nname: {name}\ndescription: {json.dumps(description, ensure_ascii=False)}\n---\n"
     listed = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
-    return f"{head}\n# {title}\n\n## Steps\n\n{listed}\n\n## Background\n\n{_around(lesson, context)}\n"
+    return f"{head}\n# {title}\n\n## Steps\n\n{listed}\n\n## Background\n\n{_background(lesson, context)}\n"

@@ -1,14 +1,15 @@
-"""Where a lesson belongs: an agent's file, a note, a new skill, the instincts, MEMORY.md, or nowhere yet. Pure.
+"""Decide where a lesson belongs: an agent file, a note, a new skill, the instincts, MEMORY.md, or nowhere yet.
 
-| what it is | where it goes |
+| lesson | target |
 |---|---|
-| how an agent should work: a correction, a preference | behavioral: the agent's file |
+| how an agent should work: a correction, a preference | behavioral: the agent file |
 | a cause, a fix, a technique, a decision with its reason | knowledge: a note |
-| the same, met several times or called so, with a fix | knowledge and skill |
+| the same, met in several sessions or called recurring, with a fix | knowledge and skill |
 | one short sentence that names tools, commands, flags | instinct |
-| a gotcha, a term or a rule of this project; unsure, of a known topic | memory: a section of MEMORY.md |
-| unsure, and of nothing in particular | review: only shown when somebody asks |
-| nothing that could be followed ("Perfect!") | none: counted |
+| a gotcha, a term or a rule of this project; uncertain, of a known topic | memory: a section of MEMORY.md |
+| uncertain, of no known topic | review: shown on request only |
+| nothing to follow ("Perfect!") | none: only counted |
+
 """
 
 from __future__ import annotations
@@ -21,88 +22,65 @@ from swarmlore.domain.extraction.statement_score import content_of
 from swarmlore.domain.extraction.topics import UNKNOWN, names_tool
 from swarmlore.frozen import frozen
 
-SECTIONS = (
-    "Architecture & Patterns",
-    "Build & Deploy",
-    "Gotchas & Workarounds",
-    "Testing",
-    "Environment & Config",
-)
+SECTIONS = ("Architecture & Patterns", "Build & Deploy", "Gotchas & Workarounds", "Testing", "Environment & Config")
 
 
 ROUTES = ("behavioral", "knowledge", "skill", "instinct", "memory", "review", "none")
 ARCHITECTURE, BUILD, GOTCHAS, TESTING, ENVIRONMENT = SECTIONS
-RECURRING = 2  # sessions in which the same was met
+RECURRING = 2  # sessions in which the same lesson was met
 MICRO_CHARS = 110
 _LEAST_CONTENT = 2
 _LEAST_EFFORT = 5
 
 _ORDER = (
-    r"^(?:(?:please|also|and|but|in future|from now on|here|for \w+|when|if|before|after"
-    r"|whenever)\b[^;]{0,60}?,? ?)?(?:always|never|don't"
-    r"|do not|stop|avoid|use|run|call|put|keep|write|prefer|make sure|be sure|remember to|ask|only|no|name|add|say"
-    r"|answer|pass|go"
-    r"|start|commit|squash|rebase|mark|set|follow|check|leave|work|think|read|commit|return|throw|log|install|pin"
-    r"|quit"
-    r"|wait|explain"
-    r"|show|give|tell|treat|test|document|let|do|sort|hash|regenerate|continue|stick)\b"
-    r"|\b(?:must|should|shouldn't|mustn't|shall|always|never|may not|have to|has to|need to|needs to|don't|do not"
-    r"|required|forbidden|niemals|nie|immer|jamais|toujours|nunca|siempre"
-    r"|not allowed|prohibited|make sure|the rule is|convention|rule of thumb|i want you to|supposed to|whenever)\b"
+    r"^(?:(?:please|also|and|but|in future|from now on|here|for \w+|when|if|before|after|whenever)\b[^;]{0,60}?,?"
+    r" ?)?(?:always|never|don't|do not|stop|avoid|use|run|call|put|keep|write|prefer|make sure|be sure|remember to|ask"
+    r"|only|no|name|add|say|answer|pass|go|start|commit|squash|rebase|mark|set|follow|check|leave|work|think|read"
+    r"|commit|return|throw|log|install|pin|quit|wait|explain|show|give|tell|treat|test|document|let|do|sort|hash"
+    r"|regenerate|continue|stick)\b|\b(?:must|should|shouldn't|mustn't|shall|always|never|may not|have to|has to"
+    r"|need to|needs to|don't|do not|required|forbidden|niemals|nie|immer|jamais|toujours|nunca|siempre|not allowed"
+    r"|prohibited|make sure|the rule is|convention|rule of thumb|i want you to|supposed to|whenever)\b"
 )
 _EMPTY = (
-    r"\b(?:wrong|incorrect|correct|right|told|already|twice|again|many|times|said|like|exactly|perfect|great|good"
-    r"|nice"
+    r"\b(?:wrong|incorrect|correct|right|told|already|twice|again|many|times|said|like|exactly|perfect|great|good|nice"
     r"|job|work|well|done|excellent|thanks|thank|way|round|other|tell|repeat|say|need|figured|found|stop|want|wanted"
-    r"|meant|file|one"
-    r"|looks|love)\b"
+    r"|meant|file|one|looks|love)\b"
 )
 _MANNER = (
     r"(?:don't|do not|never|always|stop|avoid|be|answer|ask|just)\b"
     r" (?:be(?:ing)? (?:so |too |that )?\w{3,}|(?!like\b|again\b|that\b|this\b)\w{4,})"
 )
 _STATED = (
-    r"\b(?:is|are|isn't|aren't|was|were|has|have|lives?|uses?|listens?|runs?|means?|comes?|goes|sits?|returns?"
-    r"|expects?|takes?|gets?"
-    r"|belongs?|holds?|contains?|needs?|not)\b"
+    r"\b(?:is|are|isn't|aren't|was|were|has|have|lives?|uses?|listens?|runs?|means?|comes?|goes|sits?|returns?|expects?"
+    r"|takes?|gets?|belongs?|holds?|contains?|needs?|not)\b"
 )
 _REASON = (
-    r"\b(?:because|since|as (?:it|the|we|they|that|this|every|there)|so that|otherwise|due to|in order to|to avoid"
-    r"|over|needs?|needed"
-    r"|instead of|rather than|given that|that way)\b|, (?:so|which|it|the|they|that|this|we|and|\w+ (?:needed|needs"
-    r"|is"
-    r"|are|was|has"
-    r"|had|changes|breaks|costs?))\b|[–—:;] \w|\bhas to\b"
+    r"\b(?:because|since|as (?:it|the|we|they|that|this|every|there)|so that|otherwise|due to|in order to|to avoid|over"
+    r"|needs?|needed|instead of|rather than|given that|that way)\b|, (?:so|which|it|the|they|that|this|we|and"
+    r"|\w+ (?:needed|needs|is|are|was|has|had|changes|breaks|costs?))\b|[–—:;] \w|\bhas to\b"
 )
 _OF_THE_PROJECT = (
-    r"\bthe [\w-]+ (?:[\w-]+ ){0,2}(?:seems?|appears?)\b|"
-    r"\b(?:our|ours|here|in this (?:repo(?:sitory)?|project|code ?base|package|module|app|workspace)"
-    r"|this (?:repo(?:sitory)?|project"
-    r"|code ?base|service|script|tool|app|workspace)|that (?:script|service|tool)|we|us)\b"
-    r"|\b(?:the|a|an|its) (?:[\w.-]+ ){0,3}(?:service|package|module|app|script|api|image|database|table|queue|schema"
-    r"|repo|build"
-    r"|makefile|pipeline|deploy|branch|consumer|scheduler|worker|config|server|cluster|job|release|project|job"
-    r"|dev script|bucket)\b"
+    r"\bthe [\w-]+ (?:[\w-]+ ){0,2}(?:seems?|appears?)\b|\b(?:our|ours|here|in this (?:repo(?:sitory)?|project"
+    r"|code ?base|package|module|app|workspace)|this (?:repo(?:sitory)?|project|code ?base|service|script|tool|app"
+    r"|workspace)|that (?:script|service|tool)|we|us)\b|\b(?:the|a|an|its) (?:[\w.-]+ ){0,3}(?:service|package|module"
+    r"|app|script|api|image|database|table|queue|schema|repo|build|makefile|pipeline|deploy|branch|consumer|scheduler"
+    r"|worker|config|server|cluster|job|release|project|job|dev script|bucket)\b"
 )
 _CONSEQUENCE = r"(?:the|our|this|that|its?) [^,;]{5,120}[,;] so (?:you|we|it|they|the)\b"
 _REMEMBERED = (
-    r"(?:keep|bear) (?:that |this |it )?in mind|remember (?:that|this|it)|you should know|don't forget (?:that|this"
-    r"|it)"
+    r"(?:keep|bear) (?:that |this |it )?in mind|remember (?:that|this|it)|you should know|don't forget (?:that|this|it)"
 )
-# What documents and messages do not tell, or tell wrongly: worth knowing anywhere.
+# Words for facts that documentation and messages omit or get wrong: useful in every project.
 _HIDDEN = (
-    r"\b(?:docs?|documentation|manual|readme|reference|undocumented|documented|error|errors|message|messages"
-    r"|misleading"
+    r"\b(?:docs?|documentation|manual|readme|reference|undocumented|documented|error|errors|message|messages|misleading"
     r"|silently|red herring|contrary|in practice|known bug|bug in|doku|la doc)\b"
 )
 _SECTION_WORDS = (
     (TESTING, r"tests?|testing|test suite|fixtures?|coverage|mocks?|pytest|jest|vitest|playwright|cypress|specs?|flaky"
               r"|snapshots?"),
     (ENVIRONMENT, r"env(?:ironment)?(?: var\w*)?|config\w*|ports?|installed|installer|jdk|node \d\S*|python \d\S*"
-                  r"|localhost|host|hosts"
-     r"|proxy|certificates?|credentials?|settings?|variables?|version|versions|time ?zone|locale|gcc|gnu|sdk|tokens?"
-     r"|secrets?|linux|macos"
-     r"|windows|graphviz|libpq"),
+                  r"|localhost|host|hosts|proxy|certificates?|credentials?|settings?|variables?|version|versions"
+                  r"|time ?zone|locale|gcc|gnu|sdk|tokens?|secrets?|linux|macos|windows|graphviz|libpq"),
     (BUILD, r"build\w*|built|deploy\w*|releas\w+|ci|pipelines?|docker\w*|images?|compil\w+|bundl\w+|lock ?files?"
             r"|gradle|maven|cargo"
      r"|webpack|vite|branch|branches|merg\w+|migrations?|make|npm|pnpm|yarn|packag(?:e|es|ing)|containers?|mkdocs"),
@@ -112,16 +90,14 @@ _EVERYWHERE = (
     r"|across projects|globally)\b"
 )
 _STACK = (
-    r"\b(?:in|for|with|of) (?:all |the |our )?(?:python|typescript|javascript|rust|go|java|kotlin|swift|ruby|php"
-    r"|c\+\+"
-    r"|sql|css|react|vue"
-    r"|django|rails|bash)\b"
+    r"\b(?:in|for|with|of) (?:all |the |our )?(?:python|typescript|javascript|rust|go|java|kotlin|swift|ruby|php|c\+\+"
+    r"|sql|css|react|vue|django|rails|bash)\b"
 )
 
 
 @frozen
 class Context:
-    """What is known around a lesson: the project, names that only it has, files touched, how often the same was met."""
+    """Surroundings of a lesson: project, names unique to it, files touched, number of sessions that met it."""
 
     project: str = ""
     names: tuple[str, ...] = ()
@@ -135,7 +111,7 @@ NOWHERE = Context()
 
 @frozen
 class Route:
-    """Where a lesson goes, the chief place first, and why."""
+    """The targets of a lesson, the main one first, and the reason."""
 
     targets: tuple[str, ...]
     section: str = ""
@@ -148,22 +124,22 @@ class Route:
 
 
 def route(lesson: Lesson, context: Context = NOWHERE) -> Route:
-    """Where a lesson belongs."""
+    """Return the targets to which a lesson belongs, and why."""
     if not says_something(lesson):
         return Route(("none",), reason="it says nothing that could be followed")
     if lesson.speaker == "user" and lesson.way in ("rule", "correction", "advice", "keep", "praise"):
-        return _of_a_person(lesson, context)
+        return _route_request(lesson)
     if lesson.level == LOW or lesson.way in ("guess", "change", "observation"):
-        return _unsure(lesson, context)
+        return _route_uncertain(lesson, context)
     if lesson.way == "note":
-        return _memory(lesson, "what to know about this project")
+        return _memory_route(lesson, "what to know about this project")
     if lesson.way == "caveat":
-        return _caveat(lesson, context)
-    return _found_out(lesson, context)
+        return _route_caveat(lesson)
+    return _route_finding(lesson, context)
 
 
 def says_something(lesson: Lesson) -> bool:
-    """Whether there is anything left beside praise, blame and what they point at."""
+    """Tell whether a lesson has content beside praise, blame and words that only point at something."""
     low = lesson.text.lower().replace("’", "'")
     bare = compiled(_EMPTY).sub(" ", low)
     if lesson.way == "praise":
@@ -185,18 +161,19 @@ def says_something(lesson: Lesson) -> bool:
 
 
 def _is_manner(low: str) -> bool:
-    """Whether it is an order about how to behave, however few its words: "Don't apologise.", "Never guess."."""
+    """Tell whether a text is an order about behaviour, however short: "Don't apologise.", "Never guess."."""
     return compiled(_MANNER).match(low) is not None
 
 
-# --- what a person wants
+# --- requests of a person
 
 
-def _of_a_person(lesson: Lesson, context: Context) -> Route:
+def _route_request(lesson: Lesson) -> Route:
+    """Route a rule, correction, advice or praise of a person."""
     low = lesson.text.lower().replace("’", "'")
     orders = _orders(lesson, low)
     if lesson.category == "Domain":
-        return _memory(lesson, "a term or a rule of the business")
+        return _memory_route(lesson, "a term or a rule of the business")
     if lesson.category == "New Skill":
         return Route(("skill",), reason="a procedure to be followed step by step", scope=scope_of(low))
     if is_micro_rule(lesson, orders):
@@ -205,11 +182,11 @@ def _of_a_person(lesson: Lesson, context: Context) -> Route:
         return Route(("behavioral",), reason="how an agent should work", scope=scope_of(low))
     if compiled(r"i\b|as i|told").match(lesson.cue) and not compiled(_STATED).search(low):
         return Route(("behavioral",), reason="what an agent was told before", scope=scope_of(low))
-    return _memory(lesson, "a fact about this project that a person put right")
+    return _memory_route(lesson, "a fact about this project that a person put right")
 
 
 def _orders(lesson: Lesson, low: str) -> bool:
-    """Whether it says what to do; a fact that is to be remembered, or that has consequences, does not."""
+    """Tell whether a lesson says what to do; a fact to remember, or a fact with a consequence, does not."""
     if lesson.way in ("keep", "praise", "advice"):
         return True
     if compiled(_CONSEQUENCE).match(low):
@@ -220,7 +197,7 @@ def _orders(lesson: Lesson, low: str) -> bool:
 
 
 def is_micro_rule(lesson: Lesson, orders: bool = True) -> bool:
-    """Whether a lesson is one short rule about tools, commands or flags."""
+    """Tell whether a lesson is one short rule about tools, commands or flags."""
     text = lesson.text
     names = names_tool(text) or compiled(r"`[^`]{2,60}`").search(text) is not None
     contrasts = compiled(r"\bnot\b|\binstead of\b|\brather than\b").search(text.lower()) is not None
@@ -229,24 +206,25 @@ def is_micro_rule(lesson: Lesson, orders: bool = True) -> bool:
 
 
 def scope_of(low: str) -> str:
-    """How far a rule reaches, as far as it says."""
+    """Return how far a rule reaches by its own words: universal, domain or project."""
     if compiled(_EVERYWHERE).search(low):
         return "universal"
     return "domain" if compiled(_STACK).search(low) else "project"
 
 
-# --- what was found out
+# --- findings
 
 
-def _found_out(lesson: Lesson, context: Context) -> Route:
+def _route_finding(lesson: Lesson, context: Context) -> Route:
+    """Route a cause, fix or decision."""
     low = lesson.text.lower()
     if _has_fix(lesson) and (context.seen >= RECURRING or compiled(phrases.RECURRING).search(low)):
         met = f"was met in {context.seen} sessions" if context.seen >= RECURRING else "comes up again and again"
         return Route(("knowledge", "skill"), reason=f"a fix for what {met}", scope=scope_of(low))
     if lesson.way == "decision" and not compiled(_REASON).search(low):
-        return _memory(lesson, "a decision of this project, without its reason")
+        return _memory_route(lesson, "a decision of this project, without its reason")
     if lesson.speaker == "tool":
-        return _memory(lesson, "what a command needs in this project", GOTCHAS)
+        return _memory_route(lesson, "what a command needs in this project", GOTCHAS)
     kinds = {
         "decision": "a decision and its reason",
         "cause": "what caused a failure",
@@ -260,27 +238,29 @@ def _has_fix(lesson: Lesson) -> bool:
     return lesson.way == "fix" or compiled(fixed).search(lesson.text.lower()) is not None
 
 
-def _caveat(lesson: Lesson, context: Context) -> Route:
-    """What a program needs is the project's matter; what its documents hide is worth a note for everybody."""
+def _route_caveat(lesson: Lesson) -> Route:
+    """Route a caveat: requirements of a program go to MEMORY.md, gaps of its documentation to a note."""
     low = lesson.text.lower()
     if compiled(
         r"\b(?:requires?|needs?|only (?:works?|runs?|builds?)|just works?|has to be run|breaks?|won't work)\b"
     ).search(low):
-        return _memory(lesson, "what this project needs to work")
+        return _memory_route(lesson, "what this project needs to work")
     if lesson.speaker == "user" and not compiled(_HIDDEN).search(low):
-        return _memory(lesson, "what to mind in this project")
+        return _memory_route(lesson, "what to mind in this project")
     if lesson.kind == "gap":
-        return _memory(lesson, "what this project lacks", GOTCHAS)
+        return _memory_route(lesson, "what this project lacks", GOTCHAS)
     return Route(("knowledge",), reason="what the documents do not say", scope=scope_of(low))
 
 
-def _unsure(lesson: Lesson, context: Context) -> Route:
+def _route_uncertain(lesson: Lesson, context: Context) -> Route:
+    """Route an uncertain lesson: to MEMORY.md if it is about this project, else to review."""
     if (lesson.way == "guess" and lesson.category != UNKNOWN) or _is_of_the_project(lesson, context):
-        return _memory(lesson, "unsure, and about this project")
+        return _memory_route(lesson, "unsure, and about this project")
     return Route(("review",), reason="unsure, and of nothing in particular")
 
 
 def _is_of_the_project(lesson: Lesson, context: Context) -> bool:
+    """Tell whether an uncertain lesson is about this project."""
     low = lesson.text.lower()
     named = any(name and compiled(rf"(?<!\w){_escaped(name.lower())}(?!\w)").search(low) for name in context.names)
     stated = lesson.way == "observation" and (lesson.speaker == "user" or lesson.category == "Domain")
@@ -290,20 +270,22 @@ def _is_of_the_project(lesson: Lesson, context: Context) -> bool:
 
 
 def _escaped(name: str) -> str:
-    import re  # only where names are known
+    """Escape a name for use in a regular expression, at most 80 characters of it."""
+    import re  # deferred: only needed if names are known
 
     return re.escape(name[:80])
 
 
-# --- where in MEMORY.md
+# --- sections of MEMORY.md
 
 
-def _memory(lesson: Lesson, reason: str, section: str = "") -> Route:
+def _memory_route(lesson: Lesson, reason: str, section: str = "") -> Route:
+    """Return a route to a section of MEMORY.md."""
     return Route(("memory",), section or section_of(lesson), reason)
 
 
 def section_of(lesson: Lesson) -> str:
-    """The section of MEMORY.md in which somebody would look for it."""
+    """Return the section of MEMORY.md in which a reader would look for this lesson."""
     low = lesson.text.lower()
     if lesson.category in ("Domain", "Architecture"):
         return ARCHITECTURE

@@ -1,0 +1,1 @@
+"""Policy: the rules for accepting, merging, ranking, promoting, curating and showing memories."""

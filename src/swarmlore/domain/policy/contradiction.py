@@ -1,4 +1,8 @@
-"""Layer 3 of the gate: what a lesson is about, and whether it speaks against another one."""
+"""Layer 3 of the validation gate: topic tags, the differences between two lessons, and whether they contradict.
+
+`compare` lists the differences that matter, `contradicts` says why two lessons cannot both be followed, and
+`same_subject` whether the later one may replace the earlier one.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from swarmlore.domain.language import statements
@@ -14,13 +19,13 @@ from swarmlore.domain.language.statements import CONTRACTIONS, SCOPES, VERBS, St
 from swarmlore.domain.language.tokenizer import stem
 
 MAX_CHARS = 4000
-"""Longer texts are compared as they are written."""
+"""Longer texts are equal only if their words are identical."""
 MAX_WORDING = 1
-"""So many ordinary words may go without a loss."""
+"""Ordinary words that may be missing without a loss of content."""
 MAX_VALUE = 2
-"""A value that was replaced has at most so many words; more is another thought."""
+"""Most words of a replaced value; a longer replacement is another thought."""
 NOWHERE = -1
-"""The place of words that do not stand in the same place in both texts."""
+"""Position of words that stand in different places in the two texts."""
 _ALIKE = {
     **dict.fromkeys(("if", "when", "whenever", "while", "where"), "if"),
     **dict.fromkeys(("in", "on", "at", "within"), "in"),
@@ -42,7 +47,7 @@ class Slot(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """All that differs from the old to the new text."""
+    """All differences from the old text to the new one."""
 
     slots: tuple[Slot, ...] = ()
     added: tuple[Token, ...] = ()
@@ -53,7 +58,7 @@ class Difference(NamedTuple):
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What forbids to call the two texts the same."""
+        """Return every difference that keeps the two texts from counting as the same."""
         found = [str(slot) for slot in self.slots]
         found += [f"added: {token.written}" for token in self.added if token.weighty]
         found += [f"missing: {token.written}" for token in self.removed if token.weighty]
@@ -62,17 +67,17 @@ class Difference(NamedTuple):
 
     @property
     def drops(self) -> bool:
-        """Whether the new text leaves out more than a little wording."""
+        """Return whether the new text leaves out more than one ordinary word."""
         return len(self.removed) > MAX_WORDING or any(token.weighty for token in self.removed)
 
     @property
     def corrects(self) -> bool:
-        """Whether the new text puts something else in the place of what the old one said."""
+        """Return whether the new text replaces a part of the old one by something else."""
         return bool(self.order or self.modality or self.spelling) or any(slot.kind != "thought" for slot in self.slots)
 
     @property
     def opposes(self) -> bool:
-        """Whether the new text says the opposite somewhere."""
+        """Return whether the new text says the opposite somewhere."""
         return bool(self.modality) or any(slot.kind == "opposed" for slot in self.slots)
 
 
@@ -85,13 +90,13 @@ def _shown(tokens: tuple[Token, ...]) -> str:
 
 @lru_cache(maxsize=512)
 def compare(new: str, old: str) -> Difference:
-    """Everything that differs between two short texts and is more than wording."""
+    """Return the differences between two short texts that are more than wording."""
     if max(len(new), len(old)) > MAX_CHARS:
         return Difference() if new.split() == old.split() else _UNKNOWN
     here, there = read(new), read(old)
     slots, added, removed = _align(here, there)
     slots += _pair_up(added, removed)
-    slots += _turned(here, there, added, removed)
+    slots += _reversed_words(here, there, added, removed)
     if added and removed:
         kind = "name" if len(added) == len(removed) == 1 and added[0].kind == removed[0].kind else "thought"
         slots.append(Slot(kind, tuple(removed), tuple(added), NOWHERE, NOWHERE))
@@ -101,7 +106,7 @@ def compare(new: str, old: str) -> Difference:
 
 
 def _align(here: Statement, there: Statement) -> tuple[list[Slot], list[Token], list[Token]]:
-    """Places with other words, words only the new text has, words only the old one has."""
+    """Align two statements: return slots with other words, words only the new one has, words only the old one has."""
     if here.keys == there.keys:
         return [], [], []
     from difflib import SequenceMatcher  # only for texts that differ
@@ -111,8 +116,8 @@ def _align(here: Statement, there: Statement) -> tuple[list[Slot], list[Token], 
     added: list[Token] = []
     removed: list[Token] = []
     for _, old_from, old_to, new_from, new_to in SequenceMatcher(None, there.keys, here.keys, False).get_opcodes():
-        old = _taken(there.tokens[old_from:old_to], lost)
-        new = _taken(here.tokens[new_from:new_to], extra)
+        old = _take_tokens(there.tokens[old_from:old_to], lost)
+        new = _take_tokens(here.tokens[new_from:new_to], extra)
         if not any(map(_is_light, old)) or not any(map(_is_light, new)):
             old = [token for token in old if not _is_light(token)]
             new = [token for token in new if not _is_light(token)]
@@ -125,12 +130,12 @@ def _align(here: Statement, there: Statement) -> tuple[list[Slot], list[Token], 
 
 
 def _is_light(token: Token) -> bool:
-    """all, any, some: they matter only where one stands for another."""
+    """Return whether a token is a bare all, any or some, which matters only where one replaces another."""
     return token.word in statements.LIGHT and not token.bound
 
 
-def _taken(tokens: tuple[Token, ...], wanted: Counter[str]) -> list[Token]:
-    """Those tokens that the other text lacks; each is taken once."""
+def _take_tokens(tokens: tuple[Token, ...], wanted: Counter[str]) -> list[Token]:
+    """Return the tokens counted in `wanted`, each as often as counted there, and reduce the counts."""
     found = []
     for token in tokens:
         if wanted[token.key] > 0:
@@ -140,6 +145,7 @@ def _taken(tokens: tuple[Token, ...], wanted: Counter[str]) -> list[Token]:
 
 
 def _kind_of(old: list[Token], new: list[Token]) -> str:
+    """Return the kind of a replacement: opposed, value, name or thought."""
     if any(_opposed(a, b) for a in old for b in new):
         return "opposed"
     kinds, others = {token.kind for token in old}, {token.kind for token in new}
@@ -151,11 +157,12 @@ def _kind_of(old: list[Token], new: list[Token]) -> str:
 
 
 def _opposed(a: Token, b: Token) -> bool:
+    """Return whether two tokens are the same word negated on one side, or known opposites."""
     return (a.word == b.word and a.bound != b.bound) or b.word in statements.OPPOSITES.get(a.word, ())
 
 
 def _pair_up(added: list[Token], removed: list[Token]) -> list[Slot]:
-    """Pairs of one added and one missing word that belong together although they stand in different places."""
+    """Pair added with missing words that replace each other although they stand in different places."""
     slots = []
     for new in tuple(added):
         for old in removed:
@@ -167,8 +174,8 @@ def _pair_up(added: list[Token], removed: list[Token]) -> list[Slot]:
     return slots
 
 
-def _turned(here: Statement, there: Statement, added: list[Token], removed: list[Token]) -> list[Slot]:
-    """Words whose opposite is a small word of the other text: "turn it on", "turn it off"."""
+def _reversed_words(here: Statement, there: Statement, added: list[Token], removed: list[Token]) -> list[Slot]:
+    """Find words whose opposite is a small word of the other text: "turn it on", "turn it off"."""
     slots = []
     for tokens, own, other in ((added, here, there), (removed, there, here)):
         for token in tuple(tokens):
@@ -181,14 +188,14 @@ def _turned(here: Statement, there: Statement, added: list[Token], removed: list
 
 
 def _modality(here: Statement, there: Statement) -> str:
-    """must against may; where one text leaves it open, nothing is said against the other."""
+    """Describe a change between must and may; '' where one of the texts states neither."""
     if here.modality and there.modality and here.modality != there.modality:
         return f"opposed: {there.modality} → {here.modality}"
     return ""
 
 
 def _spelling(here: Statement, there: Statement) -> str:
-    """Quoted words that both texts have, in different letters: `Foo` and `foo`."""
+    """Describe a quoted word that both texts have in different letters: `Foo` and `foo`."""
     quoted = {token.key: token.written for token in there.tokens if token.quoted}
     for token in here.tokens:
         if token.quoted and quoted.get(token.key, token.written) != token.written:
@@ -197,10 +204,10 @@ def _spelling(here: Statement, there: Statement) -> str:
 
 
 def _order(here: Statement, there: Statement) -> str:
-    """The words that both texts have, in another order, unless only phrases such as "in CI" or "before x" moved."""
+    """Describe a change of word order, unless only phrases such as "in CI" or "before x" moved."""
     common = Counter(here.keys) & Counter(there.keys)
-    new = [token for token in _taken(here.tokens, common.copy()) if not _is_light(token)]
-    old = [token for token in _taken(there.tokens, common.copy()) if not _is_light(token)]
+    new = [token for token in _take_tokens(here.tokens, common.copy()) if not _is_light(token)]
+    old = [token for token in _take_tokens(there.tokens, common.copy()) if not _is_light(token)]
     if [token.key for token in new] == [token.key for token in old]:
         return ""
     runs = _runs(new, old)
@@ -210,14 +217,14 @@ def _order(here: Statement, there: Statement) -> str:
         groups.setdefault(_opening_word(new[place], old[before]), []).append(before)
     if all(places == sorted(places) for places in groups.values()):
         return ""
-    # "Do not commit x" and "x must not be committed": who does it is marked by "by".
+    # "Do not commit x" and "x must not be committed": in the passive, "by" marks the subject.
     if len(runs) <= 3 and here.passive != there.passive:
         return ""
     return f"order: {_shown(tuple(old))} → {_shown(tuple(new))}"
 
 
 def _runs(new: list[Token], old: list[Token]) -> list[list[tuple[int, int]]]:
-    """The new words as runs of neighbours in the old text; each word as its two places."""
+    """Split the new words into runs that stand together in the old text too; each word as (new, old) position."""
     free = {place: token.key for place, token in enumerate(old)}
     runs: list[list[tuple[int, int]]] = []
     after = -1
@@ -233,31 +240,14 @@ def _runs(new: list[Token], old: list[Token]) -> list[list[tuple[int, int]]]:
 
 
 def _opening_word(new: Token, old: Token) -> str:
-    """What opens a phrase that may stand anywhere in its sentence; '' where none begins here.
+    """Return the word that opens a movable phrase such as "in CI"; '' if none begins at this token.
 
-    Phrases with the same opening keep their order: "a on x, b on y" is not "a on y, b on x".
+    Phrases with the same opening must keep their order: "a on x, b on y" is not "a on y, b on x".
     """
     if new.bound:
         return new.bound
     kind = _ALIKE.get(new.opener, new.opener)
     return kind if new.opener in statements.OPENERS and kind == _ALIKE.get(old.opener, old.opener) else ""
-
-
-_CLEAR = """
-    git docker typescript bun vitest node python react sql api hook test schema config file function class module import
-    export use avoid prefer run check always never ensure call write add remove update set enable disable
-"""
-_CLEAR_WORDS = frozenset(_CLEAR.split())
-# A number, an identifier, a path or a quoted name is as technical as any word of the list.
-_TECHNICAL = r"\d|`|[a-z][A-Z]|\w_\w|\w[/.@:=-]\w"
-
-
-def is_vague(text: str) -> bool:
-    """Whether a text names neither a technical thing nor an action."""
-    words = re.findall(r"[a-z0-9]+", text.lower())
-    if any(word in _CLEAR_WORDS or word.removesuffix("s") in _CLEAR_WORDS for word in words):
-        return False
-    return re.search(_TECHNICAL, text) is None
 
 
 _TAG_WORDS = {
@@ -279,11 +269,11 @@ _TAG_WORDS = {
 }
 
 _SAME_WORDS = 0.9
-"""[N]: above this share of equal words, one negation makes a contradiction."""
+"""Share of equal words above which one negation makes a contradiction."""
 _WINDOW = 3
 _SAME_SUBJECT = 0.6
 _NEWS = frozenset("now currently today already instead anymore again since".split())
-"""Words that say that something is new, not what."""
+"""Words that only say that something is new."""
 
 _PAIRS = (
     ("always", "never"),
@@ -295,7 +285,7 @@ _PAIRS = (
     ("recommended", "not recommended"),
 )
 _OBJECT_VERBS = frozenset(("use", "avoid", "not use", "enable", "disable"))
-"""Verbs whose object has to be the same; a place that both name is not enough."""
+"""Verbs that contradict only with the same object; sharing a place is not enough."""
 _FORMS = {
     **dict.fromkeys(("use", "uses", "using", "used"), "use"),
     **dict.fromkeys(("avoid", "avoids", "avoided", "avoiding"), "avoid"),
@@ -311,7 +301,7 @@ _PREPOSITIONS = frozenset(
     ("in", "on", "at", "for", "with", "during", "when", "if", "inside", "under", "to", "from", "by")
 )
 
-# Verbs that one subject does and another may do as well: with another subject it is another lesson.
+# Several subjects can do these: with another subject it is another lesson, not a correction.
 _EXCLUSIVE = (
     "own maintain approve review lead handle contain hold store define host serve generate produce create publish"
 )
@@ -325,10 +315,9 @@ _COLLECTING = frozenset(map(canonical, ("need", "require", "support", "include",
 _DIGITS = re.compile(r"\d+")
 _NUMBERED = frozenset(("error", "code", "status", "exit", "issu", "step", "phas", "level", "ticket", "pr", "chapter"))
 
-
 Context = tuple[frozenset[str], frozenset[str]]
 """The content words before and after a polarity word."""
-Marks = dict[str, list[Context]]
+Polarity = dict[str, list[Context]]
 
 
 @lru_cache(maxsize=1)
@@ -338,19 +327,19 @@ def _tag_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 @lru_cache(maxsize=1024)
 def infer_tags(text: str) -> tuple[str, ...]:
-    """The topics a text names by whole words, in a fixed order."""
+    """Return the topics that a text names by whole words, in a fixed order."""
     text = text.replace("’", "'")
     return tuple(tag for tag, pattern in _tag_patterns() if pattern.search(text))
 
 
 def differences(new: str, old: str) -> tuple[str, ...]:
-    """What differs and matters: values, names, negations, opposing words, their order. Empty where nothing does."""
+    """Return the differences that keep two texts from meaning the same: values, names, negations, opposites, order."""
     return compare(new, old).reasons
 
 
 def contradicts(new: str, old: str, *, shared_entity: bool = False) -> str:
-    """Why the two texts cannot both be followed, or ''."""
-    here, there = _marks(new), _marks(old)
+    """Return why two texts cannot both be followed, or ''."""
+    here, there = _polarity(new), _polarity(old)
     if here and there and (shared_entity or not set(infer_tags(new)).isdisjoint(infer_tags(old))):
         for one, other in _PAIRS:
             if _meet(here, there, one, other) or _meet(here, there, other, one):
@@ -358,7 +347,7 @@ def contradicts(new: str, old: str, *, shared_entity: bool = False) -> str:
     if _is_negated(new) == _is_negated(old):
         return ""
     words, others = content_words(new), content_words(old)
-    # "Disable x" and "do not enable x" differ in one negation, too, and say the same.
+    # "Disable x" and "do not enable x" also differ in one negation, but are equal.
     if len(words & others) > _SAME_WORDS * len(words | others) and differences(new, old):
         return "the same words, one of the texts negated"
     return ""
@@ -370,7 +359,7 @@ def _is_negated(text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _spoken(text: str) -> tuple[str, ...]:
-    """The lower-case words, contractions in two, and "." where a sentence ends."""
+    """Return the lower-case words, contractions split in two, and "." where a sentence ends."""
     words: list[str] = []
     for part in _PART.findall(text.lower().replace("’", "'")):
         bare = part.replace("'", "")
@@ -384,11 +373,11 @@ def _spoken(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _marks(text: str) -> Marks:
-    """The polarity words of a text, each with the content words around its occurrences."""
+def _polarity(text: str) -> Polarity:
+    """Return the polarity words of a text (always, never, use, …), each with the words around its occurrences."""
     words = _spoken(text)
     chains = list(_chains(words))
-    marks: Marks = {}
+    marks: Polarity = {}
     for start, end in chains:
         edges = [edge for chain in chains if chain != (start, end) for edge in chain]
         for name in _names(words[start:end]):
@@ -397,7 +386,7 @@ def _marks(text: str) -> Marks:
 
 
 def _chains(words: tuple[str, ...]) -> Iterator[tuple[int, int]]:
-    """Where polarity words stand together: "must not be used" is one place."""
+    """Return the spans of adjacent polarity words: "must not be used" is one span."""
     start = 0
     while start < len(words):
         end = start
@@ -409,7 +398,7 @@ def _chains(words: tuple[str, ...]) -> Iterator[tuple[int, int]]:
 
 
 def _names(chain: tuple[str, ...]) -> list[str]:
-    """The marks in one place; "must not" holds no "must", and "never use" no "use"."""
+    """Name the polarities in one span: "must not" does not contain "must", nor "never use" "use"."""
     names: list[str] = []
     denied = False
     for form in filter(None, (_FORMS.get(word) for word in chain)):
@@ -425,7 +414,7 @@ def _names(chain: tuple[str, ...]) -> list[str]:
 
 
 def _context(words: tuple[str, ...], start: int, end: int, edges: list[int], objects: bool) -> Context:
-    """The content words within three words; for verbs with an object, that object."""
+    """Return the content words within three words of a span; for verbs with an object, only that object."""
     left = max([start - _WINDOW, 0, *(edge for edge in edges if edge <= start)])
     right = min([end + _WINDOW, len(words), *(edge for edge in edges if edge >= end)])
     after = _until(words[end:right], _PREPOSITIONS if objects else frozenset())
@@ -436,25 +425,23 @@ def _context(words: tuple[str, ...], start: int, end: int, edges: list[int], obj
 
 
 def _until(words: tuple[str, ...], ends: frozenset[str]) -> tuple[str, ...]:
-    for place, word in enumerate(words):
-        if word == "." or word in ends:
-            return words[:place]
-    return words
+    """Return the words before the first sentence end or word of `ends`."""
+    return tuple(takewhile(lambda word: word != "." and word not in ends, words))
 
 
 def _topics(words: tuple[str, ...]) -> frozenset[str]:
     return frozenset(canonical(word) for word in words if word not in STOP_WORDS and word not in _FORMS)
 
 
-def _meet(here: Marks, there: Marks, one: str, other: str) -> bool:
-    """Whether one text has `one` where the other has `other`, in overlapping context, and not both in both."""
+def _meet(here: Polarity, there: Polarity, one: str, other: str) -> bool:
+    """Return whether one text uses `one` where the other uses `other` in similar context; False if reversed too."""
     if one in there and other in here:
         return False
     return any(_overlap(a, b) for a in here.get(one, ()) for b in there.get(other, ()))
 
 
 def _overlap(a: Context, b: Context) -> bool:
-    """A shared word, and no other subject: secrets must not be committed, config files must."""
+    """Return whether two contexts share a word and have no different subject (secrets must not, config files must)."""
     if a[0] and b[0] and a[0].isdisjoint(b[0]):
         return False
     return not (a[0] | a[1]).isdisjoint(b[0] | b[1])
@@ -462,7 +449,7 @@ def _overlap(a: Context, b: Context) -> bool:
 
 @lru_cache(maxsize=512)
 def same_subject(new: str, old: str) -> bool:
-    """Whether the two texts speak of the same thing, so that the later one can take the place of the earlier."""
+    """Return whether two texts are about the same thing, so that the later one can replace the earlier."""
     if max(len(new), len(old)) > MAX_CHARS:
         return False
     here, there, difference = read(new), read(old), compare(new, old)
@@ -472,7 +459,7 @@ def same_subject(new: str, old: str) -> bool:
     kinds = [slot.kind for slot in difference.slots]
     several = len(kinds) > 1 and not swap
     if several and "opposed" not in kinds and ("name" in kinds or "thought" in kinds):
-        return False  # a value and what it is the value of
+        return False  # a value changed together with the thing that has it
     values = [slot for slot in difference.slots if not several or slot.kind in ("opposed", "value")]
     words = _words_without(here, {token.key for slot in values for token in slot.new})
     others = _words_without(there, {token.key for slot in values for token in slot.old})
@@ -483,7 +470,7 @@ def same_subject(new: str, old: str) -> bool:
 
 
 def _changes(difference: Difference) -> int:
-    """How many things are different: each replaced word, each word that turned into its opposite, always or never."""
+    """Count the changes: replaced words, words turned into their opposite, and a change between must and may."""
     count = int(bool(difference.modality))
     for slot in difference.slots:
         sides = [[token for token in side if token.word not in _NEWS] for side in (slot.old, slot.new)]
@@ -494,17 +481,18 @@ def _changes(difference: Difference) -> int:
 
 
 def _is_swap(difference: Difference) -> bool:
-    """Whether the same words changed their places: "x before y", "y before x"."""
+    """Return whether the same words only changed places: "x before y", "y before x"."""
     new = sorted(token.word for slot in difference.slots for token in slot.new)
     return new == sorted(token.word for slot in difference.slots for token in slot.old)
 
 
 def _words_without(statement: Statement, keys: set[str]) -> frozenset[str]:
+    """Return the words of a statement except those of the given keys and "use"."""
     return frozenset(token.word for token in statement.tokens if token.key not in keys and token.word != "use")
 
 
 def _is_elsewhere(slot: Slot, here: Statement, there: Statement) -> bool:
-    """Whether what was replaced says where or for whom the statement holds; then both statements can be true."""
+    """Return whether the replaced words say where or for whom the statement holds, so that both can be true."""
     scopes = any(a.word != b.word and {a.word, b.word} <= SCOPES for a in slot.old for b in slot.new)
     if scopes and _opener(here.tokens, slot.new_at) not in _ASSIGNING:
         return True
@@ -515,16 +503,13 @@ def _is_elsewhere(slot: Slot, here: Statement, there: Statement) -> bool:
         ordered = not here.verb_at and here.verb.split(" ")[0] in _SCOPED_VERBS
         if opener in _CONDITIONS or (ordered and opener in _PLACES):
             return True
-    return _is_one_of_many(slot, here) or _is_other_subject(slot, here, there)
-
-
-def _is_one_of_many(slot: Slot, here: Statement) -> bool:
-    """Whether the verb before takes more than one thing: what needs a and what needs b may be the same."""
-    return slot.kind == "name" and slot.new_at > 0 and here.tokens[slot.new_at - 1].word in _COLLECTING
+    # Some verbs take several things: "needs a" and "needs b" can both be true.
+    collects = slot.kind == "name" and slot.new_at > 0 and here.tokens[slot.new_at - 1].word in _COLLECTING
+    return collects or _is_other_subject(slot, here, there)
 
 
 def _is_other_subject(slot: Slot, here: Statement, there: Statement) -> bool:
-    """Whether the subject of the sentence was replaced, and the verb is one that several subjects share."""
+    """Return whether the subject was replaced and the verb is not one of those that only one subject does."""
     if not (0 <= slot.new_at < here.verb_at and 0 <= slot.old_at < there.verb_at):
         return False
     token = slot.new[0]
@@ -538,7 +523,7 @@ def _is_other_subject(slot: Slot, here: Statement, there: Statement) -> bool:
 
 
 def _opener(tokens: tuple[Token, ...], place: int) -> str:
-    """The small word that opens the phrase in which a token stands."""
+    """Return the small word that opens the phrase of the token at `place`."""
     for token in reversed(tokens[max(0, place - 2) : place + 1]):
         if token.opener or token.word in VERBS:
             return token.opener

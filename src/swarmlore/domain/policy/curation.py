@@ -1,14 +1,14 @@
-"""What a look over all lessons finds, and what would be done about it. Pure.
+"""Curation: findings about stored lessons with a recommended action, and the limits of the junk report.
 
-| finding | what is recommended |
+| finding | recommended action |
 |---|---|
-| contradiction | the better proven one takes the place of the other; across tiers or scopes a person decides |
-| low utility | archive: it was followed often and tasks went wrong, or those who used it were misled |
+| contradiction | supersede the less proven lesson; across tiers or scopes a person decides |
+| low utility | archive: it was followed often and tasks failed, or its readers were misled |
 | stale | archive: the code it cites has changed or is gone |
-| duplicate | one text for both |
+| duplicate | merge both into one text |
 | ready for the hive | promote |
-| known in the hive | count the meeting |
-| never shown | archive: nobody was given it for a month, and no person wrote it |
+| known in the hive | count the encounter |
+| never shown | archive: no agent was given it for a month, and no person wrote it |
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
+from swarmlore.domain.language.citations import STALE, place_now
 from swarmlore.domain.language.similarity import content_words, jaccard_bigram, shingles
 from swarmlore.domain.policy.contradiction import compare, contradicts
 from swarmlore.domain.policy.lifecycle import LifeTerms, is_evergreen, is_low_utility, utility
-from swarmlore.domain.policy.ranking import STALE, age_days, place, preferred
+from swarmlore.domain.policy.ranking import age_days, preferred
 from swarmlore.domain.records import Cited, Memory
 from swarmlore.frozen import frozen
 
 DAY_S = 86_400.0
 WORDS = ("stale", "duplicate", "harmful", "unused")
-LEAST_MOMENTS = 20  # fewer say nothing about whether agents are given anything
+LEAST_MOMENTS = 20  # fewer moments are not judged
 
 
 @frozen
 class JunkEvidence:
-    """What is known about one lesson: the state of the code it cites, its twin, its ratings, its showings, its age."""
+    """Facts about one lesson for the junk report: state of cited code, duplicate, ratings, showings, age."""
 
     code: str = ""
     twin: str = ""
@@ -43,7 +44,7 @@ class JunkEvidence:
 
 @frozen
 class Limits:
-    """How much a team accepts, as shares of its lessons; 1 accepts everything. `min_given` is a share of moments."""
+    """Shares of junk among its lessons that a team accepts; 1 accepts everything. `min_given` is a share of moments."""
 
     max_stale: float = 0.25
     max_duplicates: float = 0.1
@@ -57,7 +58,7 @@ class Limits:
 
 @frozen
 class Limit:
-    """One limit held against what was found: `of` such things, a share of `share`, `limit` allowed."""
+    """Result of one limit: `count` of `of` lessons or moments, as `share`, against the allowed `limit`."""
 
     name: str
     setting: str
@@ -70,7 +71,7 @@ class Limit:
 
 
 def junk(evidence: JunkEvidence, *, unused_after_days: float, watched: bool) -> tuple[str, ...]:
-    """The words for what is wrong with a lesson. Where nobody was ever asked for a block, nothing counts as unused."""
+    """Return the faults of a lesson as words; with `watched` False (no block was ever requested), none is unused."""
     old = evidence.age_s >= unused_after_days * DAY_S
     found = {
         "stale": evidence.code in STALE,
@@ -82,21 +83,21 @@ def junk(evidence: JunkEvidence, *, unused_after_days: float, watched: bool) -> 
 
 
 def check(found: Sequence[tuple[str, ...]], moments: int, given: int, limits: Limits) -> tuple[Limit, ...]:
-    """Every limit, kept or not; `found` has the words of each lesson."""
+    """Compare the findings of all lessons with every limit; `found` has the words of each lesson from `junk`."""
     counts = {word: sum(word in words for words in found) for word in WORDS}
-    most = {
-        "stale": ("max_stale", limits.max_stale),
-        "duplicate": ("max_duplicates", limits.max_duplicates),
-        "harmful": ("max_harmful", limits.max_harmful),
-        "unused": ("max_unused", limits.max_unused),
-    }
-    of = len(found)
-    told = [_most(word, *most[word], counts[word], of, limits.min_lessons) for word in WORDS]
-    told.append(_most("junk", "max_junk", limits.max_junk, sum(map(bool, found)), of, limits.min_lessons))
-    return (*told, _given(moments, given, limits.min_given))
+    counted = [
+        ("stale", "max_stale", limits.max_stale, counts["stale"]),
+        ("duplicate", "max_duplicates", limits.max_duplicates, counts["duplicate"]),
+        ("harmful", "max_harmful", limits.max_harmful, counts["harmful"]),
+        ("unused", "max_unused", limits.max_unused, counts["unused"]),
+        ("junk", "max_junk", limits.max_junk, sum(map(bool, found))),
+    ]
+    checked = (_most(*row, len(found), limits.min_lessons) for row in counted)
+    return (*checked, _given(moments, given, limits.min_given))
 
 
 def _most(name: str, setting: str, limit: float, count: int, of: int, least: int) -> Limit:
+    """Check one limit on a share of lessons; with few lessons it always holds."""
     share = count / of if of else 0.0
     few = of < least
     note = f"fewer than {least} lessons are not judged" if few else ""
@@ -104,6 +105,7 @@ def _most(name: str, setting: str, limit: float, count: int, of: int, least: int
 
 
 def _given(moments: int, given: int, least: float) -> Limit:
+    """Check the least share of moments at which an agent was given something."""
     share = given / moments if moments else 0.0
     few = moments < LEAST_MOMENTS
     note = f"fewer than {LEAST_MOMENTS} moments are not judged" if few else ""
@@ -118,15 +120,14 @@ SAME = 0.6
 UNUSED_DAYS = 30.0
 LEAST_RATINGS = 2
 HARMFUL_SCORE = 0.5
-CROWD = 20  # newest texts that share one phrase: a phrase in more of them says little
+CROWD = 20  # newest texts compared per shared phrase; a phrase in more texts says little
 MOST_PAIRS = 50_000
-LEAST_SHARED = 0.5  # of the content words of the shorter text
+LEAST_SHARED = 0.5  # share of the content words of the shorter text
 
 
 @frozen
 class Finding:
-    """Something that somebody should know, and what could be done. The first memory is the one that stays, or the one
-    that it is about."""
+    """A curation finding and its recommended action. The first memory is the one that stays or is concerned."""
 
     what: str
     action: str
@@ -138,7 +139,7 @@ class Finding:
 
 @frozen
 class Evidence:
-    """What speaks for a memory, beside its words."""
+    """The evidence for a memory, as it is shown with its text."""
 
     id: str
     handle: str
@@ -157,6 +158,7 @@ class Evidence:
 
 
 def evidence_of(memory: Memory) -> Evidence:
+    """Return the evidence for a memory: confirmations, outcomes, ratings, origin."""
     names = ("id", "handle", "text", "tier", "source", "owner", "trust", "confidence", "feedback_score", "created_at")
     counted = memory.outcomes
     return Evidence(
@@ -168,22 +170,18 @@ def evidence_of(memory: Memory) -> Evidence:
     )
 
 
-# Two that belong together
-
-
 def pairs(memories: Sequence[Memory], known: Iterable[tuple[str, str]] = ()) -> Iterator[tuple[Memory, Memory]]:
-    """Lessons that may say the same or the opposite: those that are linked, and those that share phrases."""
+    """Return pairs of lessons that may agree or contradict: linked ones, and those that share phrases."""
     by_id = {memory.id: memory for memory in memories}
     linked = {tuple(sorted(pair)) for pair in known if pair[0] != pair[1]}
-    told = ((by_id[one], by_id[other]) for one, other in sorted(linked) if one in by_id and other in by_id)
-    yield from told
-    for one, other in _alike(memories):
+    yield from ((by_id[one], by_id[other]) for one, other in sorted(linked) if one in by_id and other in by_id)
+    for one, other in _similar_pairs(memories):
         if tuple(sorted((one.id, other.id))) not in linked and _shares_words(one, other):
             yield one, other
 
 
-def _alike(memories: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
-    """Pairs by how many phrases they share, most first."""
+def _similar_pairs(memories: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
+    """Return pairs of lessons by the number of phrases they share, most first."""
     crowds: dict[int, list[int]] = {}
     for number, memory in enumerate(memories):
         for key in shingles(memory.text):
@@ -194,30 +192,31 @@ def _alike(memories: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
 
 
 def _shares_words(one: Memory, other: Memory) -> bool:
+    """Return whether two lessons share half of the content words of the shorter one."""
     words, others = content_words(one.text), content_words(other.text)
     return len(words & others) >= max(1, LEAST_SHARED * min(len(words), len(others)))
 
 
 def judged(one: Memory, other: Memory, names: frozenset[str] = frozenset()) -> Finding | None:
-    """What two lessons that resemble each other are to each other, or None; `names` are those of the own project."""
+    """Return the finding about two similar lessons, or None; `names` are the names of the current project."""
     stays = preferred(one, other)
     goes = other if stays is one else one
     entity = bool(set(one.entities) & set(other.entities))
-    if against := contradicts(stays.text, goes.text, shared_entity=entity):
-        beside = place_of(one) == place_of(other) and one.scope == other.scope
-        return Finding(CONTRADICTION, SUPERSEDE if beside else DECIDE, (stays, goes), against)
+    if reason := contradicts(stays.text, goes.text, shared_entity=entity):
+        same_place = place_of(one) == place_of(other) and one.scope == other.scope
+        return Finding(CONTRADICTION, SUPERSEDE if same_place else DECIDE, (stays, goes), reason)
     if jaccard_bigram(one.text, other.text) < SAME:
         return None
-    return _same(stays, goes, names)
+    return _duplicate(stays, goes, names)
 
 
-def _same(stays: Memory, goes: Memory, names: frozenset[str]) -> Finding | None:
-    """Two that say the same: one text for both, or a meeting of the hive with what a project learned."""
+def _duplicate(stays: Memory, goes: Memory, names: frozenset[str]) -> Finding | None:
+    """Return the finding about two equal lessons: merge them, or count a hive lesson as encountered here."""
     if place_of(stays) == place_of(goes):
         text = merged_text(stays, goes) if stays.scope == goes.scope else ""
         return Finding(DUPLICATE, MERGE, (stays, goes), "both say the same", text) if text else None
     if {stays.tier, goes.tier} != {"hive", "swarm"}:
-        return None  # what is private stays beside what is shared
+        return None  # an agent's private lesson is no duplicate of a shared one
     hive, own = (stays, goes) if stays.tier == "hive" else (goes, stays)
     if compare(own.text, hive.text).reasons or not names.isdisjoint(
         (hive.project, *(item.where for item in hive.confirmed_by))
@@ -227,7 +226,7 @@ def _same(stays: Memory, goes: Memory, names: frozenset[str]) -> Finding | None:
 
 
 def merged_text(stays: Memory, goes: Memory) -> str:
-    """The text that says all that both say; '' where neither does, or the less trusted one would change the other."""
+    """Return the text that covers both lessons; '' if neither does, or if a less trusted one would change the other."""
     difference = compare(goes.text, stays.text)
     if difference.slots or difference.corrects:
         return ""
@@ -237,19 +236,13 @@ def merged_text(stays: Memory, goes: Memory) -> str:
 
 
 def place_of(memory: Memory) -> tuple[str, str, str]:
-    """Which lessons stand side by side: an owner's, a project's, the hive's."""
-    return (
-        memory.tier,
-        "" if memory.tier == "hive" else memory.project,
-        memory.owner if memory.tier == "agent" else "",
-    )
-
-
-# One alone
+    """Return the partition of a lesson: owner's, project's or the hive's."""
+    project = "" if memory.tier == "hive" else memory.project
+    return memory.tier, project, memory.owner if memory.tier == "agent" else ""
 
 
 def useless(memory: Memory, terms: LifeTerms) -> Finding | None:
-    """A lesson that was followed or rated often enough to know that it does not help."""
+    """Return a finding if a lesson was followed or rated often enough to know that it does not help."""
     if not is_low_utility(memory, terms):
         return _harmful(memory)
     share = utility(memory, terms.showings) or 0.0
@@ -259,7 +252,7 @@ def useless(memory: Memory, terms: LifeTerms) -> Finding | None:
 
 
 def _harmful(memory: Memory) -> Finding | None:
-    """One that led those who used it astray. A harmful rating halves the score, a helpful one lifts it by a tenth."""
+    """Return a finding if ratings are bad. A harmful rating halves the score, a helpful one adds a tenth."""
     if memory.feedback_count < LEAST_RATINGS or memory.feedback_score > HARMFUL_SCORE:
         return None
     reason = f"it misled those who used it: rated {memory.feedback_count} times, score {memory.feedback_score:.2g}"
@@ -267,23 +260,16 @@ def _harmful(memory: Memory) -> Finding | None:
 
 
 def outdated(memory: Memory, cited: Iterable[Cited]) -> Finding | None:
-    """A lesson whose cited code has changed or is gone."""
+    """Return a finding if code that a lesson cites has changed or is gone."""
     changed = [item for item in cited if item.state in STALE]
     if not changed:
         return None
-    places = (
-        f"{place(item.citation.path, item.citation.first_line, item.citation.last_line)} {_became(item.state)}"
-        for item in changed
-    )
+    places = (f"{place_now(item)} {'is gone' if item.state == 'gone' else 'has changed'}" for item in changed)
     return Finding(OUTDATED, ARCHIVE, (memory,), ", ".join(places))
 
 
-def _became(state: str) -> str:
-    return "is gone" if state == "gone" else "has changed"
-
-
 def may_be_unused(memory: Memory, now: float, terms: LifeTerms) -> bool:
-    """Whether a lesson can be called unused if nobody was shown it: old, never read, and not written by a person."""
+    """Return whether a never shown lesson counts as unused: old, never read, not written by a person."""
     by_hand = memory.source == "manual" or memory.trust >= 3
     spared = by_hand or memory.status == "promoted" or is_evergreen(memory, terms)
     counted = memory.outcomes
@@ -292,19 +278,19 @@ def may_be_unused(memory: Memory, now: float, terms: LifeTerms) -> bool:
 
 
 def unused(memory: Memory, now: float) -> Finding:
+    """Return the finding that a lesson was never shown."""
     days = age_days(memory.created_at, now)
     return Finding(UNUSED, ARCHIVE, (memory,), f"{days:.0f} days old, and nobody was ever shown it")
 
 
-# All of them
-
-
 def in_order(findings: Iterable[Finding], most: int) -> tuple[list[Finding], dict[str, int]]:
-    """The findings by urgency, each memory in one of them, at most so many of a kind; and how many of each were left
-    out. A memory that is to go needs no second reason."""
+    """Sort findings by urgency, keep at most `most` of a kind, and count those left out by kind.
+
+    A memory that one finding already removes is in no other, except findings that a person decides.
+    """
     kept: list[Finding] = []
-    left: Counter[str] = Counter()
     seen: set[str] = set()
+    left: Counter[str] = Counter()
     count: Counter[str] = Counter()
     for finding in sorted(findings, key=lambda item: ORDER.index(item.what)):
         ids = {memory.id for memory in finding.memories}

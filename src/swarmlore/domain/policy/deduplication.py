@@ -1,7 +1,7 @@
-"""What becomes of a new text beside what is already known: add, confirm, update, supersede, link or reject.
+"""Deduplication: decide whether a new text is added, rejected, or confirms, updates or supersedes a stored one.
 
-Contradiction and difference are judged before sameness, at every similarity. Nothing is decided destructively: DELETE
-means that the old memory is superseded, UPDATE keeps its id and its former text in the history.
+Contradictions and differences are checked before similarity, however high it is. No decision destroys data: DELETE
+supersedes the old memory, UPDATE keeps its id, and its former text in the history.
 """
 
 from __future__ import annotations
@@ -16,22 +16,21 @@ from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 if TYPE_CHECKING:
     from typing import Any
 
-
 SAME = 0.95
-"""Cosine from which two texts without a difference are the same."""
+"""Cosine at or above which two texts without a difference are duplicates."""
 CLOSE = 0.85
-"""Cosine from which the new text changes the old one instead of standing beside it."""
+"""Cosine at or above which the new text updates the old one instead of being added."""
 CONTRADICTION = "lesson contradicts an existing lesson with shared tags"
 _NEAR_WORDS = 0.5
-"""Share of content words below which two texts are not compared word by word unless they are close."""
+"""Least share of common content words for comparing two texts that are not close."""
 
-# Where several neighbours call for different operations, the first of these wins.
+# If several neighbours lead to different operations, the first of these wins.
 _RANKS = ("NOOP", "REJECT", "DELETE", "contradicts", "UPDATE", "elaborates", "ADD")
 
 
 @frozen
 class Neighbour:
-    """A memory that may be about the same thing; `similarity` is a cosine, or Jaccard where no vector exists yet."""
+    """A stored memory similar to the new text; `similarity` is a cosine, or Jaccard where no vector exists yet."""
 
     id: str
     text: str
@@ -42,7 +41,7 @@ class Neighbour:
 
 @frozen
 class Decision:
-    """One of ADD, NOOP, UPDATE, DELETE (supersede), LINK (add and link) and REJECT, with its reason."""
+    """One of ADD, NOOP, UPDATE, DELETE (supersede), LINK (add and link) or REJECT, with its reason."""
 
     operation: str
     target: str = ""
@@ -65,11 +64,11 @@ def decide(
     lesson: bool = True,
     dedup_threshold: float = 0.6,
 ) -> Decision:
-    """What to do with a new text, by rule alone. `measure` is what the neighbours' similarity is: cosine or jaccard."""
+    """Decide by rules what to do with a new text. `measure` says what `similarity` is: cosine or jaccard."""
     best = Decision("ADD", reason="nothing like it is known")
     for neighbour in sorted(neighbours, key=lambda each: -each.similarity):
-        if not lesson:
-            decision = _decide_raw(text, neighbour)
+        if not lesson:  # raw material is a duplicate only if identical
+            decision = Decision("NOOP", neighbour.id, reason="identical") if text == neighbour.text else Decision("ADD")
         elif profile == "knowledge":
             decision = _decide_by_words(text, neighbour, dedup_threshold)
         else:
@@ -80,15 +79,8 @@ def decide(
     return best
 
 
-def _decide_raw(text: str, neighbour: Neighbour) -> Decision:
-    """Raw material is the same only where it is identical."""
-    if text == neighbour.text:
-        return Decision("NOOP", neighbour.id, reason="identical")
-    return Decision("ADD")
-
-
 def _decide_by_words(text: str, neighbour: Neighbour, threshold: float) -> Decision:
-    """Profile knowledge: word pairs alone decide, and a contradiction is refused."""
+    """Decide for profile knowledge: by word pairs alone; a contradiction is rejected."""
     if _is_equal(text, neighbour.text):
         return Decision("NOOP", neighbour.id, reason="the same words")
     against = contradicts(text, neighbour.text, shared_entity=neighbour.shared_entity)
@@ -103,11 +95,12 @@ def _decide_by_words(text: str, neighbour: Neighbour, threshold: float) -> Decis
 
 
 def _is_equal(text: str, other: str) -> bool:
-    """Equal words, and no sign between them that matters."""
+    """Return whether two texts have equal words and no punctuation that changes the meaning."""
     return normalize(text) == normalize(other) and not compare(text, other).reasons
 
 
 def _decide_lesson(text: str, trust: int, neighbour: Neighbour, close: float, measure: str) -> Decision:
+    """Decide for a lesson: equal words, a contradiction or correction, a near-duplicate, or something new."""
     if _is_equal(text, neighbour.text):
         return Decision("NOOP", neighbour.id, reason="the same words")
     against = contradicts(text, neighbour.text, shared_entity=neighbour.shared_entity)
@@ -126,13 +119,13 @@ def _decide_lesson(text: str, trust: int, neighbour: Neighbour, close: float, me
 
 
 def _may_correct(text: str, other: str) -> bool:
-    """Whether two texts that are not close share enough words to be worth a comparison."""
+    """Return whether two texts that are not close share enough words to be compared."""
     words, others = content_words(text), content_words(other)
     return bool(words) and len(words & others) >= _NEAR_WORDS * min(len(words), len(others))
 
 
 def _is_correction(difference: Difference, near: bool) -> bool:
-    """Whether the new text takes something back. Texts that are not close must agree in all the rest."""
+    """Return whether the new text corrects the old one. Texts that are not close must agree in everything else."""
     if near:
         return difference.corrects
     if difference.opposes:
@@ -143,14 +136,14 @@ def _is_correction(difference: Difference, near: bool) -> bool:
 
 
 def _correct(trust: int, neighbour: Neighbour, same: bool, reason: str) -> Decision:
-    """Supersede what is about the same thing and not trusted more; else keep both and show them for review."""
+    """Supersede an old lesson on the same subject that is not trusted more; otherwise keep both, linked for review."""
     if same and trust >= neighbour.trust:
         return Decision("DELETE", neighbour.id, reason=reason)
     return Decision("LINK", neighbour.id, reason=reason, link="contradicts")
 
 
 def _merge(text: str, trust: int, neighbour: Neighbour, difference: Difference) -> Decision:
-    """UPDATE where one text can stand for both; else the new one is added, with a link where it says more."""
+    """Update if one text can replace both; otherwise add the new one, with a link if it says more."""
     if difference.corrects:
         return Decision("ADD", reason=f"about something else: {difference.reasons[0]}")
     merged = merge_texts(text, neighbour.text, difference)
@@ -163,11 +156,11 @@ def _merge(text: str, trust: int, neighbour: Neighbour, difference: Difference) 
 
 
 def merge_texts(new: str, old: str, difference: Difference) -> str:
-    """One text that says what both say, or '' where none fits: the new one if it covers the old, else both joined."""
+    """Return one text for two: the new one if it covers the old, else both joined, or '' if neither fits."""
     if not difference.slots and not difference.removed:
         return new
     if not difference.slots and not difference.added:
-        # Nothing new is said. A value that is missing may have been left out on purpose.
+        # Nothing new is said. A missing value may have been left out on purpose.
         return "" if difference.reasons else old
     joined = f"{old.rstrip().rstrip('.;')}; {new.strip()}"
     return joined if len(joined) <= MAX_LESSON else ""
@@ -176,10 +169,10 @@ def merge_texts(new: str, old: str, difference: Difference) -> str:
 def parse_decision(
     answer: Mapping[str, Any], neighbours: Sequence[Neighbour], *, text: str, trust: int
 ) -> Decision | None:
-    """A language model's decision as far as it may be followed; None means that the rule decides.
+    """Return an LLM's decision if it may be followed; None means that the rules decide.
 
-    A model calls opposites the same as readily as an embedding does, so it may not confirm or merge over a difference,
-    nor replace what is trusted more. The text of an UPDATE still has to pass the gate.
+    An LLM takes opposites for duplicates as readily as an embedding does. So it may not confirm or merge despite a
+    difference, nor replace a memory of higher trust. The text of an UPDATE must still pass the gate.
     """
     operation = answer.get("operation")
     reason = str(answer.get("reason") or "")[:MAX_LESSON]
@@ -192,34 +185,21 @@ def parse_decision(
         return None
     neighbour = known[target]
     decision = Decision(str(operation), target, reason=reason)
+    against = contradicts(text, neighbour.text, shared_entity=neighbour.shared_entity)
     if operation == "NOOP":
-        return decision if _agrees(text, neighbour) else None
-    if operation == "DELETE":
-        return _may_replace(decision, text, trust, neighbour)
-    return _may_update(decision, answer.get("text"), text, trust, neighbour) if operation == "UPDATE" else None
-
-
-def _agrees(text: str, neighbour: Neighbour) -> bool:
-    against = contradicts(text, neighbour.text, shared_entity=neighbour.shared_entity)
-    return not against and not compare(text, neighbour.text).reasons
-
-
-def _may_replace(decision: Decision, text: str, trust: int, neighbour: Neighbour) -> Decision | None:
-    against = contradicts(text, neighbour.text, shared_entity=neighbour.shared_entity)
-    if not against and not same_subject(text, neighbour.text):
-        return None
-    return decision if trust >= neighbour.trust else replace(decision, operation="LINK", link="contradicts")
+        return None if against or compare(text, neighbour.text).reasons else decision
+    if operation == "DELETE" and (against or same_subject(text, neighbour.text)):
+        return decision if trust >= neighbour.trust else replace(decision, operation="LINK", link="contradicts")
+    if operation == "UPDATE" and not against:
+        return _may_update(decision, answer.get("text"), text, trust, neighbour)
+    return None
 
 
 def _may_update(decision: Decision, merged: Any, text: str, trust: int, neighbour: Neighbour) -> Decision | None:
-    """Only if the merged text keeps everything that matters in the new text, and the two texts are compatible."""
+    """Return the UPDATE if the merged text keeps all that matters in both compatible texts, else None."""
     if not isinstance(merged, str) or not MIN_LESSON <= len(merged.strip()) <= MAX_LESSON or trust < neighbour.trust:
         return None
-    against = contradicts(text, neighbour.text, shared_entity=neighbour.shared_entity)
-    if against or compare(text, neighbour.text).corrects:
+    if compare(text, neighbour.text).corrects:
         return None
-    for part in (text, neighbour.text):
-        kept = compare(merged, part)
-        if kept.corrects or kept.drops:
-            return None
-    return replace(decision, text=merged.strip())
+    kept = [compare(merged, part) for part in (text, neighbour.text)]
+    return None if any(part.corrects or part.drops for part in kept) else replace(decision, text=merged.strip())

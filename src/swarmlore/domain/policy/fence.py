@@ -1,4 +1,4 @@
-"""Fences: the marks around a block of memories, and texts without the blocks that were given before."""
+"""Fences around context blocks: recognise blocks in a text and remove them, so that they are not learned again."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ _BEGIN = r"=== swarmlore notes ([0-9A-Za-z]{8,64}) ==="
 _END = r"=== end ([0-9A-Za-z]{8,64})(?= ===)"
 _END_MARK = " ==="
 _STRAY = r"- \[[\w?.@+/-]{1,40}\] (?:agent|swarm|hive) «[^«»\n]{0,9000}» \(from [^()\n]{1,400}\)"
-_STRAY_MARK = "» (from "  # a line of ours, wherever it got to
+_STRAY_MARK = "» (from "  # in every line of a block
 _OUR_LINE = r"(?:- \[|\[[ASH]\] |📚 Lessons:|### Relevant Past Knowledge|Notes from memory: ).*"
 
 
 def is_our_block(text: str) -> bool:
-    """Whether a text holds a block of ours, whole or cut off."""
+    """Return whether a text contains a context block, complete or cut off."""
     return re.search(_BEGIN, text) is not None
 
 
 def strip_blocks(text: str) -> str:
-    """Take our blocks out of a text; of one that was cut off, at either end, every line that is still ours."""
+    """Remove context blocks from a text; of a block cut off at either end, every line that is still recognisable."""
     text = _without_whole(text)
     if _STRAY_MARK not in text:
         return text
@@ -28,6 +28,7 @@ def strip_blocks(text: str) -> str:
 
 
 def _without_whole(text: str) -> str:
+    """Remove every block that has its opening line."""
     if re.search(_BEGIN, text) is None:
         return text
     ends = _ends(text)
@@ -40,7 +41,7 @@ def _without_whole(text: str) -> str:
 
 
 def _ends(text: str) -> dict[str, list[int]]:
-    """Where blocks end, by their fence, the last place first. Found at once: a text may be full of open blocks."""
+    """Return the ends of blocks by fence, last position first; in one pass, as many blocks may be open."""
     found: dict[str, list[int]] = {}
     for end in re.finditer(_END, text):
         found.setdefault(end[1], []).append(end.end() + len(_END_MARK))
@@ -50,7 +51,7 @@ def _ends(text: str) -> dict[str, list[int]]:
 
 
 def _end_of_block(text: str, at: int, ends: list[int]) -> int:
-    """Behind the next end of the block's own, else behind its last line; ends before it are not asked for again."""
+    """Return the position after a block: after its own end line, else after its last line. Pops ends before `at`."""
     while ends and ends[-1] < at:
         ends.pop()
     if ends:

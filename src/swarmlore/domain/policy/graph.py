@@ -1,12 +1,12 @@
-"""How far one thing leads to another: named entities wake their neighbours, and the memories that mention them.
+"""Graph: the entities and relations that a memory mentions, and spreading activation from entities to memories.
 
-Pure arithmetic over names, relations and counts; `graph` reads them from the store.
+No I/O: it works on names, relations and counts that the package `retrieval` reads from the store.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 
 from swarmlore.domain.language.concepts import GUESSED_STRENGTH, canonical, concepts_of, named_in
 from swarmlore.domain.records import Entity, Memory, Relation
@@ -15,21 +15,20 @@ from swarmlore.frozen import TYPE_CHECKING, field, frozen, replace
 if TYPE_CHECKING:
     from typing import Any
 
-
-SIDECAR, MODEL, RULES = "sidecar", "model", "guessed"  # where the graph of a note comes from
-MOST_MENTIONS = 40  # of one memory: a sidecar comes from a repository, and may hold thousands
+SIDECAR, MODEL, RULES = "sidecar", "model", "guessed"  # origins of a note's graph
+MOST_MENTIONS = 40  # of one memory: a sidecar comes with a repository and may hold thousands
 MOST_RELATIONS = 60
-GUESSED = 0.4  # weight of a mention that only rules saw
+GUESSED = 0.4  # weight of a mention found only by heuristics
 _NAME_CHARS = 120
 _ABOUT_CHARS = 400
-_UNREAD = ("transcript",)  # too many, and what they name is named again in what is learned from them
+_UNREAD = ("transcript",)  # too many, and lessons learned from them name the same entities
 _STRENGTHS = (1.0, 10.0)
 _USUAL_STRENGTH = 5.0
 
 
 @frozen
 class Mentions:
-    """Entities and relations by their canonical names; `weights` say less than 1 of what only rules saw."""
+    """Entities by canonical name, and relations. `weights` is below 1 for mentions found only by heuristics."""
 
     entities: Mapping[str, Entity]
     relations: tuple[Relation, ...] = ()
@@ -37,8 +36,10 @@ class Mentions:
 
 
 def mentions_of(memory: Memory) -> Mentions:
-    """Everything a memory adds to the graph; an episode nothing: reports on what belongs together would tell it in
-    other projects."""
+    """Return the entities and relations that a memory adds to the graph.
+
+    Episodes add none: community reports would reveal them to other projects.
+    """
     if "episode" in memory.source_ref:
         return Mentions({})
     written = memory.extra.get("graph")
@@ -46,35 +47,39 @@ def mentions_of(memory: Memory) -> Mentions:
         entities, relations = written_entities(written), written_relations(written)
         guessed = origin_of(written) == RULES
     else:
-        entities, relations = _found(memory)
+        entities, relations = _guessed_mentions(memory)
         guessed = True
     slugs, linked = tuple(_of_slug(slug) for slug in memory.entities), _linked(memory)
-    said = (*slugs, *linked)
-    by_key = _keyed((*slugs, *entities[: MOST_MENTIONS - len(said)], *linked), relations)
-    sure = {canonical(entity.name) for entity in (said if guessed else by_key.values())}
+    stated = (*slugs, *linked)
+    by_key = _keyed((*slugs, *entities[: MOST_MENTIONS - len(stated)], *linked), relations)
+    sure = {canonical(entity.name) for entity in (stated if guessed else by_key.values())}
     weights = {name: 1.0 if name in sure else GUESSED for name in by_key}
     return Mentions(by_key, _between(relations, by_key), weights)
 
 
 def origin_of(written: Mapping[str, Any]) -> str:
-    """Who said what a note is about. Rows of former versions only mark what rules guessed, the oldest by the strength
-    of its relations alone."""
-    told = written.get("origin")
-    if told in (SIDECAR, MODEL, RULES):
-        return str(told)
+    """Return who stated the entities of a note: its sidecar, an LLM, or heuristics.
+
+    Rows of older versions only mark guesses; the oldest only by the strength of their relations.
+    """
+    origin = written.get("origin")
+    if origin in (SIDECAR, MODEL, RULES):
+        return str(origin)
     strengths = {relation.strength for relation in written_relations(written)}
     return RULES if written.get("guessed") or strengths == {GUESSED_STRENGTH} else SIDECAR
 
 
-def _found(memory: Memory) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
+def _guessed_mentions(memory: Memory) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
+    """Return the entities and relations that heuristics find in a memory's text."""
     if memory.source in _UNREAD:
         return (), ()
     if memory.source == "note" and not memory.source_ref.get("chunk"):
         return concepts_of(memory.title, memory.tags, memory.text)
-    return named_in(memory.text), ()  # what a lesson names is connected by being named in it
+    return named_in(memory.text), ()  # the entities of one lesson are connected by that lesson
 
 
 def written_entities(written: Mapping[str, Any]) -> tuple[Entity, ...]:
+    """Parse the entities stored with a note; malformed values are replaced or dropped."""
     return tuple(
         Entity(_text(item, "name"), _text(item, "type") or "concept", _text(item, "description", _ABOUT_CHARS))
         for item in _listed(written, "entities")[:MOST_MENTIONS]
@@ -82,6 +87,7 @@ def written_entities(written: Mapping[str, Any]) -> tuple[Entity, ...]:
 
 
 def written_relations(written: Mapping[str, Any]) -> tuple[Relation, ...]:
+    """Parse the relations stored with a note; malformed values are replaced or dropped."""
     return tuple(
         Relation(
             _text(item, "source"),
@@ -111,14 +117,14 @@ def _strength(value: object) -> float:
 
 
 def _of_slug(slug: str) -> Entity:
-    """`feature:auth` is the entity auth, a feature."""
+    """Return the entity of a slug: `feature:auth` is the entity auth, of type feature."""
     kind, _, name = slug.partition(":")
     return Entity(name or kind, kind if name else "concept")
 
 
 def _linked(memory: Memory) -> tuple[Entity, ...]:
-    """A note under the name of its file and under its id, and the notes that it links to."""
-    if memory.source != "note" or memory.source_ref.get("chunk"):  # the first piece stands for the note
+    """Return a note as an entity, by file name and by id, and the notes that it links to."""
+    if memory.source != "note" or memory.source_ref.get("chunk"):  # the first chunk represents the note
         return ()
     fields = memory.extra.get("note")
     fields = fields if isinstance(fields, Mapping) else {}
@@ -139,7 +145,7 @@ def _stem(path: str) -> str:
 
 
 def _keyed(entities: Iterable[Entity], relations: Iterable[Relation]) -> dict[str, Entity]:
-    """The first mention of every name; the ends of a relation are mentioned by it."""
+    """Return entities by canonical name, first mention first; the ends of relations count as mentioned."""
     ends = (Entity(name) for relation in relations for name in (relation.source, relation.target))
     found: dict[str, Entity] = {}
     for entity in (*entities, *ends):
@@ -150,7 +156,7 @@ def _keyed(entities: Iterable[Entity], relations: Iterable[Relation]) -> dict[st
 
 
 def _between(relations: Iterable[Relation], known: Mapping[str, Entity]) -> tuple[Relation, ...]:
-    """The relations by canonical names, each once, none of a thing to itself."""
+    """Return the relations between known entities by canonical names, each once and without self-loops."""
     found: dict[tuple[str, str, str], Relation] = {}
     for relation in relations:
         source, target = canonical(relation.source), canonical(relation.target)
@@ -161,9 +167,9 @@ def _between(relations: Iterable[Relation], known: Mapping[str, Entity]) -> tupl
 
 @frozen
 class Spread:
-    """The constants, chosen on the linked notes of `bench/graph.py`; all optima are flat."""
+    """Constants of spreading activation, chosen on the linked notes of `bench/graph.py`; all optima are flat."""
 
-    # How much of what one entity has goes to the next: cause and cure lead to each other, mere kinship less.
+    # Share of strength passed on per relation kind: cause and cure lead to each other, other relations less.
     caused_by: float = 1.0
     solves: float = 1.0
     requires: float = 0.9
@@ -171,10 +177,10 @@ class Spread:
     strongest: float = 10.0
     per_hop: float = 0.6
     hops: int = 2
-    # What the best hits mention counts as well, but the question did not say it.
+    # Entities mentioned by the best hits start at half strength, as the query did not name them.
     mentioned: float = 0.5
-    sharpness: float = 4.0  # a hit at three quarters of the best counts a third: unrelated texts come that far
-    # A memory gains from its best few entities; a list of everything must not win.
+    sharpness: float = 4.0  # a hit at three quarters of the best counts a third: unrelated texts reach that
+    # Entities counted per memory; a text that lists everything must not win.
     counted: int = 3
 
 
@@ -183,7 +189,7 @@ DEFAULT = Spread()
 
 @frozen
 class Way:
-    """How strongly an entity was reached, the steps that led there, and whether the question itself named the first."""
+    """The strongest path by which an entity was reached. `named`: the query itself named the first entity of it."""
 
     strength: float
     path: str
@@ -191,14 +197,14 @@ class Way:
 
 
 def rarity(count: int, size: int) -> float:
-    """1 for what one memory of many mentions, towards 0 for what all of them do."""
+    """Return the weight of an entity by the memories that mention it: 1 for one of many, towards 0 for all."""
     if count <= 0 or size <= 0:
         return 0.0
     return math.log(1 + size / count) / math.log(1 + size) if size > 1 else 1.0
 
 
 def share(kind: str, strength: float, rules: Spread = DEFAULT) -> float:
-    """What one relation hands on."""
+    """Return the share of strength that one relation passes on."""
     weights = {"caused_by": rules.caused_by, "solves": rules.solves, "requires": rules.requires}
     return rules.per_hop * weights.get(kind, rules.other) * min(max(strength, 1.0), rules.strongest) / rules.strongest
 
@@ -206,7 +212,7 @@ def share(kind: str, strength: float, rules: Spread = DEFAULT) -> float:
 def step(
     ways: Mapping[str, Way], edges: Iterable[tuple[str, str, str, float]], rules: Spread = DEFAULT
 ) -> dict[str, Way]:
-    """What is reached from these names in one step, by the strongest way to each; edges lead both ways."""
+    """Spread activation one hop, in both directions; return newly reached entities with the strongest way to each."""
     reached: dict[str, Way] = {}
     for source, target, kind, strength in edges:
         for here, there, arrow in ((source, target, f"—{kind}→"), (target, source, f"←{kind}—")):
@@ -226,22 +232,19 @@ def row_scores(
     sources: Container[int] = (),
     rules: Spread = DEFAULT,
 ) -> dict[int, Way]:
-    """How strongly each memory was reached: its best few entities, rare ones more; the best way names the path.
+    """Score each memory by its most strongly reached entities, rare ones more; the best way gives the path.
 
-    The rows in `sources` gave what they mention to the search; they gain by what the question names only.
+    The rows in `sources` supplied their entities to the search, so they gain only by entities that the query names.
     """
-    met: dict[int, list[Way]] = {}
+    ways_by_row: dict[int, list[Way]] = {}
     for name, rows in mentioning.items():
         worth = ways[name].strength * rarity(len(rows), size)
         for row, weight in rows.items():
             if ways[name].named or row not in sources:
-                met.setdefault(row, []).append(Way(worth * weight, ways[name].path, ways[name].named))
+                ways_by_row.setdefault(row, []).append(Way(worth * weight, ways[name].path, ways[name].named))
     scores: dict[int, Way] = {}
-    for row, found in met.items():
-        best = sorted(found, key=lambda way: (-way.strength, way.path))[: rules.counted]
-        scores[row] = Way(min(1.0, sum(way.strength / place for place, way in enumerate(best, start=1))), *_first(best))
+    for row, reached in ways_by_row.items():
+        best = sorted(reached, key=lambda way: (-way.strength, way.path))[: rules.counted]
+        strength = min(1.0, sum(way.strength / place for place, way in enumerate(best, start=1)))
+        scores[row] = Way(strength, best[0].path, best[0].named)
     return scores
-
-
-def _first(best: Sequence[Way]) -> tuple[str, bool]:
-    return best[0].path, best[0].named

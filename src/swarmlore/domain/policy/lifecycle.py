@@ -1,15 +1,15 @@
-"""The ways into the hive, and what may not take them unasked. Pure.
+"""Lifecycle of lessons: evidence, promotion to the hive, phases, ageing, quarantine, and the cap on their number.
 
-A lesson of the hive is shown in every project. So what speaks of one project only (its entities, paths, hosts, its
-name) is not carried there unless somebody asks, and neither is what came in through a file: the evidence in a file is a
-claim of whoever wrote it.
+A lesson of the hive is shown in every project. A lesson that names one project only (its entities, paths, hosts, its
+name) is therefore not promoted there unless asked for. Neither is one that came in through a file, for the evidence in
+a file is only a claim.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from swarmlore.domain.json_codec import iso
@@ -20,13 +20,12 @@ from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 if TYPE_CHECKING:
     from typing import Any
 
-
 DAY_S = 86_400.0
-PHASES_TO_RISE = 3  # distinct phases that make a candidate established, and an established one promoted
-BAD_SIGNAL = -0.3  # from here on nothing rises by itself
-SIGNAL_DOUBT = 4  # how much evidence it takes before the signal means something
+PHASES_TO_RISE = 3  # distinct phases that make a candidate established, or an established lesson promoted
+BAD_SIGNAL = -0.3  # outcome signal at or below which nothing is promoted automatically
+SIGNAL_DOUBT = 4  # pseudo-count that damps the signal of little evidence
 APPLIED_TO_FLAG = 5
-FEW_ROWS = 50  # below, a sweep may take what it wants
+FEW_ROWS = 50  # below this a sweep may remove any share
 MOST_SHARE = 0.2
 REASON_CHARS = 500
 QUARANTINE_MARKS = ("original_status", "quarantine_reason", "quarantined_at", "reported_by")
@@ -34,7 +33,7 @@ QUARANTINE_MARKS = ("original_status", "quarantine_reason", "quarantined_at", "r
 
 @frozen
 class LifeTerms:
-    """The limits that apply; those of `[knowledge]`."""
+    """Thresholds of the lifecycle, from the settings of `[knowledge]`."""
 
     max_phases: int = 10
     todo_phases: int = 3
@@ -47,22 +46,19 @@ class LifeTerms:
 
 @frozen
 class Fate:
-    """What becomes of a memory, and why. `action`: established, promoted, archived or removed."""
+    """A change of status and its reason. `action`: established, promoted, archived or removed."""
 
     action: str
     reason: str
 
 
-# Evidence
-
-
 def distinct_places(memory: Memory) -> int:
-    """In how many phases, or for the hive projects, it was seen again."""
+    """Return in how many phases (for the hive: projects) a memory was seen again."""
     return len({confirmation.where for confirmation in memory.confirmed_by if confirmation.where})
 
 
 def age_days(memory: Memory, now: float) -> float:
-    """Days since its birth; one without a time, or from the future, is new."""
+    """Return the days since a memory's creation; one without a time, or from the future, is new."""
     born = memory.created_at
     if not math.isfinite(born) or born <= 0 or born > now:
         return 0.0
@@ -70,7 +66,7 @@ def age_days(memory: Memory, now: float) -> float:
 
 
 def outcome_signal(memory: Memory) -> float:
-    """What happened after it was shown, from -1 to 1; little evidence says little."""
+    """Score what happened after a memory was shown, from -1 to 1; little evidence gives a score near 0."""
     counted = memory.outcomes
     good = counted.applied + counted.succeeded_after
     bad = counted.ignored + counted.violated + counted.contradicted + counted.failed_after
@@ -78,7 +74,7 @@ def outcome_signal(memory: Memory) -> float:
 
 
 def utility(memory: Memory, showings: int = 3) -> float | None:
-    """The share of good endings after it was shown; None before enough showings or without an ending."""
+    """Return the share of tasks that succeeded after a memory was shown; None below `showings` or without any."""
     counted = memory.outcomes
     ended = counted.succeeded_after + counted.failed_after
     if counted.shown < showings or ended <= 0:
@@ -87,22 +83,19 @@ def utility(memory: Memory, showings: int = 3) -> float | None:
 
 
 def is_evergreen(memory: Memory, terms: LifeTerms) -> bool:
-    """Whether it is so sure and so useful that no sweep takes it."""
+    """Return whether a memory is confident and useful enough to survive every sweep."""
     share = utility(memory, terms.showings)
     return share is not None and memory.confidence >= terms.evergreen_confidence and share >= terms.evergreen_utility
 
 
 def is_low_utility(memory: Memory, terms: LifeTerms) -> bool:
-    """Whether it was followed often enough to know that it does not help."""
+    """Return whether a memory was followed often enough to know that it does not help."""
     share = utility(memory, terms.showings)
     return share is not None and share <= terms.low_utility and memory.outcomes.applied >= APPLIED_TO_FLAG
 
 
-# Rising
-
-
 def next_step(memory: Memory, now: float, terms: LifeTerms) -> Fate | None:
-    """The one step up that a shared lesson has earned, or None."""
+    """Return the one step up in status that a shared lesson has earned, or None."""
     if not memory.live or memory.raw or memory.tier != "swarm" or outcome_signal(memory) <= BAD_SIGNAL:
         return None
     places = distinct_places(memory)
@@ -116,8 +109,8 @@ def next_step(memory: Memory, now: float, terms: LifeTerms) -> Fate | None:
     return Fate("promoted", f"{days:.0f} days old") if days >= terms.promote_days else None
 
 
-def risen(memory: Memory, fate: Fate, now: float) -> Memory:
-    """The memory one step further; a promoted one may go to the hive, and lives on without an end."""
+def with_next_status(memory: Memory, fate: Fate, now: float) -> Memory:
+    """Return the memory one status higher; a promoted one may go to the hive, and no longer expires."""
     promoted = fate.action == "promoted"
     return replace(
         memory,
@@ -128,30 +121,27 @@ def risen(memory: Memory, fate: Fate, now: float) -> Memory:
     )
 
 
-# Ageing
-
-
 def renews(before: Memory, after: Memory) -> bool:
-    """Whether a change lets a memory begin its phases anew: seen again, said differently, or brought back."""
+    """Return whether a change restarts a memory's phase count: seen again, reworded, or restored."""
     if not after.live:
         return False
     return not before.live or before.text != after.text or len(after.confirmed_by) > len(before.confirmed_by)
 
 
 def phases_since(renewed_in: int, completed: Sequence[int]) -> int:
-    """How many phases were completed after a mark."""
+    """Count the phases completed after phase number `renewed_in`."""
     return sum(number > renewed_in for number in completed)
 
 
 def life_of(memory: Memory, terms: LifeTerms) -> int:
-    """How many completed phases it outlives."""
+    """Return how many completed phases a memory survives without a confirmation."""
     if memory.category == "todo":
         return terms.todo_phases
     return terms.max_phases if memory.max_phases is None else memory.max_phases
 
 
-def fate_of(memory: Memory, phases: int, terms: LifeTerms) -> Fate | None:
-    """What a sweep does with a memory that so many phases passed by; None leaves it."""
+def sweep_action(memory: Memory, phases: int, terms: LifeTerms) -> Fate | None:
+    """Return what a sweep does with a memory after so many phases without a confirmation; None keeps it."""
     if not memory.live or memory.raw or memory.tier == "agent" or memory.status == "promoted":
         return None
     limit = life_of(memory, terms)
@@ -162,31 +152,31 @@ def fate_of(memory: Memory, phases: int, terms: LifeTerms) -> Fate | None:
 
 
 def over_cap(memories: Sequence[Memory], cap: int, total: int | None = None) -> list[Memory]:
-    """The oldest ones of too many; promoted ones stay, and count. `total` counts more than those that are at hand."""
+    """Return the oldest memories beyond the cap; promoted ones count, but stay.
+
+    `total` counts all memories where `memories` holds only some of them.
+    """
     excess = (len(memories) if total is None else total) - cap
     if excess <= 0:
         return []
-    mortal = (memory for memory in memories if memory.status != "promoted")
-    return sorted(mortal, key=lambda memory: (memory.created_at, memory.id))[:excess]
+    removable = (memory for memory in memories if memory.status != "promoted")
+    return sorted(removable, key=lambda memory: (memory.created_at, memory.id))[:excess]
 
 
-def is_too_much(leaving: int, rows: int) -> bool:
-    """Whether a sweep would take so much that a clock or a mistake is the likelier cause."""
+def is_suspicious_sweep(leaving: int, rows: int) -> bool:
+    """Return whether a sweep would remove so many rows that a wrong clock or a mistake is the likelier cause."""
     return rows >= FEW_ROWS and leaving > MOST_SHARE * rows
 
 
-# Quarantine
-
-
 def state_of(memory: Memory) -> str:
-    """What a memory is, in a word, where that hinders something."""
+    """Return the state of a memory for a message: `in use`, `forgotten`, or a status such as `archived`."""
     if memory.forgotten_at is not None:
         return "forgotten"
     return "in use" if memory.live else memory.status
 
 
-def said_in_short(text: str, most: int) -> str:
-    """What somebody gave as a reason or a name, as one line: without secrets, control characters and length."""
+def clean_reason(text: str, most: int) -> str:
+    """Return a reason or name given by a user as one short line, without secrets and control characters."""
     from swarmlore.domain.policy.gate import scrub_text  # loads every rule of the gate
 
     plain = "".join(" " if ord(char) < 32 or 127 <= ord(char) < 160 else char for char in scrub_text(text))
@@ -194,47 +184,46 @@ def said_in_short(text: str, most: int) -> str:
 
 
 def quarantined(memory: Memory, reason: str, reported_by: str, at: float) -> Memory:
-    """The memory where nobody is shown it, with what it was before."""
+    """Return the memory with status quarantined; `extra` keeps its former status, the reason and the reporter."""
     marks = {
         "original_status": memory.status,
-        "quarantine_reason": said_in_short(reason, REASON_CHARS),
+        "quarantine_reason": clean_reason(reason, REASON_CHARS),
         "quarantined_at": iso(at),
-        "reported_by": said_in_short(reported_by, 64),
+        "reported_by": clean_reason(reported_by, 64),
     }
     return replace(memory, status="quarantined", updated_at=at, extra={**memory.extra, **marks})
 
 
-def brought_back(memory: Memory, status: str, at: float) -> Memory:
-    """The memory as it was before it was put aside; unknown former states count as new."""
+def restored(memory: Memory, status: str, at: float) -> Memory:
+    """Return the memory as it was before quarantine; an unknown former status becomes candidate."""
     extra = {name: value for name, value in memory.extra.items() if name not in QUARANTINE_MARKS}
     return replace(memory, status=status if status in LIVE_STATUSES else "candidate", updated_at=at, extra=extra)
 
 
 def terms_of(knowledge: Any) -> LifeTerms:
-    """The terms that the settings of `[knowledge]` say."""
-    names: Mapping[str, str] = {
-        "max_phases": "default_max_phases",
-        "todo_phases": "todo_max_phases",
-        "promote_days": "auto_promote_days",
-        "evergreen_confidence": "evergreen_confidence",
-        "evergreen_utility": "evergreen_utility",
-        "low_utility": "low_utility_threshold",
-        "showings": "min_retrievals_for_utility",
-    }
-    return LifeTerms(**{name: getattr(knowledge, said) for name, said in names.items()})
+    """Return the lifecycle thresholds given by the settings of `[knowledge]`."""
+    return LifeTerms(
+        max_phases=knowledge.default_max_phases,
+        todo_phases=knowledge.todo_max_phases,
+        promote_days=knowledge.auto_promote_days,
+        evergreen_confidence=knowledge.evergreen_confidence,
+        evergreen_utility=knowledge.evergreen_utility,
+        low_utility=knowledge.low_utility_threshold,
+        showings=knowledge.min_retrievals_for_utility,
+    )
 
 
 FAST_TRACK = "hive-fast-track"
 POLICIES = ("never", "propose", "auto")
 PROJECTS_TO_RISE = 3
-READ_CHARS = 2_000  # of a lesson: only its first sentence goes to the hive, and the patterns are slow on more
-LEAST_NAME = 3  # characters of a project's name that can be recognised in a text
+READ_CHARS = 2_000  # read of a lesson: only its first sentence goes to the hive, and the patterns are slow
+LEAST_NAME = 3  # shorter project names are not looked for in a text
 _FOREIGN_SOURCES = ("import", "ledger", "migration")
 
 
 @frozen
 class EncounterTerms:
-    """What meeting a hive lesson again is worth."""
+    """How much the score of a hive lesson gains when a project learns the same lesson again."""
 
     increment: float = 0.1
     same_project: float = 1.0
@@ -243,11 +232,8 @@ class EncounterTerms:
     most: float = 10.0
 
 
-# Routes
-
-
-def route_of(memory: Memory, now: float, terms: LifeTerms) -> str:
-    """By which route a shared lesson may go to the hive, in words; '' where by none."""
+def promotion_reason(memory: Memory, now: float, terms: LifeTerms) -> str:
+    """Return the reason why a shared lesson qualifies for the hive, or '' if it does not."""
     if not memory.live or memory.raw or memory.tier != "swarm":
         return ""
     if FAST_TRACK in memory.tags:
@@ -262,26 +248,26 @@ def route_of(memory: Memory, now: float, terms: LifeTerms) -> str:
 
 
 def policy_of(chosen: str, said: bool, profile: str) -> str:
-    """Who decides about the hive: what a user set, else the profile."""
+    """Return the policy for promotion to the hive: the user's setting if made, else the profile's default."""
     if said:
         return chosen
     return "auto" if profile == "knowledge" else "propose"
 
 
-def goes_alone(memory: Memory, policy: str) -> bool:
-    """Whether a lesson with a route goes without being asked for. A tag is a request of its own."""
+def is_auto_promoted(memory: Memory, policy: str) -> bool:
+    """Return whether a qualified lesson is promoted without approval; its tag hive-fast-track is a request."""
     return policy == "auto" or (policy == "propose" and FAST_TRACK in memory.tags)
 
 
-def why_ask(memory: Memory, project_names: Iterable[str], *, arrived: bool) -> str:
-    """Why a lesson is not carried to the hive unasked; '' where it may go."""
+def approval_reason(memory: Memory, project_names: Iterable[str], *, arrived: bool) -> str:
+    """Return why a lesson needs a person's approval before promotion to the hive, or ''."""
     if arrived or memory.source in _FOREIGN_SOURCES:
         return "it came in through a file"
-    return names_project(memory, project_names)
+    return project_reference(memory, project_names)
 
 
-def names_project(memory: Memory, project_names: Iterable[str] = ()) -> str:
-    """What in a lesson belongs to one project; '' where nothing does."""
+def project_reference(memory: Memory, project_names: Iterable[str] = ()) -> str:
+    """Return what in a lesson is specific to one project (entity, path, host, name), or ''."""
     text = f"{memory.title} {memory.text}"[:READ_CHARS]
     if entities := (*memory.entities, *entities_from_text(text)):
         return f"it names {entities[0]}"
@@ -299,7 +285,7 @@ def names_project(memory: Memory, project_names: Iterable[str] = ()) -> str:
 
 @cache
 def _places_in_text() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """What a path and a host look like. `and/or`, `CI/CD` and `node.js` are neither."""
+    """Return the patterns of addresses, hosts and paths; `and/or`, `CI/CD` and `node.js` match none."""
     folders = (
         "src|lib|libs|app|apps|pkg|packages|services|tests?|docs?|scripts?|config|internal|cmd|tools|bin|etc|usr|var"
     )
@@ -319,13 +305,11 @@ def _places_in_text() -> tuple[tuple[str, re.Pattern[str]], ...]:
     )
 
 
-# Encounters
-
-
 def encountered(memory: Memory, project: str, by: str, at: float, terms: EncounterTerms) -> Memory | None:
-    """A lesson of the hive after a project has learned the same; None where that was counted before.
+    """Return a hive lesson after a project learned the same; None if that project was counted before.
 
-    Its own project counts once for the score and among the projects, and not as a confirmation: it knew already.
+    Its own project counts once for the score and among the projects, but not as a confirmation: the lesson came from
+    it.
     """
     known = {confirmation.where for confirmation in memory.confirmed_by}
     if not memory.live or memory.tier != "hive" or not project or project in known:
@@ -341,7 +325,7 @@ def encountered(memory: Memory, project: str, by: str, at: float, terms: Encount
 
 
 def encounter_terms(knowledge: Any) -> EncounterTerms:
-    """The terms that the settings of `[knowledge]` say."""
+    """Return the weights of encounters given by the settings of `[knowledge]`."""
     return EncounterTerms(
         knowledge.encounter_increment,
         knowledge.same_project_weight,
@@ -353,8 +337,10 @@ def encounter_terms(knowledge: Any) -> EncounterTerms:
 
 @frozen
 class Phase:
-    """A phase of a project. `place` is what a sighting in it is counted under. A day has no number, unless it lies
-    between announced phases: then it belongs to the last of them."""
+    """A phase of a project. `place` is where sightings in it are counted.
+
+    A day has no number, unless it lies between announced phases: then it belongs to the last of them.
+    """
 
     name: str
     kind: str

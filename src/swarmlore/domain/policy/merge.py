@@ -1,9 +1,9 @@
-"""Claims of a file about its memories: who said them, how sure they are, how often they held. Pure.
+"""Merge versions of a memory, and keep the claims of imported files apart from its own evidence.
 
-A memory that came from a file has a file's standing here: trust 1, candidate, unconfirmed, never rated or read. What
-the file claimed instead is kept under `swarmlore_claims`, for two readers only: exports, so that a round trip loses
-nothing, and the ranking formula of a source system's own profile. Each claim is stored beside the value that the memory
-had here at that time, `{name: [claimed, own]}`; what changed here since then is joined with the claim on export.
+A memory from a file has low standing here: trust 1, candidate, unconfirmed, never rated or read. The file's own claims
+are kept under `swarmlore_claims`, for two readers only: exports, so that a round trip loses nothing, and the ranking
+formula of the source system's profile. Each claim is stored beside the value that the memory had here at that time,
+`{name: [claimed, own]}`; changes made here since then are combined with the claim on export.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ from collections.abc import Iterable
 from hashlib import blake2b
 
 from swarmlore.domain.json_codec import iso, record_fields
-from swarmlore.domain.policy.gate import CLAIMS
+from swarmlore.domain.policy.new_memory import CLAIMS
 from swarmlore.domain.records import RAW_SOURCES, Confirmation, Memory, confidence_of
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 
 if TYPE_CHECKING:
     from typing import Any
 
-
 FILE_TRUST = 1
-SHARED_TRUST = 2  # the most that an export says of a memory of this store
+SHARED_TRUST = 2  # highest trust in an export of a memory of this store
 MOST_TRUST = 3  # and of one that came from a file
 LADDER = ("candidate", "established", "promoted")
 _COUNTERS = ("access_count", "feedback_count")
@@ -33,7 +32,7 @@ STANDING = (
 
 
 def with_file_standing(memory: Memory, source: str, owner: str) -> Memory:
-    """The memory with the standing of a file, whatever it claims. A private one still belongs to its agent."""
+    """Return the memory with the standing of a file, whatever it claims. A private one still belongs to its agent."""
     return replace(
         memory,
         owner=memory.owner if memory.tier == "agent" else owner,
@@ -52,7 +51,7 @@ def with_file_standing(memory: Memory, source: str, owner: str) -> Memory:
 
 
 def with_claims(memory: Memory, told: Memory, names: tuple[str, ...] = STANDING) -> Memory:
-    """The memory with its own standing and, of these fields, the claims of `told`."""
+    """Return the memory with its own standing, and the differing values of `told` as claims for these fields."""
     claims = dict(memory.extra.get(CLAIMS, {}))
     for name in names:
         own, claimed = _shared(name, memory), _plain(getattr(told, name))
@@ -64,7 +63,7 @@ def with_claims(memory: Memory, told: Memory, names: tuple[str, ...] = STANDING)
 
 
 def as_claimed(memory: Memory) -> Memory:
-    """The memory as its file told it, joined with what was learned here since."""
+    """Return the memory with the values its file claims, combined with changes made here since."""
     claims = memory.extra.get(CLAIMS)
     if not claims:
         return memory
@@ -76,7 +75,7 @@ def as_claimed(memory: Memory) -> Memory:
 
 
 def _shared(name: str, memory: Memory) -> Any:
-    """The value that an export says of a memory without claims, as JSON keeps it."""
+    """Return the value of a field, as JSON, that an export gives for a memory without claims."""
     value = _plain(getattr(memory, name))
     return min(value, SHARED_TRUST) if name == "trust" else value
 
@@ -90,7 +89,7 @@ def _typed(name: str, value: Any) -> Any:
 
 
 def _joined(name: str, memory: Memory, claimed: Any, own: Any) -> Any:
-    """A claim joined with a value that has changed here since it came."""
+    """Combine a claim with a value that has changed here since the import."""
     value = getattr(memory, name)
     if name == "confirmed_by":
         return (*_typed(name, claimed), *value)
@@ -106,14 +105,14 @@ def _joined(name: str, memory: Memory, claimed: Any, own: Any) -> Any:
 
 
 SITUATIONS_KEPT = 8
-# What the newer version decides as a whole.
+# Fields that are taken together from the newer version.
 CONTENT = (
     *("text", "title", "kind", "category", "entities", "owner", "scope", "status", "trust", "source", "source_ref"),
     *("key", "confidence", "expires_at", "valid_from", "valid_until", "superseded_by", "born_in_phase", "max_phases"),
     *("hive_eligible", "auto_generated", "encounter_score", "extra"),
 )
 GATHERED = ("tags", "confirmed_by", "citations", "supersedes", "situations")
-# A memory's standing, as far as a version tells it; the last one, for the hive only.
+# Fields of a memory's standing that a version contains; the last one for the hive only.
 _CLAIMED = ("owner", "trust", "status", "source", "confidence", "confirmed_by", "hive_eligible", "encounter_score")
 QUARANTINE = {"original_status": "candidate", "quarantine_reason": "", "reported_by": "auto"}
 _BLANK = Memory(id="", text="")
@@ -121,8 +120,10 @@ _BLANK = Memory(id="", text="")
 
 @frozen
 class Version:
-    """A memory as others see it: without counters, handle and history. Without text it is only a deletion, and an
-    erasure where nothing else of it may be kept."""
+    """A memory as it is exported: without counters, handle and history.
+
+    A version without text is a deletion; with `erased`, only its id may be kept.
+    """
 
     memory: Memory
     deleted_at: float = 0.0
@@ -134,13 +135,15 @@ class Version:
 
     @property
     def at(self) -> tuple[float, str]:
-        """Where its line stands: by birth, then by id."""
+        """Return the sort key of a version in a ledger: creation time, then id."""
         return (self.memory.created_at or self.deleted_at, self.memory.id)
 
 
 def published(memory: Memory, project_name: str = "", *, situations: bool = False) -> Version:
-    """A stored memory as others are told it, with the claims of its file. Counters stay here, and situations unless
-    they are asked for."""
+    """Return a stored memory as it is exported, with the claims of its file.
+
+    Counters are never exported, situations only if asked for.
+    """
     hive = memory.tier == "hive"
     most_trust = MOST_TRUST if "trust" in memory.extra.get(CLAIMS, {}) else SHARED_TRUST
     memory = as_claimed(memory)
@@ -158,7 +161,7 @@ def published(memory: Memory, project_name: str = "", *, situations: bool = Fals
         shared[name] = None if shared[name] is None else round(shared[name], 3)
     if not situations:
         shared["situations"] = ()
-    told = Memory(
+    exported = Memory(
         id=memory.id,
         tier=memory.tier,
         project=memory.project if hive else "",
@@ -166,14 +169,14 @@ def published(memory: Memory, project_name: str = "", *, situations: bool = Fals
         updated_at=round(memory.updated_at, 3),
         **{**shared, "extra": extra},
     )
-    # What is forgotten here is a deletion, also where it was changed after that.
+    # A forgotten memory is a deletion, even if it was changed after that.
     hidden = memory.forgotten_at is not None
-    deleted_at = max(round(memory.forgotten_at or 0.0, 3), told.updated_at) if hidden else 0.0
-    return settled(Version(ordered(told), deleted_at))
+    deleted_at = max(round(memory.forgotten_at or 0.0, 3), exported.updated_at) if hidden else 0.0
+    return settled(Version(ordered(exported), deleted_at))
 
 
 def merge(one: Version, other: Version) -> Version:
-    """The version that knows what both know."""
+    """Merge two versions of a memory: the newer content, and everything gathered from both."""
     if one == other:
         return one
     if erasures := [(item.deleted_at, item.memory.tier) for item in (one, other) if item.erased]:
@@ -189,12 +192,12 @@ def merge(one: Version, other: Version) -> Version:
 
 
 def erasure(id: str, tier: str, at: float) -> Version:
-    """What remains of an erased memory: its id and when."""
+    """Return the version that remains of an erased memory: its id and the time."""
     return Version(Memory(id=id, text="", tier=tier), round(at, 3), erased=True)
 
 
 def merge_all(versions: Iterable[Version]) -> Version | None:
-    """One version of all of them."""
+    """Merge all versions of a memory into one; None if there are none."""
     result: Version | None = None
     for version in versions:
         result = version if result is None else merge(result, version)
@@ -202,7 +205,7 @@ def merge_all(versions: Iterable[Version]) -> Version | None:
 
 
 def settled(version: Version) -> Version:
-    """Either the content, or the deletion that hides it: never both."""
+    """Return a version reduced to either its content or the deletion that hides it."""
     memory, deleted_at = version.memory, version.deleted_at
     if not deleted_at:
         return version
@@ -216,10 +219,12 @@ def settled(version: Version) -> Version:
 
 
 def applied(local: Memory, merged: Version, source: str, owner: str = "") -> Memory:
-    """A stored memory after a merge; published again it is what was merged. It keeps its own standing, but new words
-    have the standing of a file, with this source and owner."""
+    """Return a stored memory after a merge, so that exporting it gives the merged version.
+
+    It keeps its own standing, but changed words get the standing of a file, with this source and owner.
+    """
     told = merged.memory
-    if merged.erased:  # by somebody else: it is hidden here, and whole
+    if merged.erased:  # elsewhere: here it is hidden, but kept
         return replace(local, forgotten_at=merged.deleted_at)
     gathered = {name: getattr(told, name) for name in GATHERED if name not in ("situations", "confirmed_by")}
     if merged.gone:
@@ -240,7 +245,7 @@ def applied(local: Memory, merged: Version, source: str, owner: str = "") -> Mem
 
 
 def _wins(one: Memory, other: Memory) -> bool:
-    """Which content wins: any over none, the newer, then the greater hash, so that all choose alike."""
+    """Return whether the first content wins: any over none, then the newer, then the greater hash, alike for all."""
     mine, theirs = (bool(one.text), one.updated_at), (bool(other.text), other.updated_at)
     if mine != theirs:
         return mine > theirs
@@ -248,13 +253,14 @@ def _wins(one: Memory, other: Memory) -> bool:
 
 
 def content_hash(memory: Memory) -> str:
+    """Return a hash of the fields that the newer version decides."""
     values = {name: getattr(memory, name) for name in CONTENT}
     data = json.dumps(values, sort_keys=True, ensure_ascii=True, default=str)
     return blake2b(data.encode("ascii"), digest_size=16).hexdigest()
 
 
 def ordered(memory: Memory) -> Memory:
-    """What was gathered, each once, in an order that does not depend on who gathered it first."""
+    """Return the memory with its gathered fields free of duplicates and in a canonical order."""
     if not any(getattr(memory, name) for name in GATHERED):
         return memory
     return replace(
@@ -262,27 +268,22 @@ def ordered(memory: Memory) -> Memory:
         tags=tuple(sorted(set(memory.tags))),
         supersedes=tuple(sorted(set(memory.supersedes))),
         confirmed_by=_sightings(memory.confirmed_by),
-        citations=tuple(sorted(set(memory.citations), key=_fields)),
+        citations=tuple(
+            sorted(set(memory.citations), key=lambda item: [getattr(item, name) for name in item.__slots__])
+        ),
         situations=_newest(memory.situations),
     )
 
 
 def _sightings(found: Iterable[Confirmation]) -> tuple[Confirmation, ...]:
-    """One confirmation for each place and confirmer, the earliest."""
+    """Return one confirmation for each place and confirmer, the earliest."""
     first: dict[tuple[str, str], float] = {}
     for item in found:
         key, at = (item.where, item.by), round(item.at, 3)
         first[key] = min(first.get(key, at), at)
-    return tuple(sorted((Confirmation(where, at, by) for (where, by), at in first.items()), key=_when))
-
-
-def _when(item: Confirmation) -> tuple[float, str, str]:
-    return (item.at, item.where, item.by)
+    sightings = (Confirmation(where, at, by) for (where, by), at in first.items())
+    return tuple(sorted(sightings, key=lambda item: (item.at, item.where, item.by)))
 
 
 def _newest(found: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(sorted(set(found), key=lambda item: (item.at, item.text, item.via))[-SITUATIONS_KEPT:])
-
-
-def _fields(record: Any) -> tuple[Any, ...]:
-    return tuple(getattr(record, name) for name in record.__slots__)

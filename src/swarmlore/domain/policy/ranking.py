@@ -1,12 +1,13 @@
-"""How well a memory answers a cue: the scoring recipe of profile `default`, and when to stay silent.
+"""Ranking: the score formula of each recall profile, the priors, and the bar below which nothing is shown.
 
-Three views of one pair of texts are added, never normalised per list: their sum also says when nothing fits.
+Profile `default` adds three views of one pair of texts, never normalised per list, so the sum also says when nothing
+fits:
 
     relevance = late + meaning · cosine + lexical weight · bm25 / ln N − nothing
 
 `late` is late interaction (each piece of the cue finds its best piece in the memory), `cosine` compares the two
-sentence vectors, `bm25` counts shared words. Whether anything is shown at all is asked apart, of cosine and words only
-and less the cue's closeness to everyday requests: late interaction favours short cues and would talk too much.
+sentence vectors, `bm25` counts shared words. Whether anything is shown at all is decided separately, from cosine and
+words, less the cue's closeness to everyday requests: late interaction favours short cues and would show too much.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from swarmlore.domain.language.citations import is_stale
 from swarmlore.domain.policy.merge import as_claimed
 from swarmlore.domain.records import Cited, Hit, Memory, Part
 from swarmlore.frozen import frozen, replace
@@ -23,16 +25,9 @@ DAY_S = 86_400.0
 HOUR_S = 3_600.0
 
 LANE_WEIGHTS = {
-    "correction": 1.0,
-    "decision": 1.0,
-    "commitment": 1.0,
-    "insight": 0.7,
-    "learning": 0.7,
-    "confidence": 0.7,
-    "pattern_seed": 0.4,
-    "cross_agent": 0.4,
-    "workflow_note": 0.4,
-    "gap": 0.4,
+    **dict.fromkeys(("correction", "decision", "commitment"), 1.0),
+    **dict.fromkeys(("insight", "learning", "confidence"), 0.7),
+    **dict.fromkeys(("pattern_seed", "cross_agent", "workflow_note", "gap"), 0.4),
 }
 LANE_UNKNOWN_KIND = 0.5
 LANE_INTENT_BOOST = 1.15
@@ -68,14 +63,14 @@ _STOP_WORDS = frozenset(_SMALL_WORDS.split())
 
 @frozen
 class Scored:
-    """A score and the factors or terms it was made of."""
+    """A score, and the factors or terms that explain it."""
 
     score: float
     parts: tuple[Part, ...] = ()
 
 
 SWARM_FLOOR = 0.4
-"""Cosine above which profile swarm shows something unasked."""
+"""Cosine above which profile swarm shows a memory unasked."""
 
 
 @frozen
@@ -88,26 +83,23 @@ class SwarmRanking:
 
 
 def recency_decay(weight: float, age_days: float, half_life_days: float = 90.0) -> float:
-    """Halve a weight every half-life; what lies in the future has not aged."""
+    """Halve a weight once per half-life; a memory dated in the future is not aged."""
     half_life = half_life_days if half_life_days > 0 else 1.0
     return float(weight * 0.5 ** (max(0.0, age_days) / half_life))
 
 
 def age_days(since: float, now: float) -> float:
-    """Days between two times, never below zero."""
+    """Return the days between two times, never below zero."""
     return max(0.0, (now - since) / DAY_S)
 
 
 def proven_at(memory: Memory) -> float:
-    """When a memory was last known to be good: its creation or, if later, the last helpful validation."""
+    """Return when a memory last proved good: its creation or, if later, its last helpful validation."""
     return max(memory.created_at, memory.last_validated_at or memory.created_at)
 
 
-# --- lane
-
-
 def intent_kinds(query: str) -> frozenset[str]:
-    """Say which kinds a question asks for by its words; a word inside another counts, as in the original."""
+    """Return the kinds of memory that a question's words ask for; a word inside another counts, as in the original."""
     lowered = query.lower()
     return frozenset(kind for words, kinds in _INTENTS if any(word in lowered for word in words) for kind in kinds)
 
@@ -139,10 +131,8 @@ def lane_score(
 
 
 def times(count: int) -> str:
+    """Return a count in words: `1 time`, `3 times`."""
     return f"{count} time" if count == 1 else f"{count} times"
-
-
-# --- swarm
 
 
 def swarm_score(memory: Memory, similarity: float, now: float, settings: SwarmRanking | None = None) -> Scored:
@@ -160,6 +150,7 @@ def swarm_score(memory: Memory, similarity: float, now: float, settings: SwarmRa
 
 
 def _access_boost(memory: Memory, now: float, settings: SwarmRanking) -> float:
+    """Return the factor for frequent access; accesses that are no longer recent count half."""
     if memory.access_count <= 0:
         return 1.0
     last = memory.last_accessed_at
@@ -168,26 +159,20 @@ def _access_boost(memory: Memory, now: float, settings: SwarmRanking) -> float:
     return 1 + gain * (1.0 if recent else 0.5)
 
 
-# --- knowledge
-
-
 def phase_categories(phase: str) -> tuple[str, ...]:
-    """Say which categories fit a phase, by the first group of stems that begins one of its words."""
+    """Return the categories that fit a phase, by the first group of stems that begins one of its words."""
     words = re.findall(r"[^\W_]+", phase.lower())
     for stems, categories in _PHASES:
-        if any(_has_stem(word, stem) for stem in stems.split() for word in words):
+        pairs = ((word, stem) for stem in stems.split() for word in words)
+        if any(word == stem if len(stem) == 2 else word.startswith(stem) for word, stem in pairs):
             return categories
     return _ANY_PHASE
-
-
-def _has_stem(word: str, stem: str) -> bool:
-    return word == stem if len(stem) == 2 else word.startswith(stem)
 
 
 def knowledge_score(memory: Memory, phase: str, query_terms: frozenset[str], project: str) -> Scored:
     """Rank as the two-tier knowledge: .4 category + .35 confidence + .25 tags, ± .05 for the hive, within 0 and 1.
 
-    The source project of a hive memory is its `project`; from the asking project itself it says little new.
+    The `project` of a hive memory is its source project; shown there, the memory adds little and loses .05.
     """
     parts = [
         Part("category", 0.4 * _category_fit(memory.category, phase), memory.category),
@@ -218,24 +203,21 @@ def _tag_share(tags: Sequence[str], terms: frozenset[str]) -> float:
 
 
 def _same_tag(tag: str, term: str) -> bool:
-    """Equal, or one inside the other as in the original, from three letters on ("go" is not in "mongo")."""
+    """Return whether a tag equals a term or, from three letters on, one holds the other ("go" is not in "mongo")."""
     return tag == term or (min(len(tag), len(term)) >= 3 and (tag in term or term in tag))
 
 
 def rank_knowledge(hits: Iterable[Hit]) -> list[Hit]:
-    """Order by score; where two are within a thousandth, the newer comes first."""
+    """Order hits by score; where two scores are within a thousandth, the newer memory comes first."""
     from functools import cmp_to_key
 
-    def compare(one: Hit, other: Hit) -> int:
-        apart = other.score - one.score
-        if abs(apart) <= KNOWLEDGE_TIE:
-            apart = other.memory.created_at - one.memory.created_at
-        return (apart > 0) - (apart < 0)
+    def compare(a: Hit, b: Hit) -> int:
+        difference = b.score - a.score
+        if abs(difference) <= KNOWLEDGE_TIE:
+            difference = b.memory.created_at - a.memory.created_at
+        return (difference > 0) - (difference < 0)
 
     return sorted(hits, key=cmp_to_key(compare))
-
-
-# --- learnings
 
 
 def fuse(*rankings: Sequence[str], k: int = 60) -> dict[str, float]:
@@ -273,20 +255,20 @@ def field_score(
 ) -> float:
     """Add 100, 80, 60, 40, 20 for each field in which a word of the query occurs; 0 when none does.
 
-    Up to .49 is taken off for the share of the query's words found nowhere. It only breaks ties: `round()` gives the
+    Up to .49 is taken off for the share of query words that occur nowhere. That only breaks ties: `round()` gives the
     plain sum, and a note that has every word has exactly that sum.
     """
     tokens = query_tokens(query)
     fields = [_joined(field).lower() for field in (title, symptoms, key_insight, tags, content)]
-    found = [{token for token in tokens if _occurs(token, field)} for field in fields]
-    total = sum(weight for weight, hits in zip(_FIELD_WEIGHTS, found, strict=True) if hits)
+    matches = [{token for token in tokens if _occurs(token, field)} for field in fields]
+    total = sum(weight for weight, matched in zip(_FIELD_WEIGHTS, matches, strict=True) if matched)
     if not total:
         return 0.0
-    return total - _FIELD_TIE * (1 - len(set().union(*found)) / len(tokens))
+    return total - _FIELD_TIE * (1 - len(set().union(*matches)) / len(tokens))
 
 
 def query_tokens(query: str) -> frozenset[str]:
-    """The words of a query without the small ones, unless there are only small ones."""
+    """Return the words of a query without stop words, unless it consists of stop words only."""
     words = frozenset(re.findall(r"\w+", query.lower()))
     return words - _STOP_WORDS or words
 
@@ -296,21 +278,21 @@ def _joined(field: Sequence[str]) -> str:
 
 
 def _occurs(token: str, text: str) -> bool:
-    """Whether a token is in a lower-cased text; one or two letters have to be a whole word."""
+    """Return whether a token is in a lower-cased text; one or two letters must be a whole word."""
     return token in text and (len(token) > 2 or token in re.findall(r"\w+", text))
 
 
-# --- beads
-
-
 def beads_matches(memory: Memory, query: str) -> bool:
-    """Whether every word of the query is in the text, in any case; an empty query matches all."""
+    """Return whether every word of the query is in the memory's text, in any case; an empty query matches all."""
     text = memory.text.lower()
     return all(word in text for word in query.lower().split())
 
 
 def beads_rank(memories: Iterable[Memory], query: str) -> list[Memory]:
-    """List what matches, newest first and each key once; of one key the latest counts, also against the query."""
+    """List the memories that match a query, newest first and each key once.
+
+    Only the latest memory of a key counts: where it does not match, an older match is left out too.
+    """
     latest: dict[str, Memory] = {}
     for memory in memories:
         key = memory.key or memory.id
@@ -328,7 +310,7 @@ _FULLY_TRUSTED = 3
 
 
 def standing(memory: Memory, now: float) -> Scored:
-    """How much a memory deserves to be shown unasked, 0 to 1, and why. What was rated harmful sinks."""
+    """Score from 0 to 1, with reasons, how much a memory deserves to be shown unasked; harmful ratings lower it."""
     parts = (
         Part("status", 0.25 * _STATUS.get(memory.status, 0.0), memory.status),
         Part("confirmed", 0.2 * min(len(memory.confirmed_by), _FULLY_CONFIRMED) / _FULLY_CONFIRMED),
@@ -336,25 +318,25 @@ def standing(memory: Memory, now: float) -> Scored:
         Part("kind", 0.15 if memory.kind in _BINDING else 0.0, memory.kind),
         Part("recent", 0.25 * 0.5 ** (age_days(memory.updated_at, now) / HALF_LIFE_DAYS)),
     )
-    told = tuple(part for part in parts if part.value)
-    return Scored(sum(part.value for part in told) * min(1.0, memory.feedback_score), told)
+    nonzero = tuple(part for part in parts if part.value)
+    return Scored(sum(part.value for part in nonzero) * min(1.0, memory.feedback_score), nonzero)
 
 
 TOGETHER = 0.30
 RECENCY_HALF_LIFE_DAYS = 180.0
-ACCESS_HALF_WAY = 5  # after so many reads half of the weight is reached
+ACCESS_HALF_WAY = 5  # reads that reach half of the weight
 SHOWN_BEFORE_UTILITY = 3
-_WORTH_TELLING = 0.0005
+_LEAST_CHANGE = 0.0005
 
 _STRONG_KINDS = frozenset({"correction", "decision", "commitment"})
 _WEAK_KINDS = frozenset({"pattern_seed", "cross_agent", "workflow_note", "gap"})
-# What was said or done in passing, as opposed to what somebody wrote down to be kept.
+# Sources of text said or done in passing, as opposed to text written down to be kept.
 _CHATTER = frozenset({"transcript", "session_summary", "task_completion", "outcome"})
 
 
 @frozen
 class PriorWeights:
-    """How far each fact may move a score: .05 is five percent.
+    """How far each prior may move a score: .05 is five percent.
 
     Kind outweighs recency, so a year-old correction still beats yesterday's chatter of the same relevance.
     """
@@ -374,26 +356,26 @@ DEFAULT_WEIGHTS = PriorWeights()
 def default_factor(
     memory: Memory, now: float, *, weights: PriorWeights = DEFAULT_WEIGHTS, stale: bool = False
 ) -> float:
-    """By which factor, between .7 and 1.3, relevance is multiplied."""
-    product = math.prod(value for _, value in _moves(memory, now, weights, stale))
+    """Return the product of a memory's priors, between .7 and 1.3, by which its relevance is multiplied."""
+    product = math.prod(value for _, value in _priors(memory, now, weights, stale))
     return min(1 + TOGETHER, max(1 - TOGETHER, product))
 
 
 def default_priors(
     memory: Memory, now: float, *, weights: PriorWeights = DEFAULT_WEIGHTS, stale: bool = False
 ) -> Scored:
-    """The same, with a name for every factor that is not 1."""
-    told = (Part(name, value, _NOTES[name](memory, now)) for name, value in _moves(memory, now, weights, stale))
-    return Scored(default_factor(memory, now, weights=weights, stale=stale), tuple(told))
+    """Return the product of a memory's priors, and a named part for every prior that is not 1."""
+    parts = (Part(name, value, _NOTES[name](memory, now)) for name, value in _priors(memory, now, weights, stale))
+    return Scored(default_factor(memory, now, weights=weights, stale=stale), tuple(parts))
 
 
 def preferred(one: Memory, other: Memory) -> Memory:
-    """Of two memories that contradict each other: the higher trust, then the better proven, then the newer."""
+    """Choose between two memories that contradict each other: higher trust, then better proven, then newer."""
     return max(one, other, key=lambda memory: (memory.trust, memory.confidence, proven_at(memory), memory.id))
 
 
 def utility(memory: Memory) -> float | None:
-    """The share of good endings after it was shown; None before three showings or without an ending."""
+    """Return the share of tasks that succeeded after a memory was shown; None below three showings or without any."""
     outcomes = memory.outcomes
     ended = outcomes.succeeded_after + outcomes.failed_after
     if outcomes.shown < SHOWN_BEFORE_UTILITY or ended <= 0:
@@ -401,96 +383,66 @@ def utility(memory: Memory) -> float | None:
     return outcomes.succeeded_after / ended
 
 
-def _moves(memory: Memory, now: float, weights: PriorWeights, stale: bool) -> list[tuple[str, float]]:
-    """The factors that are not 1, each within its weight."""
+def _priors(memory: Memory, now: float, weights: PriorWeights, stale: bool) -> list[tuple[str, float]]:
+    """Return the priors that differ from 1, by name; none moves the score by more than its weight."""
+    share, reads = utility(memory), max(0, memory.access_count)
     directions = (
         ("kind", _kind(memory), weights.kind),
         ("confidence", 2 * (memory.confidence - 0.5), weights.confidence),
-        ("feedback", _feedback(memory), weights.feedback),
-        ("utility", _utility(memory), weights.utility),
-        ("recency", _recency(memory, now), weights.recency),
-        ("access", _access(memory), weights.access),
+        # One harmful rating (× .5) costs the whole weight, seven helpful ones (× 1.1) earn it.
+        ("feedback", math.log2(memory.feedback_score) if memory.feedback_score > 0 else -1.0, weights.feedback),
+        ("utility", 0.0 if share is None else 2 * share - 1, weights.utility),
+        ("recency", math.pow(0.5, _days_since_proven(memory, now) / RECENCY_HALF_LIFE_DAYS) - 1, weights.recency),
+        ("access", reads / (reads + ACCESS_HALF_WAY), weights.access),
         ("freshness", -1.0 if stale else 0.0, weights.freshness),
     )
-    moved = [(name, 1 + weight * min(1.0, max(-1.0, direction))) for name, direction, weight in directions if direction]
-    return [(name, value) for name, value in moved if abs(value - 1) >= _WORTH_TELLING]
-
-
-# Which way a fact moves a score, between -1 and 1
+    priors = [
+        (name, 1 + weight * min(1.0, max(-1.0, direction))) for name, direction, weight in directions if direction
+    ]
+    return [(name, value) for name, value in priors if abs(value - 1) >= _LEAST_CHANGE]
 
 
 def _kind(memory: Memory) -> float:
+    """Return the direction, from -1 to 1, in which the kind of a memory moves its score."""
     if memory.source in _CHATTER:
         return -1.0
     return (memory.kind in _STRONG_KINDS) - (memory.kind in _WEAK_KINDS)
 
 
-def _feedback(memory: Memory) -> float:
-    """One harmful rating (× .5) takes the whole weight; seven helpful ones (× 1.1 each) earn it."""
-    return math.log2(memory.feedback_score) if memory.feedback_score > 0 else -1.0
-
-
-def _utility(memory: Memory) -> float:
-    share = utility(memory)
-    return 0.0 if share is None else 2 * share - 1
-
-
-def _recency(memory: Memory, now: float) -> float:
-    return math.pow(0.5, _days(memory, now) / RECENCY_HALF_LIFE_DAYS) - 1
-
-
-def _access(memory: Memory) -> float:
-    reads = max(0, memory.access_count)
-    return reads / (reads + ACCESS_HALF_WAY)
-
-
-# Why
-
-
-def _days(memory: Memory, now: float) -> float:
+def _days_since_proven(memory: Memory, now: float) -> float:
     return age_days(proven_at(memory), now)
 
 
-def _told_kind(memory: Memory, now: float) -> str:
+def _kind_note(memory: Memory, now: float) -> str:
     return f"said in passing ({memory.source})" if memory.source in _CHATTER else memory.kind
 
 
 _NOTES: dict[str, Callable[[Memory, float], str]] = {
-    "kind": _told_kind,
+    "kind": _kind_note,
     "confidence": lambda memory, _: f"{memory.confidence:g}",
     "feedback": lambda memory, _: f"rated {times(memory.feedback_count)}",
     "utility": lambda memory, _: f"{utility(memory) or 0:.0%} of the tasks it was shown in went well",
-    "recency": lambda memory, now: f"{_days(memory, now):.0f} days old",
+    "recency": lambda memory, now: f"{_days_since_proven(memory, now):.0f} days old",
     "access": lambda memory, _: f"read {times(max(0, memory.access_count))}",
     "freshness": lambda *_: "cited code has changed",
 }
 
 
-STATES = ("unchanged", "moved", "changed", "gone", "unchecked")
-STALE = ("changed", "gone")
-CHANGED = "cited code has changed"
-
-
-def is_stale(cited: Iterable[Cited]) -> bool:
-    """Whether any cited code has changed or is gone; one changed place may be the one that the memory speaks of."""
-    return any(item.state in STALE for item in cited)
-
-
 def rank_down(hit: Hit, now: float) -> Hit:
-    """The hit of profile `default` as its priors make it when its cited code has changed."""
+    """Return the hit of profile `default` with the score it has when its cited code has changed."""
     fresh, stale = default_priors(hit.memory, now), default_priors(hit.memory, now, stale=True)
     parts = hit.explanation[: len(hit.explanation) - len(fresh.parts)]
     return replace(hit, score=hit.score / fresh.score * stale.score, explanation=(*parts, *stale.parts))
 
 
 def with_citations(hits: Iterable[Hit], check: Callable[[Memory], tuple[Cited, ...]]) -> Iterator[Hit]:
-    """The hits with their citations checked, each when its turn comes: what is not asked for costs nothing."""
+    """Check the citations of each hit lazily, as it is iterated: hits that nobody asks for cost nothing."""
     for hit in hits:
         yield replace(hit, cited=check(hit.memory)) if hit.memory.citations else hit
 
 
-def stale_later(hits: Iterable[Hit], now: float) -> Iterator[Hit]:
-    """The descending hits with those ranked down whose cited code has changed; only as many are taken as needed."""
+def rerank_stale(hits: Iterable[Hit], now: float) -> Iterator[Hit]:
+    """Reorder descending hits so that stale ones come at their lowered score; takes only as many hits as needed."""
     waiting: list[Hit] = []
     for hit in hits:
         while waiting and waiting[0].score >= hit.score:
@@ -502,21 +454,9 @@ def stale_later(hits: Iterable[Hit], now: float) -> Iterator[Hit]:
     yield from waiting
 
 
-def place(path: str, first: int, last: int) -> str:
-    """A place as people write it."""
-    return path if not first else f"{path}:{first}" if first == last else f"{path}:{first}-{last}"
-
-
-def place_now(cited: Cited) -> str:
-    """Where cited code is now, as far as that is known."""
-    if cited.state == "moved":
-        return place(cited.citation.path, cited.first_line, cited.last_line)
-    return place(cited.citation.path, cited.citation.first_line, cited.citation.last_line)
-
-
 @frozen
 class Relevance:
-    """The constants of the recipe; each optimum is flat, so that a third more or less changes little."""
+    """Constants of the relevance formula; each optimum is flat, so a third more or less changes little."""
 
     # BM25: memories are short, a repeated word says little (k1) and neither does length (b); rare words count more.
     saturation: float = 1.2
@@ -525,40 +465,41 @@ class Relevance:
     # Sums of rare words grow with the store, cosines do not: words are divided by ln N.
     size_power: float = 1.0
     least_size: int = 10
-    # Words weigh little in a plain sentence and five times as much where half of the cue is code or machine output.
+    # Words weigh little in a plain sentence, five times as much where half of the cue is code or machine output.
     plain_words: float = 0.0125
     code_words: float = 0.05
     full_code_share: float = 0.5
-    # The sentence vector adds little to the late interaction, but it is what remains where pieces are missing.
+    # The sentence vector adds little to late interaction, but is all there is where pieces are missing.
     meaning: float = 0.2
     late_slope: float = 0.68
     late_base: float = 0.27
-    # What two unrelated texts get; below it relevance is zero.
+    # The score of two unrelated texts; below it relevance is zero.
     nothing: float = 0.25
-    # Half of what the best situation has above chance is added; a situation that does not fit takes nothing away,
-    # or memories without any would pass those that have been useful.
+    # Half of the best situation's score above chance is added. A situation that does not fit takes nothing away, else
+    # memories without situations would rank above those that have been useful.
     situation_share: float = 0.5
     situation_floor: float = 0.15
-    # A turn of a conversation gets a share of the best turn within two of it, as far as that one is among the upper
-    # quarter of the candidates: a session full of mildly fitting turns must not outweigh the one that answers.
+    # A turn of a conversation gets a share of the best turn within two of it, if that one is in the upper quarter of
+    # the candidates: a session full of mildly fitting turns must not outweigh the one that answers.
     neighbour_share: float = 0.25
     neighbour_reach: float = 2
     neighbour_floor: float = 0.75
-    # A question by meaning alone: a nearest vector there always is, also for words that mean nothing. Such questions
-    # reach a cosine of .03 to .18 with the notes of a project, those that have an answer .21 and more.
+    # Semantic search alone always finds a nearest vector, even for nonsense. Nonsense reaches a cosine of .03 to .18
+    # with the notes of a project, a question that has an answer .21 and more.
     naive_floor: float = 0.2
-    # The gate: words weigh the same for every cue; most of the closeness to everyday requests is taken off.
+    # For the decision to show anything, words weigh the same for every cue, and most of the closeness to everyday
+    # requests is subtracted.
     gate_words: float = 0.05
     gate_generic: float = 0.6
-    # Where there is no vector: the cosine that makes the words alone meet the same bar.
+    # Cosine assumed for a memory without a vector, so that words alone can meet the same bar.
     gate_blind: float = 0.05
-    # The best of many is better by chance: measured from 10 to 600 memories, level from 3,000 on.
+    # The best of many scores higher by chance: measured from 10 to 600 memories, constant from 3,000 on.
     bar: float = -0.115
     bar_growth: float = 0.0756
     bar_size: int = 3_000
-    # Of the best ones only those near the first are shown: three instead of five, and hardly an answer is lost.
+    # Only hits near the first are shown: three instead of five, and hardly an answer is lost.
     near_best: float = 0.2
-    share_of_best: float = 0.25  # and where even the best is weak, not everything that is a little weaker
+    share_of_best: float = 0.25  # where even the best is weak, near_best alone would let everything through
 
 
 DEFAULT = Relevance()
@@ -566,7 +507,7 @@ DEFAULT = Relevance()
 
 @frozen
 class Evidence:
-    """What is known about one memory and one cue. None: the memory has no vector, or no pieces."""
+    """The views of one memory for one cue. None means that the memory has no vector, or no pieces."""
 
     words: float = 0.0
     cosine: float | None = None
@@ -574,14 +515,14 @@ class Evidence:
 
 
 def idf(frequency: int, size: int) -> float:
-    """How rare a word is that `frequency` of `size` visible memories hold; never negative."""
+    """Return the inverse document frequency of a word in `frequency` of `size` visible memories; never negative."""
     return math.log(1 + (size - frequency + 0.5) / (frequency + 0.5)) if size >= frequency else 0.0
 
 
 def term_weights(frequencies: Mapping[str, int], size: int, rules: Relevance = DEFAULT) -> dict[str, float]:
-    """The weight of each of the cue's terms, made comparable between stores of different sizes.
+    """Return the weight of each of the cue's terms, made comparable between stores of different sizes.
 
-    Among a handful of memories no word is rare; it is taken as rare as it would be among `least_size`.
+    Among a handful of memories no word is rare, so a store counts as having at least `least_size` memories.
     """
     size = max(size, rules.least_size)
     scale = math.log(size) ** rules.size_power
@@ -591,7 +532,7 @@ def term_weights(frequencies: Mapping[str, int], size: int, rules: Relevance = D
 def words_score(
     words: Sequence[str], weights: Mapping[str, float], average_length: float, rules: Relevance = DEFAULT
 ) -> float:
-    """BM25 of a memory given as its stems, for a cue given as weighted terms."""
+    """Return the BM25 score of a memory, given as its stems, for a cue given as weighted terms."""
     counts: dict[str, int] = {}
     for word in words:
         if word in weights:
@@ -602,12 +543,12 @@ def words_score(
 
 
 def words_weight(code_share: float, rules: Relevance = DEFAULT) -> float:
-    """How much words count for a cue of which this share looks like code."""
+    """Return how much shared words count for a cue, given the share of it that looks like code."""
     return rules.plain_words + rules.code_words * min(1.0, code_share / rules.full_code_share)
 
 
 def relevance(evidence: Evidence, code_share: float, rules: Relevance = DEFAULT) -> float:
-    """0 for unrelated texts, about .5 for an answer; a missing view is estimated from the others."""
+    """Score a memory for a cue: 0 for unrelated texts, about .5 for an answer; a missing view is estimated."""
     cosine = 0.0 if evidence.cosine is None else evidence.cosine
     late = rules.late_base + rules.late_slope * cosine if evidence.late is None else evidence.late
     score = late + rules.meaning * cosine + words_weight(code_share, rules) * evidence.words
@@ -615,7 +556,7 @@ def relevance(evidence: Evidence, code_share: float, rules: Relevance = DEFAULT)
 
 
 def with_situations(text: float, situations: Iterable[float], rules: Relevance = DEFAULT) -> float:
-    """The text's score and a share of how well the cue fits the best situation in which the memory was needed."""
+    """Add a share of how well the cue fits the best situation in which the memory was needed."""
     best = max(situations, default=0.0)
     return text + rules.situation_share * max(0.0, best - rules.situation_floor)
 
@@ -623,7 +564,10 @@ def with_situations(text: float, situations: Iterable[float], rules: Relevance =
 def with_neighbours(
     scores: Sequence[float], places: Sequence[tuple[str, float] | None], rules: Relevance = DEFAULT
 ) -> list[float]:
-    """The scores, with a share of the best turn near each in its session; `places` are (session, position)."""
+    """Add to each conversation turn a share of the best turn near it in its session.
+
+    `places` are (session, position), or None for a memory that is no turn.
+    """
     if not any(places):
         return list(scores)
     floor = sorted(scores)[int(len(scores) * rules.neighbour_floor)]
@@ -638,34 +582,35 @@ def with_neighbours(
 
 
 def _best_near(position: float, turns: Sequence[tuple[float, float]], rules: Relevance) -> float:
+    """Return the largest excess score of the turns within reach of a position, without the position itself."""
     reach = rules.neighbour_reach
     return max((excess for at, excess in turns if 0 < abs(at - position) <= reach), default=0.0)
 
 
 def is_near(views: Iterable[Evidence], rules: Relevance = DEFAULT) -> bool:
-    """Whether a memory is close to a cue by meaning: its text, or a situation of it."""
+    """Return whether a memory, by its text or one of its situations, is semantically close to a cue."""
     return any(view.cosine is not None and view.cosine >= rules.naive_floor for view in views)
 
 
 def is_related(views: Iterable[Evidence], rules: Relevance = DEFAULT) -> bool:
-    """The same, or it shares a word with the cue."""
+    """Return whether a memory is semantically close to a cue or shares a word with it."""
     views = tuple(views)
     return any(view.words > 0 for view in views) or is_near(views, rules)
 
 
 def gate_score(evidence: Evidence, generic: float, rules: Relevance = DEFAULT) -> float:
-    """What is compared with the bar; `generic` is the cue's best cosine to the everyday requests."""
+    """Return the score that is compared with the bar; `generic` is the cue's best cosine to everyday requests."""
     cosine = rules.gate_blind if evidence.cosine is None else evidence.cosine
     return cosine + rules.gate_words * evidence.words - rules.gate_generic * max(0.0, generic)
 
 
 def bar(size: int, rules: Relevance = DEFAULT) -> float:
-    """What the best memory must reach before anything is shown."""
+    """Return the gate score that the best memory must reach before anything is shown; it grows with the store."""
     return rules.bar + rules.bar_growth * math.log(min(max(size, rules.least_size), rules.bar_size))
 
 
 def near_best(scores: Sequence[float], limit: int, rules: Relevance = DEFAULT) -> int:
-    """How many of the descending scores to show: at most `limit`, none far below the first."""
+    """Return how many of the descending scores to show: at most `limit`, none far below the first."""
     if not scores:
         return 0
     least = max(scores[0] - rules.near_best, scores[0] * rules.share_of_best)

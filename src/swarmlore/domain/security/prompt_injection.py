@@ -1,11 +1,11 @@
-"""Texts that try to give a model new orders, found by scoring concepts that stand close together.
+"""Detect prompt injection: score a text by suspicious concepts that stand close together.
 
-A word is looked up in a lexicon of concepts ("ignore": ignore, disregard, ignoriere, 忽略); a rule names concepts that
-must stand within a few words of its first one. Each rule belongs to a class and has a weight; the best weight of each
-class counts, and a text that reaches `THRESHOLD` is set aside. Strong rules reach it alone; weak signs, such as role
-play or "from now on you", need company, since honest texts have them too. Whoever speaks of "your instructions", "your
-answer" or "your code" speaks to a model, and lessons rarely do. Words are counted, not characters, so the cost is
-linear and one set of rules serves every language of the lexicon.
+Each word is looked up in a lexicon of concepts ("ignore": ignore, disregard, ignoriere, 忽略). A rule names concepts
+that must stand within a few words of its first one. Each rule belongs to a class and has a weight; the best weight of
+each class counts, and a text that reaches `THRESHOLD` is quarantined. Strong rules reach it alone. Weak signs, such
+as role play or "from now on you", need a second sign, since honest texts contain them too. A text that mentions "your
+instructions", "your answer" or "your code" addresses a model, and lessons rarely do. Distances are counted in words,
+not characters, so the cost is linear and one set of rules serves every language of the lexicon.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from swarmlore.domain.language.unicode import fold
 from swarmlore.frozen import frozen
 
 CONCEPTS = {
-    # giving up what was said before
+    # discarding earlier instructions
     "IGNORE": "ignore ignoring disregard disregarding overlook dismiss neglect disobey defy ignoriere ignoriert "
     "missachte verwirf ignorez ignorer ignora ignorad ignorate ignorare ignorem desconsider* desprecia descarta "
     "omite omiso negeer ignoruj zignoruj игнорируй* проигнорируй* 忽略 忽视 无视 不要理会 不理会",
@@ -66,7 +66,7 @@ CONCEPTS = {
     "TASK": "task goal mission job role purpose objective assignment aufgabe tache tarea compito tarefa задач* 任务 "
     "タスク",
     "WHAT": "what what's which wie was welche quelles quels cuales quali quais какие каковы 什么 什麼 哪些 何",
-    # showing what must stay hidden
+    # disclosing hidden text or secrets
     "SHOW": "show print reveal display output echo leak dump disclose expose divulge spell tell give write return "
     "provide list quote copy share paste zeige zeig nenne gib drucke verrate montre montrez affiche affichez donne "
     "donnez revele revelez dis muestra muestrame dime revela imprime mostra mostrami dimmi rivela stampa mostre "
@@ -88,7 +88,7 @@ CONCEPTS = {
     "SEND": "send upload forward exfiltrate transmit email leak post submit sende envoie envoyez envia invia "
     "отправь* 发送 送信",
     "AWAY": "http https www attacker webhook external remote server address url gmail",
-    # personas without limits
+    # personas without restrictions
     "AI": "ai a.i chatgpt gpt chatbot bot assistant llm gemini claude dan model models persona ki ia ии 人工智能",
     "MACHINE": "ai llm chatgpt gpt chatbot assistant",
     "UNBOUND": "unrestricted unfiltered uncensored unlimited unethical amoral immoral unbound unchained jailbroken "
@@ -137,7 +137,7 @@ CONCEPTS = {
     "promote promoting suggest suggesting recommend recommending urge claim encourage encouraging invite inviting "
     "tease hint direct spread offer ask endorse conclude persuade convince praise stress emphasize highlight",
     "MODIFY": "modify modifying augment enhance enhancing adjust alter enrich supplement amend tweak twist manipulate",
-    # code to be taken over
+    # foreign code to be inserted
     "FOLLOWING": "following follows below subsequent next this given attached",
     "SNIPPET": "snippet snippets block blocks excerpt excerpts section segment fragment piece lines sample",
     "TAKE": "use using utilize utilizing utilise employ employing execute executing adopt adopting apply applying "
@@ -152,7 +152,7 @@ CONCEPTS = {
     "UNTRUE": "untrue false fake misleading fabricated bogus fictitious sensational deceptive",
     "NEWS": "headline headlines news story stories rumor rumors rumour claim claims article articles review reviews "
     "fact facts announcement testimonial testimonials information",
-    # acting behind someone's back
+    # acting without the user's knowledge
     "TELL": "tell telling inform informing mention mentioning alert alerting notify notifying reveal revealing ask "
     "asking show showing",
     "PERSON": "user users anyone human humans operator owner developer developers them reviewer person people",
@@ -163,7 +163,7 @@ CONCEPTS = {
     "PAYLOAD": "message memory note instruction instructions prompt lesson rule text sentence",
 }
 
-# Words that are read through a typing error once the text has shown a suspect concept, and real words one letter away.
+# Concepts that make a text suspect; words whose typing errors are then corrected; real words one letter away from them.
 SUSPECT = "IGNORE FORGET INSTRUCT PROMPT PASSWORD"
 REPAIRED = (
     "ignore ignoring disregard forget previous instruction instructions prompt password pretend guidelines restrictions"
@@ -173,8 +173,8 @@ NEVER_REPAIRED = (
 )
 
 
-# class, weight, then the concepts: the first is the anchor, the others stand within so many words after it, before it
-# (`-`) or on either side (`~`). Capitals name a concept of the lexicon, small letters stand for the word itself.
+# Class, weight, concepts. The first concept is the anchor; the others stand within that many words after it, before it
+# (`-`) or on either side (`~`). Capitals name a concept of the lexicon; a lower-case word stands for itself.
 RULES = """
 override 3 IGNORE|FORGET PRIOR|YOUR|FIRST|SYSTEM|ALL/6 INSTRUCT|PROMPT/9
 override 3 IGNORE|FORGET PRIOR|YOUR/5 RULES/7
@@ -438,7 +438,7 @@ future 2 ALL next|following|future|further/2 ANSWER|questions|messages|prompts/3
 future 2 ALL|every|each future/1 conversations|sessions|responses|answers|chats/2
 """
 
-# Pieces of prompt templates and false turns of a conversation, on the folded text: needle, weight, pattern.
+# Prompt template markers and faked conversation turns, matched on the folded text: needle, weight, pattern.
 MARKERS = (
     ("<|", 2, r"<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id|end_header_id)\|>"),
     ("inst]", 2, r"\[/?inst\]"),
@@ -454,18 +454,18 @@ MARKERS = (
 
 THRESHOLD = 3
 
-# Signs far apart in a long text have nothing to do with each other: they are added up within a window only.
+# Tokens per sliding window: signs far apart in a long text are unrelated, so weights are added within a window only.
 _WINDOW = 500
 _STEP = 350
 _STEM = 5
-# Positions are counted in half words, so that one ideograph is half a word; a sentence's end is two words long.
+# Positions are counted in half words: an ideograph counts as half a word, the end of a sentence as two words.
 _WORD = 2
 _SENTENCE = 4
 _BREAK = -1
 
 _TOKEN = re.compile(r"\w+(?:'[a-z]+)?|[.!?](?=\s)|\n")
-_IDEOGRAPH = "\u3040"  # where the scripts begin that do not part words
-# Words of nearly every text. A rule is looked up by its rarest concept, so these should not be it.
+_IDEOGRAPH = "\u3040"  # first code point of the scripts that do not separate words
+# Words of nearly every text, so that the index does not choose their concepts as the rarest one of a rule.
 _COMMON = (
     "a an the this that these it i me my you your to in into of on for from with as by at is are was be all any every "
     "each no not never without new first use using add set run write make give list return show print before what if"
@@ -474,7 +474,7 @@ _COMMON = (
 
 @frozen
 class Rule:
-    """Concepts (as bits) and the half words, from and to, in which each may stand around the first."""
+    """One rule: an anchor concept (as bits) and the range, in half words, of each further concept around it."""
 
     kind: str
     weight: int
@@ -484,6 +484,8 @@ class Rule:
 
 @frozen
 class Lexicon:
+    """The lookup tables built from `CONCEPTS` and `RULES`: words, stems, typing errors and rules by concept bit."""
+
     words: dict[str, int]
     stems: dict[str, list[tuple[str, int]]]
     repairs: dict[str, str]
@@ -494,7 +496,7 @@ class Lexicon:
 
 
 def find_override(folded: str) -> str:
-    """The classes under which a folded text tries to override instructions, joined by "+", or nothing."""
+    """Return the rule classes under which a folded text tries to override instructions, joined by "+"; "" if none."""
     marked = _weigh_markers(folded)
     lexicon = _lexicon()
     tokens = _tokenise(folded)
@@ -508,27 +510,28 @@ def find_override(folded: str) -> str:
 
 
 def _weigh_markers(folded: str) -> int:
-    """The weight of the strongest piece of a prompt template."""
+    """Return the weight of the strongest prompt template marker in a folded text; 0 if there is none."""
     best = 0
     for needle, weight, pattern in MARKERS:
-        if weight > best and needle in folded and _compiled(pattern).search(folded):
+        if weight > best and needle in folded and compiled(pattern).search(folded):
             best = weight
     return best
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return a regular expression, compiled on first use."""
     return re.compile(pattern)
 
 
 def _total(scores: dict[str, int]) -> int:
-    """The sum of the weights; "please", "tell me" and the like tip the scale, but only beside a serious sign."""
+    """Add up the weights; polite words ("please", "tell me") count only beside a sign with a weight above 1."""
     serious = any(weight > 1 for weight in scores.values())
     return sum(scores.values()) if serious else sum(scores.values()) - scores.get("speech", 0)
 
 
 def _tokenise(folded: str) -> list[str]:
-    """Words and sentence ends; in scripts without spaces known terms, and single characters between them."""
+    """Split a text into words and sentence ends; in scripts without spaces into lexicon terms and single characters."""
     if folded.isascii() or max(folded) < _IDEOGRAPH:
         return _TOKEN.findall(folded)
     return _ideographic_token().findall(folded)
@@ -542,18 +545,18 @@ def _ideographic_token() -> re.Pattern[str]:
 
 
 def _score(tokens: list[str], lexicon: Lexicon) -> dict[str, int]:
-    """The best weight per class; mistyped words are put right only where the text is suspect but not yet enough."""
-    hits, present = _look_up(tokens, lexicon)
-    scores = _match(hits, present, lexicon)
+    """Return the best weight per rule class; correct typing errors only in a suspect text below the threshold."""
+    hits, present = _look_up_concepts(tokens, lexicon)
+    scores = _match_rules(hits, present, lexicon)
     if present & lexicon.core and _total(scores) < THRESHOLD:
-        repaired = _repair(tokens, lexicon)
+        repaired = _correct_typos(tokens, lexicon)
         if repaired != tokens:
-            return _match(*_look_up(repaired, lexicon), lexicon)
+            return _match_rules(*_look_up_concepts(repaired, lexicon), lexicon)
     return scores
 
 
-def _look_up(tokens: list[str], lexicon: Lexicon) -> tuple[list[tuple[int, int]], int]:
-    """Position and concepts of each known word, and all concepts together."""
+def _look_up_concepts(tokens: list[str], lexicon: Lexicon) -> tuple[list[tuple[int, int]], int]:
+    """Return the position and concepts of each known word, and the union of all concepts."""
     words, stems = lexicon.words, lexicon.stems
     hits = []
     present = position = before = 0
@@ -567,7 +570,7 @@ def _look_up(tokens: list[str], lexicon: Lexicon) -> tuple[list[tuple[int, int]]
             concepts = _stem_concepts(token, stems[token[:_STEM]])
         if concepts:
             if before & lexicon.negation:
-                concepts &= ~lexicon.dismissal  # "never ignore the guidelines" asks for the contrary
+                concepts &= ~lexicon.dismissal  # "never ignore the guidelines" asks for the opposite
             hits.append((position, concepts))
             present |= concepts
         before = concepts if token != "to" else before
@@ -575,6 +578,7 @@ def _look_up(tokens: list[str], lexicon: Lexicon) -> tuple[list[tuple[int, int]]
 
 
 def _stem_concepts(token: str, candidates: list[tuple[str, int]]) -> int:
+    """Return the concepts of all stems that a word begins with."""
     concepts = 0
     for stem, bits in candidates:
         if token.startswith(stem):
@@ -582,17 +586,19 @@ def _stem_concepts(token: str, candidates: list[tuple[str, int]]) -> int:
     return concepts
 
 
-def _match(hits: list[tuple[int, int]], present: int, lexicon: Lexicon) -> dict[str, int]:
+def _match_rules(hits: list[tuple[int, int]], present: int, lexicon: Lexicon) -> dict[str, int]:
+    """Return the best weight per class over the rules that match these hits."""
     scores: dict[str, int] = {}
     places: dict[int, list[int]] = {}
     for bit in _each_bit(present):
         for rule in lexicon.rules.get(bit, ()):
-            if scores.get(rule.kind, 0) < rule.weight and _stands(rule, present, hits, places):
+            if scores.get(rule.kind, 0) < rule.weight and _rule_matches(rule, present, hits, places):
                 scores[rule.kind] = rule.weight
     return scores
 
 
-def _stands(rule: Rule, present: int, hits: list[tuple[int, int]], places: dict[int, list[int]]) -> bool:
+def _rule_matches(rule: Rule, present: int, hits: list[tuple[int, int]], places: dict[int, list[int]]) -> bool:
+    """Tell whether all concepts of a rule occur, each within its range around one of the anchors."""
     if not rule.anchor & present:
         return False
     for concepts, _, _ in rule.steps:
@@ -601,10 +607,11 @@ def _stands(rule: Rule, present: int, hits: list[tuple[int, int]], places: dict[
     for concepts in (rule.anchor, *(step[0] for step in rule.steps)):
         if concepts not in places:
             places[concepts] = [position for position, found in hits if found & concepts]
-    return any(_all_near(anchor, rule.steps, places) for anchor in places[rule.anchor])
+    return any(_concepts_near(anchor, rule.steps, places) for anchor in places[rule.anchor])
 
 
-def _all_near(anchor: int, steps: tuple[tuple[int, int, int], ...], places: dict[int, list[int]]) -> bool:
+def _concepts_near(anchor: int, steps: tuple[tuple[int, int, int], ...], places: dict[int, list[int]]) -> bool:
+    """Tell whether every further concept of a rule occurs within its range around this anchor position."""
     for concepts, first, last in steps:
         positions = places[concepts]
         at = bisect_left(positions, anchor + first)
@@ -615,8 +622,8 @@ def _all_near(anchor: int, steps: tuple[tuple[int, int, int], ...], places: dict
     return True
 
 
-def _repair(tokens: list[str], lexicon: Lexicon) -> list[str]:
-    """The tokens with core words put right that were cut in two or are one letter wrong."""
+def _correct_typos(tokens: list[str], lexicon: Lexicon) -> list[str]:
+    """Return the tokens with core words corrected that were split in two or have one wrong letter."""
     repaired = []
     rest = iter(zip(tokens, [*tokens[1:], ""], strict=True))
     for token, following in rest:
@@ -625,12 +632,12 @@ def _repair(tokens: list[str], lexicon: Lexicon) -> list[str]:
             repaired.append(joined)
             next(rest, None)
         else:
-            repaired.append(_repair_word(token, lexicon))
+            repaired.append(_correct_word(token, lexicon))
     return repaired
 
 
-def _repair_word(token: str, lexicon: Lexicon) -> str:
-    """A core word that differs from the token by one letter dropped, added, changed or swapped; else the token."""
+def _correct_word(token: str, lexicon: Lexicon) -> str:
+    """Return the core word that differs by one dropped, added, changed or swapped letter; else the token itself."""
     if len(token) < _STEM or token in lexicon.words:
         return token
     if token in lexicon.repairs:
@@ -641,7 +648,7 @@ def _repair_word(token: str, lexicon: Lexicon) -> str:
 
 @cache
 def _lexicon() -> Lexicon:
-    """The lexicon as dictionaries, built on first use."""
+    """Build the lexicon on first use."""
     words: dict[str, int] = dict.fromkeys(".!?\n。！？", _BREAK)
     stems: dict[str, list[tuple[str, int]]] = {}
     bits = {name: 1 << place for place, name in enumerate(CONCEPTS)}
@@ -659,13 +666,13 @@ def _lexicon() -> Lexicon:
 
 
 def _typos() -> dict[str, str]:
-    """Each core word short of one letter (the first stays), and each core word itself."""
+    """Map each core word, and each core word without one letter (never the first), to the core word."""
     typos = {word[:at] + word[at + 1 :]: word for word in REPAIRED.split() for at in range(1, len(word))}
     return typos | {word: word for word in REPAIRED.split()}
 
 
 def _index(rules: list[Rule], words: dict[str, int]) -> dict[int, list[Rule]]:
-    """The rules by each bit of their rarest concept: most texts then meet only a few of them."""
+    """Index the rules by the bits of their rarest concept, so that most texts are checked against only a few rules."""
     seen: dict[int, int] = {}
     for word in _COMMON.split():
         for bit in _each_bit(words.get(word, 0)):
@@ -683,6 +690,7 @@ def _index(rules: list[Rule], words: dict[str, int]) -> dict[int, list[Rule]]:
 
 
 def _each_bit(bits: int) -> Iterator[int]:
+    """Yield the single bits of a bit set, lowest first."""
     while bits:
         bit = bits & -bits
         yield bit
@@ -690,9 +698,9 @@ def _each_bit(bits: int) -> Iterator[int]:
 
 
 def _parse_rules(bits: dict[str, int], words: dict[str, int]) -> list[Rule]:
-    """The rules as bits; a word in one of them becomes a concept of its own."""
+    """Parse `RULES` into bit sets; a lower-case word in a rule becomes a concept of its own."""
 
-    @cache  # most sets of concepts stand in several rules
+    @cache  # most concept sets occur in several rules
     def concepts(names: str) -> int:
         total = 0
         for name in names.split("|"):

@@ -1,24 +1,23 @@
-"""The safety layer of the gate: what a text must not contain to be kept.
+"""Check a text for unsafe content: destructive commands, weakened security, prompt injection, control characters.
 
-A filter is a layer, not the wall: whatever passes is still shown as fenced data. Refused are commands that destroy
-(`commands`), advice that lowers security, and control characters or markup on which a terminal, browser or prompt
-template would act. Texts that try to give a model new orders (`override`) are set aside for review.
+Commands, weakening advice, control characters and active markup are rejected, because a terminal, browser or prompt
+template would act on them. Prompt injection is quarantined for review; risky but common commands only warn. The check
+is one layer of the validation gate: a text that passes is still shown to agents as fenced data.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from swarmlore.domain.language.unicode import clean, fold
-from swarmlore.domain.security.prompt_injection import find_override
+from swarmlore.domain.security.prompt_injection import compiled, find_override
 from swarmlore.frozen import frozen
 
 _QUOTES = str.maketrans("", "", "'\"\\^[]")
 _RM_FLAGS = frozenset("rfvidop")  # "o": PowerShell's -fo
 _OPERANDS_BEFORE_FLAGS = 3
 
-# What must all be in the text, the pattern, the name of the rule. Every gap is bounded: a search takes linear time.
+# Substrings that must all occur, pattern, rule name. Every gap is bounded, so that a search takes linear time.
 _PATTERNS = (
     (
         ("rm", "do"),
@@ -29,11 +28,7 @@ _PATTERNS = (
     (("mkfs",), r"\bmkfs\b", "mkfs"),
     (("dd", "f="), r"(?<![\w-])dd\s{1,9}(?:[^\s;|&]{1,60}\s{1,9}){0,5}(?:if=|of=/dev/)", "dd"),
     ((":", "(", "{"), r"(?<!\w):\s?\(\s?\)\s{0,9}\{", "fork bomb"),
-    (
-        ("{", "|", "&"),
-        r"\b(\w{1,32})\s{0,3}(?:\(\s{0,3}\))?\s{0,3}\{\s{0,9}\1\s{0,3}\|\s{0,3}\1\s{0,3}&",
-        "fork bomb",
-    ),
+    (("{", "|", "&"), r"\b(\w{1,32})\s{0,3}(?:\(\s{0,3}\))?\s{0,3}\{\s{0,9}\1\s{0,3}\|\s{0,3}\1\s{0,3}&", "fork bomb"),
     (("%0",), r"%0\s{0,3}\|\s{0,3}%0", "fork bomb"),
     (("fork", "while"), r"\bfork\s{1,3}while\s{1,3}fork\b", "fork bomb"),
     (("chmod",), r"\bchmod\s{1,9}(?:-\S{1,20}\s{1,9}){0,4}(?:0?777\b|(?:a|ugo)[+=]rwx\b)", "chmod 777"),
@@ -51,8 +46,8 @@ _PATTERNS = (
 _DECODER = r"\b(?:base64\s{1,9}(?:-\w\s{1,9})?(?:-di?|--decode)\b|xxd\s{1,9}(?:-p\s{1,9})?-r)"
 _SHELL = r"(?:sudo\s{1,9})?(?:/\S{0,20}/)?\b(?:ba|z|da|k)?sh\b"
 
-# `eval` is judged with its quotes in place. As a call it is refused, but for `model.eval()`: an empty method call
-# evaluates nothing. As a command it needs a shell-like argument where prose may stand ("; eval loss rises").
+# `eval` is matched before quotes are removed. A call is rejected except an empty method call such as `model.eval()`,
+# which evaluates nothing. The command needs a shell-like argument, because prose has it too ("; eval loss rises").
 _EVALS = (
     r"(?<![\w$])eval\((?!\))|(?<![\w$.])eval\(\)",
     r"(?:^|[\n;|&`({]|\b(?:then|do|else)\s)\s{0,9}eval\s{1,9}[\"'$`({]",
@@ -77,17 +72,12 @@ _WARNINGS = (
 )
 
 
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
 def find_dangerous_command(folded: str) -> str:
-    """The name of the first destroying command in a folded text, or nothing."""
-    if "eval" in folded and any(_compiled(pattern).search(folded) for pattern in _EVALS):
+    """Return the name of the first destructive command in a folded text, or ""."""
+    if "eval" in folded and any(compiled(pattern).search(folded) for pattern in _EVALS):
         return "eval"
-    for view in _as_a_shell_reads(folded):
-        if "rm" in view and _removes_by_force(view):
+    for view in _shell_readings(folded):
+        if "rm" in view and _has_forced_rm(view):
             return "rm -rf"
         if ("base64" in view or "xxd" in view) and _decodes_into_a_shell(view):
             return "decode to shell"
@@ -96,44 +86,46 @@ def find_dangerous_command(folded: str) -> str:
                 if needle not in view:
                     break
             else:
-                if _compiled(pattern).search(view):
+                if compiled(pattern).search(view):
                     return name
     return ""
 
 
 def find_risky_words(folded: str) -> list[str]:
-    """Names of what deserves a warning but is too common in good lessons to be refused."""
-    return [name for needle, pattern, name in _WARNINGS if needle in folded and _compiled(pattern).search(folded)]
+    """Return the names of commands that deserve a warning but are too common in good lessons to be rejected."""
+    return [name for needle, pattern, name in _WARNINGS if needle in folded and compiled(pattern).search(folded)]
 
 
-def _as_a_shell_reads(folded: str) -> list[str]:
-    """The text without quoting; more than one reading where an expansion may join or part words."""
+def _shell_readings(folded: str) -> list[str]:
+    """Return the text without shell quoting, plus one reading per expansion that may join or split words."""
     if "\\" in folded:
-        folded = _compiled(r"\\(?:x([0-9a-f]{2})|([0-3][0-7]{2}))").sub(_unescape, folded.replace("\\\n", " "))
+        folded = compiled(r"\\(?:x([0-9a-f]{2})|([0-3][0-7]{2}))").sub(_unescape, folded.replace("\\\n", " "))
     bare = folded.translate(_QUOTES)
     views = [bare]
     if "$" in bare:
-        spaced = _compiled(r"\$(?:ifs\b|\{ifs[^}\s]{0,9}\})(?:\$\d)?").sub(" ", bare)
-        views.append(_compiled(r"\$(?:[@*]|\{[@*!]?\w{0,20}\})").sub("", spaced))
+        spaced = compiled(r"\$(?:ifs\b|\{ifs[^}\s]{0,9}\})(?:\$\d)?").sub(" ", bare)
+        views.append(compiled(r"\$(?:[@*]|\{[@*!]?\w{0,20}\})").sub("", spaced))
     if "{" in bare and "," in bare:
-        views.append(_compiled(r"\{([^{}\s]{1,80})\}").sub(lambda braces: braces[1].replace(",", " "), bare))
+        views.append(compiled(r"\{([^{}\s]{1,80})\}").sub(lambda braces: braces[1].replace(",", " "), bare))
     return views
 
 
 def _unescape(match: re.Match[str]) -> str:
+    """Return the character of a hexadecimal or octal escape."""
     return chr(int(match[1], 16) if match[1] else int(match[2], 8))
 
 
-def _removes_by_force(view: str) -> bool:
-    """Whether an `rm` is given both a recursive and a force flag, in any spelling and order."""
-    return any("rm" in segment and _forces(segment.split()) for segment in _compiled(r"[;|&]").split(view))
+def _has_forced_rm(view: str) -> bool:
+    """Tell whether an `rm` has both a recursive and a force flag, in any spelling and order."""
+    return any("rm" in segment and _is_forced_rm(segment.split()) for segment in compiled(r"[;|&]").split(view))
 
 
-def _forces(words: list[str]) -> bool:
+def _is_forced_rm(words: list[str]) -> bool:
+    """Tell whether the words of one command hold an `rm` with a recursive and a force flag."""
     flags: set[str] = set()
-    operands = _OPERANDS_BEFORE_FLAGS + 1  # none of the words before an "rm" are its flags
+    operands = _OPERANDS_BEFORE_FLAGS + 1  # words before the first "rm" are not its flags
     for word in words:
-        if "rm" in word and _compiled(r"(?<![\w-])rm[)}`]{0,3}$").search(word[-40:]):
+        if "rm" in word and compiled(r"(?<![\w-])rm[)}`]{0,3}$").search(word[-40:]):
             flags, operands = set(), 0
         elif operands > _OPERANDS_BEFORE_FLAGS:
             continue
@@ -147,6 +139,7 @@ def _forces(words: list[str]) -> bool:
 
 
 def _rm_flags(word: str) -> set[str]:
+    """Return the `rm` flags in one word as letters; "both" for `--no-preserve-root`."""
     name = word.lstrip("-")
     if name == "no-preserve-root":
         return {"both"}
@@ -158,13 +151,13 @@ def _rm_flags(word: str) -> set[str]:
 
 
 def _decodes_into_a_shell(view: str) -> bool:
-    """Whether something decoded is piped into a shell or substituted into one: what would run cannot be seen."""
-    for found in _compiled(_DECODER).finditer(view):
+    """Tell whether decoded data is piped or substituted into a shell, which hides the command that would run."""
+    for found in compiled(_DECODER).finditer(view):
         after = view[found.end() : found.end() + 100]
         before = view[max(0, found.start() - 100) : found.start()]
-        if "sh" in after and _compiled(rf"[^|\n]{{0,60}}\|\s{{0,9}}{_SHELL}").match(after):
+        if "sh" in after and compiled(rf"[^|\n]{{0,60}}\|\s{{0,9}}{_SHELL}").match(after):
             return True
-        if "sh" in before and _compiled(rf"{_SHELL}[^\n]{{0,20}}[$<]\(").search(before):
+        if "sh" in before and compiled(rf"{_SHELL}[^\n]{{0,20}}[$<]\(").search(before):
             return True
     return False
 
@@ -179,15 +172,15 @@ _SEVERITY = ("reject", "quarantine", "warn")
 
 @frozen
 class Finding:
-    """One thing that is wrong with a text: what to do about it, why, and the rule that said so."""
+    """One problem of a text: the action to take, the reason shown, and the rule that matched."""
 
     action: str
     reason: str
     rule: str
 
 
-# What must be in the text, the pattern, the name of the rule. "JavaScript: prefer const" is a label; `javascript:`
-# right before code, or named as a kind of link, is not.
+# Required substring, pattern, rule name. "JavaScript: prefer const" is a label and passes; `javascript:` directly
+# before code, or named as a kind of link, is rejected.
 _INJECTIONS = (
     ("system", r"\A[\s#*\[<(|_-]{0,8}system\s{0,9}[\]>)|*_]{0,4}\s{0,9}:", "role marker"),
     ("<script", r"<script", "script tag"),
@@ -198,7 +191,7 @@ _INJECTIONS = (
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
-# A verb, then within fifty characters of the same sentence (after "no": of the same clause) its object.
+# The object may follow its verb within fifty characters of the same sentence (after "no": of the same clause).
 _GAP = r"(?:[^.!?\n]|\.(?=\S)){0,50}?"
 _CLAUSE = r"(?:[^.!?\n,;:()]|\.(?=\S)){0,50}?"
 _OFF = r"\b(?:disabl(?:es?|ing)|deactivat(?:es?|ing)|(?:turn|switch)(?:e?s|ing)?\s{1,3}off)\b"
@@ -215,8 +208,8 @@ _DEGRADING = (
     (("validation",), rf"\bno\b{_CLAUSE}\bvalidation\b", "no validation"),
     (("password",), rf"\bremov(?:es?|ing)\b{_GAP}\bpasswords?\b", "password removed"),
 )
-# "Never disable TLS" does not lower security: a phrase directly governed by a negation passes. "Never forget to
-# disable TLS" does lower it, so a word that turns the negation round may not stand between.
+# "Never disable TLS" passes: a negation governs the phrase. "Never forget to disable TLS" does not, so words that
+# reverse the negation must not stand between.
 _NEGATED = (
     r"(?:\bnever|n't|\b(?:do|does|must|should|shall|may|can|will|to|is|are) ?not|\bdont|\bavoid|\bwithout|\binstead of"
     r"|\brather than|\b(?:nobody|no one) (?:may|should|can)|\bforbid\w{0,5}|\bprohibit\w{0,5}|\bprevent\w{0,3}"
@@ -231,21 +224,22 @@ _INVISIBLE = re.compile(
 
 
 def inspect_safety(text: str) -> tuple[Finding, ...]:
-    """What is unsafe about a cleaned text, most severe first; empty when nothing is."""
+    """Return the safety problems of a cleaned text, most severe first."""
     findings = [Finding("reject", INJECTION, rule) for rule in _find_injections(text)]
-    for folded in _views(text):
-        findings += _judge(folded)
+    for folded in _readings(text):
+        findings += _inspect_reading(folded)
     return tuple(sorted(dict.fromkeys(findings), key=lambda finding: _SEVERITY.index(finding.action)))
 
 
-def _views(text: str) -> list[str]:
-    """The folded text; where invisible characters are left, once without them and once with spaces instead."""
+def _readings(text: str) -> list[str]:
+    """Return the folded text; if invisible characters remain, one copy without them and one with spaces instead."""
     if text.isascii() or not _INVISIBLE.search(text):
         return [fold(text)]
     return [fold(clean(text)[0]), fold(_INVISIBLE.sub(" ", text))]
 
 
-def _judge(folded: str) -> list[Finding]:
+def _inspect_reading(folded: str) -> list[Finding]:
+    """Return the problems of one folded reading of a text."""
     findings = []
     if command := find_dangerous_command(folded):
         findings.append(Finding("reject", DANGEROUS, command))
@@ -257,27 +251,28 @@ def _judge(folded: str) -> list[Finding]:
 
 
 def _find_injections(text: str) -> list[str]:
-    """Names of what is found in the text as it came, before any normalisation but lower case."""
+    """Return the injection rules that match the raw text, before any normalisation except lower case."""
     low = text.lower()
-    found = [rule for needle, pattern, rule in _INJECTIONS if needle in low and _compiled(pattern).search(low)]
+    found = [rule for needle, pattern, rule in _INJECTIONS if needle in low and compiled(pattern).search(low)]
     if not text.isprintable() and _CONTROL.search(text):
         found.insert(0, "control character")
     return found
 
 
 def _find_degrading_advice(folded: str) -> str:
+    """Return the name of the first rule for advice that weakens security, or ""."""
     for objects, pattern, rule in _DEGRADING:
-        if any(thing in folded for thing in objects) and _advises(_compiled(pattern), folded):
+        if any(thing in folded for thing in objects) and _occurs_unnegated(compiled(pattern), folded):
             return rule
     return ""
 
 
-def _advises(pattern: re.Pattern[str], folded: str) -> bool:
-    """Whether the phrase occurs at least once without a negation that governs it."""
+def _occurs_unnegated(pattern: re.Pattern[str], folded: str) -> bool:
+    """Tell whether the phrase occurs at least once without a negation that governs it."""
     found = pattern.search(folded)
     while found:
         before = folded[max(0, found.start() - _NEGATION_WITHIN) : found.start()]
-        if not _compiled(_NEGATED).search(before):
+        if not compiled(_NEGATED).search(before):
             return True
-        found = pattern.search(folded, found.start() + 1)  # "never disable logs, disable TLS": the second counts
+        found = pattern.search(folded, found.start() + 1)  # "never disable logs, disable TLS": the second one counts
     return False

@@ -1,10 +1,11 @@
-"""The table of secret formats: data only, read by `swarmlore.domain.language.secrets`.
+"""The table of secret formats: data only, read by `swarmlore.domain.security.redaction`.
 
 A shape is a regular expression in which `<w36>` stands for 36 characters of alphabet `w`, `<w36,40>` for a range and
-`<w36+>` for "at least, and all that follow". `<U>` is a UUID. Alphabets:
+`<w36+>` for "at least 36, and all that follow". `<U>` is a UUID. Alphabets:
 
     a a-z 0-9      A A-Z 0-9      w a-z A-Z 0-9      d 0-9      h lower hex      H hex      l a-z
     u w and _ -    s w and _      b base64 + /       B base32   c u and .        q w and %  e u, = and .
+
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ ALPHABETS = {
     "e": r"\w.=\-",
 }
 
-# (rule, prefixes, shape of the rest). A prefix here belongs to one provider alone and its format is documented. What
-# looks drawn behind it is redacted at any other length too.
+# (rule, prefixes, shape of the rest). Each prefix belongs to one provider alone, and its format is documented. A rest
+# that looks random is redacted at any other length too.
 PREFIXED: tuple[tuple[str, str, str], ...] = (
-    ("swarmlore-token", "swl_", "<a10>_<u43>"),  # our own
+    ("swarmlore-token", "swl_", "<a10>_<u43>"),  # Swarmlore's own API token
     # clouds and hosting
     ("aws-access-key", "AKIA ASIA ABIA ACCA", "<B16>"),
     ("aws-bedrock-key", "ABSK", "<b109,269>={0,2}"),
@@ -220,11 +221,7 @@ PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("telnyx-key", "KEY0", "<A31>_<w22>"),
     ("twilio-key", "SK", "<H32>"),
     # other services
-    (
-        "authress-key",
-        "sc_ ext_ scauth_ authress_",
-        r"<a5,30>\.<a4,6>\.acc[_\-]<a10,32>\.[A-Za-z0-9+/_=\-]{26,130}",
-    ),
+    ("authress-key", "sc_ ext_ scauth_ authress_", r"<a5,30>\.<a4,6>\.acc[_\-]<a10,32>\.[A-Za-z0-9+/_=\-]{26,130}"),
     ("woocommerce-key", "ck_ cs_", "<h40>"),
     ("zoho-token", "1000.", r"<h32>\.<h32>"),
     ("kaggle-key", "KGAT_", "<h32>"),
@@ -275,7 +272,7 @@ PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("bip32-private-key", "xprv", "[1-9A-HJ-NP-Za-km-z]{107}"),
 )
 
-# As PREFIXED, but the prefix is short, shared by several providers or the length varies.
+# As PREFIXED, but the prefix is short or shared by several providers, or the length varies.
 LOOSE: tuple[tuple[str, str, str], ...] = (
     ("openai-key", "sk-proj- sk-svcacct- sk-admin- sk-service- sk-None-", "<u40+>"),
     ("sk-key", "sk-", "<w32,64>"),
@@ -327,8 +324,8 @@ LOOSE: tuple[tuple[str, str, str], ...] = (
     ("paypal-secret", "EA EB EC ED EE EF EG EH EI EJ EK EL EM EN EO EP", "<u78>"),
 )
 
-# (rule, keywords of which one must occur, shape, test of the value). Group 1, where there is one, is the secret part.
-# Keywords are looked up as written; `*` marks one that may stand inside a word.
+# (rule, keywords of which one must occur, shape, test of the value). Group 1, if there is one, is the secret part.
+# Keywords are case-sensitive; `*` marks one that may stand inside a word.
 SHAPED: tuple[tuple[str, str, str, str], ...] = (
     ("jwt", "eyJ", r"(?<![\w\-])eyJ<u12,6000>\.eyJ<u12,20000>\.<u16+>", "varied"),
     ("jwe", "eyJ", r"(?<![\w\-])eyJ<u12,6000>\.<u0,1000>\.<u12,6000>\.<u12,60000>\.<u16+>", "varied"),
@@ -367,7 +364,7 @@ SHAPED: tuple[tuple[str, str, str, str], ...] = (
     ("ebay-token", "v^1.1#", r"v\^1\.1#[A-Za-z0-9#^/+=]{36,600}", "varied"),
 )
 
-# (rule, words that name the provider, shape of the value). The value stands assigned to a name in which a word occurs:
+# (rule, words that name the provider, shape of the value). The value is assigned to a name that contains such a word:
 # `BITLY_TOKEN=…`, `"bitly-key": "…"`, `bitly key: …`.
 CONTEXT: tuple[tuple[str, str, str], ...] = (
     ("ably", "ably", r"<u6>\.<u6>:<u43>"),

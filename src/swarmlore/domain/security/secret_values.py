@@ -1,18 +1,18 @@
-"""Judge a value: is it random enough to be a secret, or a placeholder, an identifier, a variable, a word?"""
+"""Judge whether a value is a secret: random, or a placeholder, identifier, variable or word; with the word lists."""
 
 from __future__ import annotations
 
 from functools import cache
 
-# (rule, keywords, shape, test of the value): keywords are lower case, joined by commas and looked up anywhere in the
-# text; the shape ignores case; the last group is the secret. `<=>` stands for what may join a name and
-# its value, `<_>` for what may join two words of a name.
+# (rule, keywords, shape, test of the value). Keywords are lower case, separated by commas and searched for anywhere in
+# the text; the shape ignores case; the last group is the secret. `<=>` matches what joins a name and its value, `<_>`
+# what joins two words of a name.
 WORDED: tuple[tuple[str, str, str, str], ...] = (
     (
         "private-key",
         "private key",
         r"-----BEGIN [A-Z0-9 _]{0,60}PRIVATE KEY(?: BLOCK)?-----(?=(?:\s|\\[nr]){0,9}[\w+/=:])"
-        # to its end; or, of a block that was cut, all lines that can belong to it
+        # up to the end line; of a truncated block all lines that can belong to it
         # (atomic groups: before Python 3.11.5 a possessive repeat of a group matches wrongly)
         r"(?:(?>(?:[^-]|-(?!----)){1,20000})-----END [A-Z0-9 _]{0,60}PRIVATE KEY(?: BLOCK)?-----"
         r"|(?>(?:(?>(?:[\s>#*\"',]|\\[nr]|[A-Z][A-Z\-]{2,20}: [^\n\\]{1,60}){0,40})[A-Z0-9+/]{16,}+={0,2}){1,400}))",
@@ -24,13 +24,13 @@ WORDED: tuple[tuple[str, str, str, str], ...] = (
         "url-password",
         "://",
         r"://[^\s/:@\"'<>\\]{0,80}:(?!\d{2,5}/)([^\s@\"'<>\\]{8,1000})@(?=[\w\[$*{])",
-        "drawn",
+        "random_or_digits",
     ),
     (
         "url-password",
         "://",
         r"://([^\s/:@\"'<>\\]{10,1000})(?::[^\s/@\"'<>\\]{0,80})?@(?=[\w\[$*{])",
-        "drawn",
+        "random_or_digits",
     ),
     (
         "authorization",
@@ -79,7 +79,7 @@ WORDED: tuple[tuple[str, str, str, str], ...] = (
         "generic-secret",
         "secret set,secrets set",
         r"secrets?\sset\s[^\n|;]{0,120}?\s(?:-b|--body|--value)[ =][\"']?([^\s\"']{8,4000})",
-        "drawn",
+        "random_or_digits",
     ),
     ("command-password", "redis-cli", r"(redis-cli)\s[^\n|;]{0,80}?-a\s{1,3}[\"']?([^\s\"']{6,99})", "login"),
     ("command-password", "pass:", r"(-pass(?:in|out)?)\s{1,3}pass:([^\s\"']{4,99})", "login"),
@@ -99,7 +99,7 @@ WORDED: tuple[tuple[str, str, str, str], ...] = (
     ("cookie", "cookie:", r"(?:set-)?cookie:\s{0,3}[\w.\-]{1,40}=([^\s;\"',]{20,2000})", "random"),
     ("contribsys", "contribsys", r"contribsys__com<=>(<h8>:<h8>)", "named"),
     ("jwk-private-part", '"kty"', r'"(?:d|p|q|dp|dq|qi|k)"\s{0,4}:\s{0,4}"(<u20+>)', "varied"),
-    # The public half of a credential pair opens nothing alone, so only an assignment counts, never a mention.
+    # The public half of a credential pair gives no access alone, so only an assignment counts, never a mention.
     ("account-id", "cloudinary", r"cloudinary<_>cloud(?:<_>name)?<=>([a-z0-9][a-z0-9_\-]{2,40})", "named"),
     ("account-id", "tableau", r"tableau<_>(?:token|pat)<_>name<=>([\w.\-]{3,60})", "named"),
     ("account-id", "canva", r"canva<_>client<_>id<=>(OC-<u10,14>)", "named"),
@@ -130,11 +130,11 @@ WORDED: tuple[tuple[str, str, str, str], ...] = (
         r"|reddit|sendbird|shopify|slack|spotify|square|strava|stripe|sumo|sumologic|tiktok|trello|twitch|twitter|vonage|wiz"
         r"|xero|yahoo|zoom)<_>(?:api<_>)?(?:oauth<_>)?(?:client|app|account|access|application|merchant)<_>(?:id|key)<=>"
         r"(<w10,40>|<d15,20>|Iv1\.<h16>)(?![\w\-])",
-        "drawn",
+        "random_or_digits",
     ),
 )
 
-# Address endings under which every customer has an own name, and how such an address is assigned.
+# Domains under which every customer has a subdomain, and the shape of an assignment of such an address.
 TENANT_ADDRESS = (
     r"(?:url|uri|host|hostname|server|domain|endpoint|instance|account|site)<=>(?:https?://)?"
     r"((?:[a-z0-9][a-z0-9\-]{{0,62}}\.){{1,4}}{})(?![\w.\-]|/\w)"
@@ -147,13 +147,13 @@ TENANT_HOSTS = """
     workday.com sentry.io pipedrive.com bamboohr.com onelogin.com jumpcloud.com kinde.com temporal.io turso.io
     psdb.cloud neon.tech mongodb.net cloudant.com algolia.net"""
 
-# Prefixes of PREFIXED that start other things as well, as all short ones do: about as much as their shape says must
-# follow them.
+# Prefixes of PREFIXED that also start other words, as all short ones do: what follows must have about the length of
+# their shape.
 COMMON_PREFIXES = """
     key- key_ api- secret_ pat. sat. sdk- mob- v1.0- AAAA oauth: 1000. dose dapi tss_ ext_ EXO SCW API- pul- ico-
     api_org_"""
 
-# Endings of a name (letters only, lower case) that say its value is a secret ...
+# Endings of a name (letters only, lower case) that mark its value as a secret ...
 SECRET_NAMES = """
     token secret apikey secretkey accesskey privatekey authkey signingkey encryptionkey masterkey accountkey
     sharedkey servicekey licensekey sharedaccesskey subscriptionkey functionskey deploykey serverkey clientkey
@@ -164,7 +164,7 @@ PASSWORD_NAMES = "password passwd passphrase passwort kennwort"
 # ... as whole last words, where an ending would be too broad ...
 SECRET_WORDS = "pat auth creds cred"
 PASSWORD_WORDS = "pwd pass pw"
-# ... and whole last words, joined, that say the contrary.
+# ... and whole last words, joined, that mark its value as public.
 PUBLIC_NAMES = """
     csrftoken xsrftoken antiforgerytoken csrfsecret nexttoken pagetoken nextpagetoken continuationtoken synctoken
     cursortoken resumetoken maxtoken padtoken eostoken bostoken unktoken septoken clstoken masktoken stoptoken
@@ -172,16 +172,16 @@ PUBLIC_NAMES = """
     idempotencytoken clienttoken publickeytoken cancellationtoken designtoken noauth author"""
 # Words that make a name secret wherever they stand in it, unless its last word says otherwise.
 SECRET_STEMS = "token secret apikey credential credentials passwd password"
-# Last words of a name whose value is no secret, whichever provider the name mentions.
+# Last words of a name whose value is no secret, even if the name mentions a provider.
 PLAIN_NAMES = """
     id ids name url uri version sha commit rev revision hash digest checksum etag path file dir host port region zone
     project org team date time at count size type status image tag branch ref email user username length chars prefix
     suffix header endpoint arn expiry ttl iv nonce fingerprint thumbprint model"""
-# Providers (words of CONTEXT) beside whose names a hash or an id is more likely than a secret.
+# Providers (words of CONTEXT) whose names are assigned hashes or ids more often than secrets.
 CODE_HOSTS = """
     github gh_ gitlab gitea forgejo codeberg gitee bitbucket sonar circleci circle_ci travis drone jenkins npm codecov
     sentry heroku vercel netlify railway artifactory jfrog bintray xray packagist buildkite snyk datadog splunk"""
-# What a text must hold for a sentence to name a secret: keywords as in WORDED, which need not start a word.
+# Keywords, as in WORDED, of which a text must hold one to be searched for spoken secrets; they may stand inside a word.
 SPOKEN_WORDS = "*token,*secret,*key,*credential,*passw,*passphrase,*pwd,*pat ,*kennwort,*geheimnis,*ssel"
 # Words that may follow the name of a secret without changing what it is.
 TAIL_WORDS = """
@@ -195,7 +195,7 @@ PLAIN_KEYS = """
     commit build file blob artifact restore version image store entry record node react query feature issue tag
     first second third last next previous derived for with by to no"""
 
-# Whole values that stand for a password and are none.
+# Whole values that are placeholders for a password.
 PLACEHOLDER_WORDS = """
     pass password passwd pwd pw secret token key apikey api_key test testing user username admin root guest foo bar
     baz xxx yyy zzz changeme change_me change-me changeit mypassword mypass yourpassword your_password example none
@@ -203,13 +203,13 @@ PLACEHOLDER_WORDS = """
     rabbitmq minio minioadmin elastic mongo sa letmein dummy sample placeholder todo hunter basic bearer digest argon2
     argon2id argon2i bcrypt scrypt pbkdf2 sha1 sha256 sha512 md5 base64 oauth2 utf8 x509 rsa2048 ed25519 aes256
     password1 password123 pass123 pass1234 secret123 test123 test1234 admin123 123456 12345678"""
-# Parts that mark a value as an example, wherever they stand in it (lower case).
+# Substrings (lower case) that mark a value as an example.
 PLACEHOLDER_PARTS = """
     example xxxx **** ... ____ #### placeholder changeme change-me change_me your- your_ yourapi yourtoken yoursecret
     yourpass yourkey my-secret my_secret mysecret dummy replace- replace_ replaceme insert- insert_ redacted
     ghijklmnopqrst 123456789012345 _here -here keyhere tokenhere foobar"""
 
-# How common each pair of letters is in the words and names of code, aa ab … zz: 5 as in drawn letters, 9 far above it.
+# Frequency of each pair of letters in words and names of code, aa ab … zz: 5 as in random letters, 9 far above it.
 LETTER_PAIRS = "".join(
     """
     26762351503767060768432341 75547432752834741664720051 72537317506632830657511030 74459532811533631564631230
@@ -224,11 +224,11 @@ LETTER_PAIRS = "".join(
 
 # Letters and digits become a, A and 0, so that changes of kind can be counted as pairs.
 _KINDS = dict.fromkeys(range(97, 123), "a") | dict.fromkeys(range(65, 91), "A") | dict.fromkeys(range(48, 58), "0")
-_KINDS |= dict.fromkeys(map(ord, "_./:\\ "), "-")  # what joins words; other symbols say nothing
+_KINDS |= dict.fromkeys(map(ord, "_./:\\ "), "-")  # word separators; other symbols carry no information
 _COUNT = "abcdefghijklmnopqrstuvwxyz 01234567890"
 
-# Log odds, in units of 0.3, that two neighbours were drawn and not written, by their kinds; for letters of one word see
-# LETTER_PAIRS. From _RANDOM on a whole value counts as drawn.
+# Log odds, in units of 0.3, that two neighbours are random, by their kinds; for letters of one word see LETTER_PAIRS.
+# A value with a sum of at least _RANDOM counts as random.
 _KIND_ODDS = {"aA": 6, "a0": 12, "A0": 12, "0a": 12, "0A": 12, "00": 3}
 _JOINT = -8
 _RANDOM = 16
@@ -237,17 +237,17 @@ _SHORTEST = 8
 
 @cache
 def words_of(text: str) -> frozenset[str]:
-    """The words of a list of `secret_words` as a set, made once."""
+    """Return the words of a whitespace-separated list as a set (cached)."""
     return frozenset(text.split())
 
 
 def is_spread(value: str) -> bool:
-    """Tell whether a value uses at least five characters about equally (the inverse Simpson index)."""
+    """Tell whether a value uses at least five characters about equally (inverse Simpson index)."""
     return len(value) ** 2 >= 5 * sum(value.count(char) ** 2 for char in set(value))
 
 
 def is_placeholder(value: str) -> bool:
-    """Tell whether a value is a variable, a template or an example that stands for a secret."""
+    """Tell whether a value is a variable, a template or an example in place of a secret."""
     if not value or value[0] in "{<[(" or value[-1] in ">}" or _is_variable(value):
         return True
     if value[0] in "*@" and not is_random(value[1:]):
@@ -259,42 +259,45 @@ def is_placeholder(value: str) -> bool:
 
 
 def _is_variable(value: str) -> bool:
-    """Tell whether a value is `$NAME`, `$1`, `%NAME%` or holds `${…}`, `$(…)`."""
+    """Tell whether a value is `$NAME`, `$1` or `%NAME%`, or contains `${…}` or `$(…)`."""
     if value[0] == "$" and value[1:].replace("_", "").isalnum():
         return True
     return "${" in value or "$(" in value or (len(value) > 2 and value[0] == value[-1] == "%")
 
 
 def _has_long_repeat(value: str) -> bool:
+    """Tell whether one character occurs 12 times in a row."""
     return any(value.count(char) >= 12 and char * 12 in value for char in set(value))
 
 
 def is_varied(value: str) -> bool:
-    """Tell whether a value that already has a provider's shape can be a real one."""
+    """Tell whether a value that already has a provider's shape may be a real secret, not a placeholder."""
     return bool(value) and is_spread(value) and not is_placeholder(value)
 
 
 def is_random(value: str) -> bool:
-    """Tell whether a value looks drawn at random: its neighbouring characters are not those of words and names."""
+    """Tell whether a value looks random: its neighbouring characters are unlike those of words and names."""
     kinds = value.translate(_KINDS)
     letters = kinds.count("a") + kinds.count("A")
-    # A time stamp has two letters.
+    # A timestamp has two letters.
     if letters <= 2 and not (letters and is_hash(value)):
         return False
     if letters + kinds.count("0") < _SHORTEST or _odds(value.lower(), kinds) < _RANDOM:
         return False
-    return is_varied(value) and not _is_counted(value) and not value.endswith(("Key", "Token", "Secret"))  # a class
+    # Class names such as `AccessToken` may look random.
+    return is_varied(value) and not _is_counted(value) and not value.endswith(("Key", "Token", "Secret"))
 
 
 @cache
 def _pair_odds() -> dict[str, int]:
+    """Return the log odds of each pair of letters, from `LETTER_PAIRS`."""
     letters = "abcdefghijklmnopqrstuvwxyz"
     pairs = (first + second for first in letters for second in letters)
     return {pair: 11 - 2 * int(common) for pair, common in zip(pairs, LETTER_PAIRS, strict=True)}
 
 
 def _odds(lower: str, kinds: str) -> int:
-    """Add up how much likelier each pair of neighbours is in a drawn value than in the names of real code."""
+    """Sum the log odds that neighbouring characters come from a random value and not from the names of real code."""
     pairs = _pair_odds()
     odds = 0
     for at in range(len(kinds) - 1):
@@ -303,8 +306,8 @@ def _odds(lower: str, kinds: str) -> int:
     return odds
 
 
-def is_drawn(value: str) -> bool:
-    """Tell whether a value looks drawn at random, be it of digits alone."""
+def is_random_or_digits(value: str) -> bool:
+    """Tell whether a value looks random; unlike `is_random` it accepts digits alone."""
     return is_random(value) or (value.isdigit() and len(value) >= 12 and is_varied(value) and not _is_counted(value))
 
 
@@ -315,14 +318,14 @@ def _is_counted(value: str) -> bool:
     return steps * 10 >= len(value) * 7
 
 
-def has_telling_kinds(value: str) -> bool:
-    """Tell whether a value has a digit or cases that change to and fro, which plain words and names have not."""
+def has_digit_or_mixed_case(value: str) -> bool:
+    """Tell whether a value has a digit or alternating case, which plain words and names do not have."""
     kinds = value.translate(_KINDS)
     return "0" in kinds or "AaA" in kinds
 
 
 def is_password(value: str) -> bool:
-    """Tell whether a value assigned to a password is one: mixed kinds of characters or drawn, no identifier or word."""
+    """Tell whether a value assigned to a password name is one: mixed characters or random, no identifier or word."""
     if len(value) < 6 or is_placeholder(value) or "://" in value or value.startswith(("/", "./", "../", "~/")):
         return False
     kinds = value.translate(_KINDS)
@@ -330,10 +333,10 @@ def is_password(value: str) -> bool:
     if symbols:
         return len(set(value)) >= 5 and ("a" in kinds or "A" in kinds)
     changed = any(map(kinds.count, ("a0", "0a", "A0", "0A")))
-    return is_drawn(value) or (len(value) >= 7 and changed and len(set(value)) >= 5 and "(" not in value)
+    return is_random_or_digits(value) or (len(value) >= 7 and changed and len(set(value)) >= 5 and "(" not in value)
 
 
 def is_hash(value: str) -> bool:
-    """Tell whether a value may as well be a hash or a UUID, or says itself that it is one, or a file."""
+    """Tell whether a value may be a hash or a UUID, or begins with the name of a hash or with `data:`."""
     named = value.startswith(("sha1", "sha256", "sha384", "sha512", "h1:", "md5", "data:"))
     return named or not value.lower().strip("0123456789abcdef-_")

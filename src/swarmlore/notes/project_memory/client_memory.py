@@ -1,12 +1,12 @@
-"""What agent clients remember by themselves: which files they keep it in, and which folder each is about.
+"""Find and parse the memory files of agent clients, and the project folder that each is about.
 
 | client | files |
 |---|---|
-| Claude Code | `projects/<a folder's path as a name>/memory/*.md` of its own folder |
+| Claude Code | `projects/<slug of a folder>/memory/*.md` in its configuration folder |
 | Codex | `memories/*.md` and `memories/rollout_summaries/*.md` |
 | Copilot | `AGENTS.md` |
 | Gemini | `GEMINI.md` |
-| OpenCode | `AGENTS.md` of its settings |
+| OpenCode | `AGENTS.md` in its configuration folder |
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ _FENCE = ("```", "~~~")
 
 
 @frozen
-class Told:
-    """What a file says: fields of its note, and the text."""
+class MemoryNote:
+    """The note made from a memory file: title, key insight, learning type and text."""
 
     title: str
     key_insight: str
@@ -60,14 +60,15 @@ class Told:
 
     @property
     def category(self) -> str:
+        """The note category of the learning type."""
         return CATEGORIES[self.learning_type]
 
 
 def head_of(text: str) -> tuple[dict[str, str], str]:
-    """The few fields that clients write above a memory, and the text below them.
+    """Parse the front matter fields that clients write, and return them with the text below.
 
-    Line by line and not as YAML: what clients write is often none (`description: use make: it is faster`), and newer
-    ones put the type below another name.
+    It is parsed by line: clients often write invalid YAML (`description: use make: it is faster`), and newer ones nest
+    the type below another key.
     """
     lines = text.split("\n")
     end = next((place for place, line in enumerate(lines[1:MOST_HEAD], 1) if line.rstrip() == "---"), 0)
@@ -93,16 +94,16 @@ def _unquoted(value: str) -> str:
     return value
 
 
-def told_by(fields: Mapping[str, str], body: str, name: str) -> Told:
-    """The note that a file makes; `name` is the file's, without its ending."""
+def parse_memory(fields: Mapping[str, str], body: str, name: str) -> MemoryNote:
+    """Return the note for a memory file; `name` is the file name without suffix."""
     body = without_imports(body).strip("\n")
     title = _title(fields.get("name", ""), body, name)
     insight = " ".join(fields.get("description", "").split()) or first_statement(body) or title
-    return Told(title, insight[:MAX_INSIGHT], learning_type(fields.get("type", ""), f"{insight}\n{body}"), body)
+    return MemoryNote(title, insight[:MAX_INSIGHT], learning_type(fields.get("type", ""), f"{insight}\n{body}"), body)
 
 
 def learning_type(kind: str, text: str) -> str:
-    """A client's word for a memory as one of ours; where it can be either of two, the words of the text decide."""
+    """Map a client's memory type to a learning type; ambiguous ones are decided by words in the text."""
     kind = kind.strip().lower()
     if kind == "user":
         return "preference"
@@ -113,23 +114,23 @@ def learning_type(kind: str, text: str) -> str:
     return "decision" if kind == "project" and _DECIDED.search(text) else "pattern"
 
 
-def _title(said: str, body: str, name: str) -> str:
-    said = " ".join(said.split())
-    if " " in said:
-        return said[:MAX_TITLE]
+def _title(name_field: str, body: str, name: str) -> str:
+    name_field = " ".join(name_field.split())
+    if " " in name_field:
+        return name_field[:MAX_TITLE]
     heading = next((line.lstrip("# ").strip() for line in body.split("\n") if line.startswith("# ")), "")
-    title = _spoken(said) or heading or _spoken(name)
+    title = _as_words(name_field) or heading or _as_words(name)
     return title[:MAX_TITLE] or "Memory"
 
 
-def _spoken(name: str) -> str:
-    """`feedback_db-tests` as words."""
+def _as_words(name: str) -> str:
+    """Turn a file name such as `feedback_db-tests` into words."""
     words = " ".join(name.replace("_", " ").replace("-", " ").split())
     return words[:1].upper() + words[1:]
 
 
 def first_statement(body: str) -> str:
-    """The first line that says something."""
+    """Return the first line of prose."""
     for line in body.split("\n"):
         line = line.strip()
         if line and not line.startswith(("#", *_FENCE, "<!--", "---", "|")):
@@ -138,7 +139,7 @@ def first_statement(body: str) -> str:
 
 
 def without_imports(text: str) -> str:
-    """A text without the lines that only name another file to be read (`@docs/x.md`)."""
+    """Remove lines that only import another file (`@docs/x.md`), outside of code."""
     kept, fenced = [], False
     for line in text.split("\n"):
         fenced ^= line.lstrip().startswith(_FENCE)
@@ -148,14 +149,14 @@ def without_imports(text: str) -> str:
 
 
 def is_index(body: str) -> bool:
-    """Whether a text only lists other files: each of its lines is a heading or begins with a link to one."""
+    """Return whether a text only links to other files: each line is a heading or starts with a link."""
     lines = [line.strip() for line in body.split("\n") if line.strip()]
     listed = [line for line in lines if not line.startswith("#")]
     return bool(listed) and all(_LINK.match(line) for line in listed)
 
 
 def memory_id(project: str, name: str, digest: str) -> str:
-    """`lrn-mem-{project}-{file}-{hash6}`, in letters that a file's name can have."""
+    """Return `lrn-mem-{project}-{file}-{hash6}`, usable as a file name."""
     parts = (slug(project)[:40] or "project", slug(name)[:50] or "memory", digest[:6])
     return "lrn-mem-" + "-".join(parts)
 
@@ -164,12 +165,12 @@ GEMINI = "GEMINI.md"
 MOST_FOLDERS = 2_000
 _HEAD_BYTES = 65_536
 _MOST_TRANSCRIPTS = 5
-_MARKS = ("/.worktrees/", "/.claude/worktrees/")  # folders in which work trees of a repository are kept inside of it
+_MARKS = ("/.worktrees/", "/.claude/worktrees/")  # folders for worktrees inside of a repository
 
 
 @frozen
 class Kept:
-    """A file of a client. `slug` is the folder it is about, as the client names it, and `name` the file's own name."""
+    """A memory file of a client. `slug` is the client's name for the folder that it is about."""
 
     path: str
     client: str
@@ -177,29 +178,30 @@ class Kept:
 
     @property
     def name(self) -> str:
+        """The file name."""
         return os.path.basename(self.path)
 
     @property
     def stem(self) -> str:
-        """The file's name for people; one that a client has for everything is named after the client."""
+        """The file name without suffix; a global file is named after its client."""
         name = os.path.splitext(self.name)[0]
         return f"{self.client} memories" if name in ("AGENTS", "GEMINI") else name
 
     @property
     def source(self) -> str:
-        """A name for the file that is the same on every machine of its user."""
+        """Name of the file that is the same on every machine of its user."""
         return "/".join(part for part in (self.client, self.slug, self.name) if part)
 
 
 def kept_by(clients: Sequence[str], home: str, env: Mapping[str, str]) -> Iterator[Kept]:
-    """Every file that these clients keep, in a stable order."""
+    """Yield every memory file of these clients, in a stable order."""
     for client in clients:
         for path, folder in _FILES[client](home, env):
             yield Kept(path, client, folder)
 
 
 def kept_in(folder: str) -> Iterator[Kept]:
-    """The files of one folder that a client filled, wherever it lies now."""
+    """Yield the memory files of one folder, which may be a copy of a client's folder."""
     parent, last = os.path.split(os.path.realpath(folder))
     slug = os.path.basename(parent) if last == memory_files.FOLDER else last
     for path in sorted(memory_files.notes_in(folder)):
@@ -207,16 +209,16 @@ def kept_in(folder: str) -> Iterator[Kept]:
 
 
 def kept_as(path: str, home: str, env: Mapping[str, str]) -> Kept:
-    """One file that a client filled: as that client's where it lies in its place, else as one that was copied."""
-    own = os.path.realpath(path)
-    kept = next((kept for kept in kept_by(CLIENTS, home, env) if os.path.realpath(kept.path) == own), None)
-    client = "gemini" if os.path.basename(own) == GEMINI else "claude"
-    slug = os.path.basename(os.path.dirname(own)) if client == "claude" else ""
-    return kept or Kept(own, client, slug)
+    """Return the memory file at a path, with the client and slug of its location, guessed for a copy."""
+    real = os.path.realpath(path)
+    kept = next((kept for kept in kept_by(CLIENTS, home, env) if os.path.realpath(kept.path) == real), None)
+    client = "gemini" if os.path.basename(real) == GEMINI else "claude"
+    slug = os.path.basename(os.path.dirname(real)) if client == "claude" else ""
+    return kept or Kept(real, client, slug)
 
 
 def slugs(home: str, env: Mapping[str, str]) -> list[str]:
-    """The folders for which Claude Code keeps something, as it names them."""
+    """Return the slugs of all folders for which Claude Code keeps data."""
     try:
         return sorted(os.listdir(os.path.join(claude.folder(home, env), "projects")))[:MOST_FOLDERS]
     except OSError:
@@ -224,7 +226,7 @@ def slugs(home: str, env: Mapping[str, str]) -> list[str]:
 
 
 def folder_of_slug(slug: str, home: str, env: Mapping[str, str]) -> str:
-    """Where Claude Code keeps notes about a folder."""
+    """Return the folder of Claude Code's memories for a slug."""
     return os.path.join(claude.folder(home, env), "projects", slug, memory_files.FOLDER)
 
 
@@ -242,20 +244,13 @@ def _of_codex(home: str, env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
                 yield path, ""
 
 
-def _of_copilot(home: str, env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    yield from _one(os.path.join(copilot.folder(home, env), "AGENTS.md"))
-
-
-def _of_gemini(home: str, env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    yield from _one(os.path.join(gemini.folder(home, env), GEMINI))
-
-
 def _of_opencode(home: str, env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     settings = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    yield from _one(os.path.join(settings, "opencode", "AGENTS.md"))
+    return _global_file(settings, "opencode", "AGENTS.md")
 
 
-def _one(path: str) -> Iterator[tuple[str, str]]:
+def _global_file(*parts: str) -> Iterator[tuple[str, str]]:
+    path = os.path.join(*parts)
     if os.path.lexists(path):
         yield path, ""
 
@@ -263,36 +258,33 @@ def _one(path: str) -> Iterator[tuple[str, str]]:
 _FILES: dict[str, Callable[[str, Mapping[str, str]], Iterator[tuple[str, str]]]] = {
     "claude": _of_claude,
     "codex": _of_codex,
-    "copilot": _of_copilot,
-    "gemini": _of_gemini,
+    "copilot": lambda home, env: _global_file(copilot.folder(home, env), "AGENTS.md"),
+    "gemini": lambda home, env: _global_file(gemini.folder(home, env), GEMINI),
     "opencode": _of_opencode,
 }
 CLIENTS = tuple(_FILES)
 
 
-# Which folder
-
-
 def subject_of(kept: Kept) -> str:
-    """The folder that a file is about, or '' where nothing tells."""
+    """Return the folder that a memory file is about; '' if unknown."""
     if kept.client == "codex":
         return memory_files.folder_in(kept.path)
     if kept.client != "claude":
         return ""
     folder = os.path.dirname(os.path.dirname(kept.path))
-    return folder_told_in(folder, kept.slug)
+    return folder_in_transcripts(folder, kept.slug)
 
 
-def folder_told_in(folder: str, slug: str) -> str:
-    """The folder that transcripts beside the notes were made in; its name does not tell which hyphen was a slash."""
+def folder_in_transcripts(folder: str, slug: str) -> str:
+    """Return the working directory in transcripts beside the memories, since a slug does not tell `/` from `-`."""
     try:
         names = sorted((name for name in os.listdir(folder) if name.endswith(claude.SUFFIX)), reverse=True)
     except OSError:
         return ""
     for name in names[:_MOST_TRANSCRIPTS]:
-        for told in _folders_in(os.path.join(folder, name)):
-            if memory_files.slug_of(told) == slug:
-                return told
+        for cwd in _folders_in(os.path.join(folder, name)):
+            if memory_files.slug_of(cwd) == slug:
+                return cwd
     return ""
 
 
@@ -304,15 +296,15 @@ def _folders_in(path: str) -> Iterator[str]:
         lines = file.read(_HEAD_BYTES).split(b"\n")[:-1]
     for line in lines:
         try:
-            told = json.loads(line)
+            record = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(told, dict) and isinstance(told.get("cwd"), str):
-            yield told["cwd"]
+        if isinstance(record, dict) and isinstance(record.get("cwd"), str):
+            yield record["cwd"]
 
 
 def without_worktree(folder: str) -> str:
-    """The repository's folder, where a path leads to a work tree that is kept inside of it."""
+    """Return the repository folder if a path is in a worktree kept inside of it."""
     for mark in _MARKS:
         root, found, _ = folder.partition(mark)
         if found:

@@ -1,9 +1,8 @@
-"""What was learned in other work trees of a repository, brought into its main one.
+"""Merge what was learned in other worktrees of a repository into its main one.
 
-A work tree has its own `.agents/MEMORY.md` and `.agents/instincts.yaml`, and Claude Code keeps notes about its folder;
-when it is removed, those notes stay behind where nobody reads them. Here what the main work tree lacks is planned as
-additions to its files: what it has is left out, what speaks against it is named, nothing is deleted anywhere. A person
-agrees.
+A worktree has its own `.agents/MEMORY.md` and `.agents/instincts.yaml`, and Claude Code keeps notes per folder, which
+nobody reads once the worktree is removed. What the main worktree lacks is planned as additions; contradictions are
+reported, nothing is deleted. A person approves the plan.
 """
 
 from __future__ import annotations
@@ -21,8 +20,15 @@ from swarmlore.notes import memory_files
 from swarmlore.notes.instincts import FILE as INSTINCTS
 from swarmlore.notes.instincts import FOLDER, Instincts, Merged, parse
 from swarmlore.notes.project_memory import memory_md
-from swarmlore.notes.project_memory.client_memory import folder_of_slug, slugs
-from swarmlore.notes.project_memory.memory_file import MAX_BYTES, PATH, Foreign, ProjectMemory, lines_of, merge_entries
+from swarmlore.notes.project_memory.client_memory import folder_of_slug, head_of, slugs
+from swarmlore.notes.project_memory.memory_file import (
+    MAX_BYTES,
+    PATH,
+    ForeignEntry,
+    ProjectMemory,
+    lines_of,
+    merge_entries,
+)
 from swarmlore.workspace import git
 from swarmlore.workspace.files import Change, Folder
 
@@ -30,14 +36,14 @@ if TYPE_CHECKING:
     from swarmlore.domain.pages.instincts import Instinct
 
 
-MOST_ENTRIES = 1_000  # of all other work trees that are looked at
+MOST_ENTRIES = 1_000  # entries that are read from all other worktrees
 MOST_FILES = 200
 _KEPT_INSIDE = (".worktrees", ".claude/worktrees")
 
 
 @frozen
 class Tree:
-    """Another work tree: its folder, whether it is there, and as what Claude Code keeps notes about it."""
+    """Another worktree: its folder, whether it exists, and Claude Code's folder name (slug) for it."""
 
     root: str
     there: bool
@@ -45,8 +51,8 @@ class Tree:
 
 
 @frozen
-class Brought:
-    """One addition: from which work tree, to which file, and what it says. `kind` is entry, instinct or memory."""
+class Addition:
+    """One addition: its source worktree, target file and text. `kind` is entry, instinct or memory."""
 
     kind: str
     source: str
@@ -56,8 +62,8 @@ class Brought:
 
 
 @frozen
-class Opposed:
-    """Something that was left out, because a line of the main work tree speaks against it."""
+class Contradiction:
+    """Text that was left out because it contradicts a line of the main worktree."""
 
     source: str
     text: str
@@ -68,22 +74,22 @@ class Opposed:
 
 @frozen
 class Consolidation:
-    """What would be brought into the main work tree: the changes of its files and each addition in them; what is known
-    there already is counted, what speaks against it is named, and so is what there was no room for or was refused."""
+    """Plan of a consolidation: file changes and additions, number of known items, and what was left out as
+    contradicting, without room or refused."""
 
     main: str
     trees: tuple[Tree, ...] = ()
     changes: tuple[Change, ...] = ()
-    additions: tuple[Brought, ...] = ()
-    opposed: tuple[Opposed, ...] = ()
+    additions: tuple[Addition, ...] = ()
+    opposed: tuple[Contradiction, ...] = ()
     known: int = 0
-    no_room: tuple[Brought, ...] = ()
+    no_room: tuple[Addition, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     written: bool = False
 
 
-class Consolidating:
-    """The work trees of one repository and their notes, for one caller."""
+class Consolidator:
+    """Consolidates the worktrees of one repository, for one caller."""
 
     def __init__(
         self,
@@ -99,13 +105,13 @@ class Consolidating:
         self._main = main_of(root)
         self._home = home
         self._env = env
-        self._folders = tuple(folders)  # in which sessions of this project ran
+        self._folders = tuple(folders)  # where sessions of this project ran
         self._memory = memory(self._main)
         self._instincts = instincts(self._main)
         self._by_person = by_person
 
     def plan(self) -> Consolidation:
-        """What is to be brought in. Nothing is changed."""
+        """Plan the additions to the main worktree. Nothing is changed."""
         trees = self.trees()
         work = _Work(self._main)
         self._entries(work, trees)
@@ -124,7 +130,7 @@ class Consolidating:
         )
 
     def apply(self) -> Consolidation:
-        """Bring it in, file by file; each is as planned or stays as it is. Doing it again changes nothing."""
+        """Apply the plan file by file; files that changed meanwhile stay. Applying it again changes nothing."""
         if not self._by_person:
             raise NotAllowed("files of a project are a person's to change", "show it: swarmlore reflect --consolidate")
         plan = self.plan()
@@ -137,11 +143,9 @@ class Consolidating:
                 _write_note(change)
         return replace(plan, written=bool(plan.changes))
 
-    # Which
-
     def trees(self) -> list[Tree]:
-        """The other work trees: those that git knows, those in which sessions ran, and those inside of the main one of
-        which only notes are left."""
+        """Return the other worktrees: those git lists, removed ones with past sessions, and removed ones inside the
+        main worktree that left only Claude Code notes."""
         _, common = git.find_repository(self._main)
         roots = [root for root in git.worktrees(common) if root != self._main] if common else []
         roots += [folder for folder in self._folders if folder not in roots and self._was_worktree(folder)]
@@ -153,37 +157,35 @@ class Consolidating:
         return [Tree(root, bool(root) and os.path.isdir(root), slug) for slug, root in named.items()]
 
     def _was_worktree(self, folder: str) -> bool:
-        """Whether a folder in which a session of this project ran is gone now; one that is there git tells of."""
+        """Return whether a folder with a past session of this project is a removed worktree."""
         inside = folder == self._main or folder.startswith(os.path.join(self._main, ""))
         kept = any(f"/{name}/" in folder for name in _KEPT_INSIDE)
         return os.path.isabs(folder) and (kept or not inside) and not os.path.lexists(folder)
 
-    # What
-
     def _entries(self, work: _Work, trees: Sequence[Tree]) -> None:
-        told = merge_entries(self._memory.read() or "", islice(self._foreign_entries(work, trees), MOST_ENTRIES))
-        work.changes.append(Change(self._main, PATH, told.before, told.after))
-        work.additions += map(_brought, told.added)
-        work.no_room += map(_brought, told.no_room)
+        merged = merge_entries(self._memory.read() or "", islice(self._foreign_entries(work, trees), MOST_ENTRIES))
+        work.changes.append(Change(self._main, PATH, merged.before, merged.after))
+        work.additions += map(_brought, merged.added)
+        work.no_room += map(_brought, merged.no_room)
         work.opposed += [
-            Opposed(entry.source, entry.text, line.path, line.line, line.text) for entry, line in told.against
+            Contradiction(entry.source, entry.text, line.path, line.line, line.text) for entry, line in merged.against
         ]
-        work.refused += [(f"{entry.source}: {entry.text}", why) for entry, why in told.refused]
-        work.known += told.known
+        work.refused += [(f"{entry.source}: {entry.text}", why) for entry, why in merged.refused]
+        work.known += merged.known
 
-    def _foreign_entries(self, work: _Work, trees: Sequence[Tree]) -> Iterator[Foreign]:
+    def _foreign_entries(self, work: _Work, trees: Sequence[Tree]) -> Iterator[ForeignEntry]:
         for tree in trees:
             text = work.read(tree, memory_md.FILE)
             try:
-                yield from (Foreign(tree.root, line.section, line.text) for line in lines_of(PATH, text))
+                yield from (ForeignEntry(tree.root, line.section, line.text) for line in lines_of(PATH, text))
             except InvalidInput as problem:
                 work.refused.append((f"{tree.root}/{PATH}", problem.message))
 
     def _rules(self, work: _Work, trees: Sequence[Tree]) -> Merged:
         merged = self._instincts.plan_merge(self._foreign_rules(trees, work))
         path = f"{FOLDER}/{INSTINCTS}"
-        work.additions += [Brought("instinct", "", path, one.rule) for one in (*merged.added, *merged.raised)]
-        work.opposed += [Opposed("", one.rule, path, 0, other.rule) for one, other in merged.against]
+        work.additions += [Addition("instinct", "", path, one.rule) for one in (*merged.added, *merged.raised)]
+        work.opposed += [Contradiction("", one.rule, path, 0, other.rule) for one, other in merged.against]
         work.refused += merged.refused
         work.known += merged.known - len(merged.raised)
         return merged
@@ -201,10 +203,11 @@ class Consolidating:
         return found
 
     def _notes(self, work: _Work, trees: Sequence[Tree]) -> None:
-        """What Claude Code noted about the other folders, added to what it noted about the main one."""
+        """Add what Claude Code noted about the other worktrees to its notes about the main one."""
         root, below = transcript.folder(self._home, self._env), f"projects/{memory_files.slug_of(self._main)}/memory"
         texts: dict[str, tuple[str, str]] = {}
-        sources = ((tree, path) for tree in trees for path in self._notes_of(tree))
+        folders = ((tree, folder_of_slug(tree.slug, self._home, self._env)) for tree in trees)
+        sources = ((tree, path) for tree, folder in folders for path in sorted(memory_files.notes_in(folder)))
         for tree, path in islice(sources, MOST_FILES):
             name = os.path.basename(path)
             text = work.note(path)
@@ -214,28 +217,25 @@ class Consolidating:
             before, now = texts.get(name) or (own, own)
             after, fresh = with_missing(now, text)
             work.known += not fresh
-            work.additions += [Brought("memory", tree.root or tree.slug, name, part) for part in fresh]
+            work.additions += [Addition("memory", tree.root or tree.slug, name, part) for part in fresh]
             texts[name] = (before, after)
         work.changes += [Change(root, f"{below}/{name}", *pair) for name, pair in texts.items()]
 
-    def _notes_of(self, tree: Tree) -> list[str]:
-        return sorted(memory_files.notes_in(folder_of_slug(tree.slug, self._home, self._env)))
-
 
 class _Work:
-    """What one look has found so far."""
+    """Findings collected while planning."""
 
     def __init__(self, main: str) -> None:
         self._main = main
         self.changes: list[Change] = []
-        self.additions: list[Brought] = []
-        self.opposed: list[Opposed] = []
-        self.no_room: list[Brought] = []
+        self.additions: list[Addition] = []
+        self.opposed: list[Contradiction] = []
+        self.no_room: list[Addition] = []
         self.refused: list[tuple[str, str]] = []
         self.known = 0
 
     def read(self, tree: Tree, name: str) -> str:
-        """A file in `.agents` of another work tree; '' where there is none that can be read, which is told."""
+        """Return a file in `.agents` of another worktree; '' if it is missing or unreadable, which is reported."""
         if not tree.there:
             return ""
         try:
@@ -251,7 +251,7 @@ class _Work:
             return ""
 
     def note(self, path: str, missing: str | None = None) -> str | None:
-        """A client's note without secrets and without our own blocks."""
+        """Return a client's note without secrets and our own context blocks; None if it is unreadable."""
         if missing is not None and not os.path.lexists(path):
             return missing
         try:
@@ -261,45 +261,45 @@ class _Work:
             return None
 
 
-def _brought(entry: Foreign) -> Brought:
-    return Brought("entry", entry.source, PATH, entry.text, entry.section)
+def _brought(entry: ForeignEntry) -> Addition:
+    return Addition("entry", entry.source, PATH, entry.text, entry.section)
 
 
 def main_of(root: str) -> str:
-    """The main work tree of the repository that a folder lies in; the folder itself where there is none."""
+    """Return the main worktree of a folder's repository; the folder itself without one."""
     _, common = git.find_repository(root)
     return os.path.dirname(common) if common and os.path.basename(common) == ".git" else root
 
 
 def with_missing(text: str, other: str) -> tuple[str, list[str]]:
-    """A note with the parts of another one that it lacks, at its end; and which these are."""
+    """Return a note with the parts of another note that it lacks appended, and these parts."""
     if not text.strip():
         return other, [part for part in _parts(other) if part][:MOST_FILES]
-    # With its head: a line that is added can close one that was open, and what stands above it is there all the same.
-    has = {_plain(part) for part in (*_parts(text), *_parts(_below_head(text)))}
-    fresh = [part for part in _parts(_below_head(other)) if _plain(part) and _plain(part) not in has]
+    # Compare with the front matter too: an appended `---` could close one and so move parts into it.
+    has = {_plain(part) for part in (*_parts(text), *_parts(head_of(text)[1]))}
+    fresh = [part for part in _parts(head_of(other)[1]) if _plain(part) and _plain(part) not in has]
     fresh = [part for place, part in enumerate(fresh) if not part.startswith("#") or _is_followed(fresh, place)]
     if not fresh:
         return text, []
-    # Two paragraphs without an empty line between them would be one the next time.
+    # Without an empty line two paragraphs would be parsed as one the next time.
     joined = "".join(("\n" if _stands_alone(part) else "\n\n") + part for part in fresh).lstrip("\n")
     return text.rstrip("\n") + "\n\n" + joined + "\n", fresh
 
 
 def _parts(text: str) -> list[str]:
-    """Items of lists and headings each for itself, other lines by paragraph."""
+    """Split a text into list items, headings and paragraphs."""
     parts: list[str] = []
-    open_ = False
+    in_paragraph = False
     for line in text.split("\n"):
         if not line.strip():
-            open_ = False
+            in_paragraph = False
             continue
         alone = _stands_alone(line)
-        if open_ and not alone:
+        if in_paragraph and not alone:
             parts[-1] += "\n" + line
         else:
             parts.append(line)
-        open_ = not line.startswith("#")
+        in_paragraph = not line.startswith("#")
     return parts
 
 
@@ -307,14 +307,8 @@ def _stands_alone(line: str) -> bool:
     return line.startswith(("- ", "* ", "+ ", "#"))
 
 
-def _below_head(text: str) -> str:
-    from swarmlore.notes.project_memory.client_memory import head_of
-
-    return head_of(text)[1]
-
-
 def _is_followed(parts: Sequence[str], place: int) -> bool:
-    """Whether a heading has something below it that is new too."""
+    """Return whether a heading is followed by new content."""
     return place + 1 < len(parts) and not parts[place + 1].startswith("#")
 
 
@@ -329,7 +323,7 @@ def _small(folder: Folder, name: str) -> str:
 
 
 def _write_note(change: Change) -> None:
-    """Add to a client's note what was planned, unless it was changed meanwhile; its own bytes stay as they are."""
+    """Append the planned text to a client's note, byte for byte; raise Conflict if it changed meanwhile."""
     where, name = os.path.split(os.path.join(change.root, change.path))
     os.makedirs(where, mode=0o700, exist_ok=True)
     with Folder(os.path.realpath(where)) as folder, folder.lock():

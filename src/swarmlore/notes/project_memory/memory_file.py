@@ -1,4 +1,4 @@
-"""Entries from elsewhere in a project's memory file: which are new, known, opposed, or without room."""
+"""Read, check, extend and merge `.agents/MEMORY.md`; when it is full, draft notes that replace its longest entries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.language.display import slug, whole_words
 from swarmlore.domain.pages.routing import SECTIONS
-from swarmlore.domain.pages.rule_conflicts import Known
+from swarmlore.domain.pages.rule_conflicts import RuleIndex
 from swarmlore.domain.policy.gate import pass_gate, scrub_text
 from swarmlore.domain.records import Caller, Draft
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, SwarmloreError
@@ -22,7 +22,7 @@ TITLE_CHARS = 100
 NAME_CHARS = 60
 INSIGHT_CHARS = 500
 MOST_NAMES = 1_000
-MOST_DRAFTS = 20  # that anybody will look at
+MOST_DRAFTS = 20  # per file; a person would not read more
 CATEGORIES = {
     "Architecture & Patterns": "architecture-decisions",
     "Build & Deploy": "deployment-fixes",
@@ -34,7 +34,7 @@ CATEGORIES = {
 
 @frozen
 class Drafted:
-    """A note for some entries, and the line that may stand in their place once it is there."""
+    """A note drafted for some entries, and the line that may replace them."""
 
     bundle: Bundle
     title: str
@@ -43,7 +43,7 @@ class Drafted:
 
 
 def draft_notes(root: str, text: str, found: Overflow, today: str) -> list[Drafted]:
-    """A note for each bundle of entries, under a name that is free."""
+    """Draft a note for each bundle of entries, under a free file name."""
     lines, taken = text.split("\n"), set[str]()
     return [_drafted(root, lines, bundle, today, taken) for bundle in found.bundles[:MOST_DRAFTS]]
 
@@ -51,31 +51,28 @@ def draft_notes(root: str, text: str, found: Overflow, today: str) -> list[Draft
 def _drafted(root: str, lines: Sequence[str], bundle: Bundle, today: str, taken: set[str]) -> Drafted:
     from swarmlore.notes.note_format import write_note
 
-    alone = bundle.entries[0] if len(bundle.entries) == 1 else None
-    title = headline(scrub_text(alone.text)) if alone else f"{bundle.section} of this project"
+    single = bundle.entries[0] if len(bundle.entries) == 1 else None
+    title = headline(scrub_text(single.text)) if single else f"{bundle.section} of this project"
+    summary = f"{len(bundle.entries)} things to know about {bundle.section}: {bundle.entries[0].text}"
     category = CATEGORIES.get(bundle.section, "patterns")
     path = _free_path(root, f"docs/solutions/{category}/{slug(title)[:NAME_CHARS].strip('-') or 'note'}", taken)
     fields = {
         "title": title,
         "category": category,
         "tags": [part for part in slug(bundle.section).split("-") if len(part) > 2],
-        "key_insight": scrub_text(alone.text if alone else _what(bundle))[:INSIGHT_CHARS],
+        "key_insight": scrub_text(single.text if single else summary)[:INSIGHT_CHARS],
         "created": today,
         "confidence": "medium",
     }
-    whole = write_note(fields, f"\n## Context\n\n{scrub_text(_body(lines, bundle.entries))}\n")
+    content = write_note(fields, f"\n## Context\n\n{scrub_text(_body(lines, bundle.entries))}\n")
     pointer = f"- {title}: see [{os.path.basename(path)}](../{path})"
-    return Drafted(bundle, title, pointer, Change(root, path, "", whole))
-
-
-def _what(bundle: Bundle) -> str:
-    return f"{len(bundle.entries)} things to know about {bundle.section}: {bundle.entries[0].text}"
+    return Drafted(bundle, title, pointer, Change(root, path, "", content))
 
 
 def _body(lines: Sequence[str], entries: Sequence[Entry]) -> str:
-    """What the entries say, line by line as it stands there."""
-    said = [words_of(lines, entry) for entry in entries]
-    return said[0] if len(said) == 1 else "\n".join(f"- {one}" for one in said)
+    """Return the entries as Markdown, in their own lines."""
+    texts = [words_of(lines, entry) for entry in entries]
+    return texts[0] if len(texts) == 1 else "\n".join(f"- {text}" for text in texts)
 
 
 def _free_path(root: str, stem: str, taken: set[str]) -> str:
@@ -87,7 +84,7 @@ def _free_path(root: str, stem: str, taken: set[str]) -> str:
 
 
 def headline(text: str) -> str:
-    """The first sentence of an entry, without marks, short enough for a title."""
+    """Return a title for an entry: its first sentence without Markdown marks."""
     plain = " ".join(text.replace("**", "").replace("`", "").split())
     first = plain.partition(". ")[0].partition(": ")[0] if len(plain) > TITLE_CHARS else plain.rstrip(".")
     return whole_words(first, TITLE_CHARS)
@@ -95,14 +92,14 @@ def headline(text: str) -> str:
 
 PATH = f"{FOLDER}/{FILE}"
 INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md")
-NEW = "AGENTS.md"  # where there are none yet
+NEW = "AGENTS.md"  # created if no instruction file exists
 MAX_BYTES = 262_144
-MOST_ENTRIES = 500  # of a file that are compared with a new one
+MOST_ENTRIES = 500  # entries of a file that are compared with a new one
 
 
 @frozen
 class Line:
-    """An entry in its place."""
+    """An entry with its file and line number."""
 
     path: str
     line: int
@@ -112,7 +109,7 @@ class Line:
 
 @frozen
 class NoteDraft:
-    """A note that some entries could become, and the line that may stand in their place once it is there."""
+    """A note that could replace some entries, and the line that would then point to it."""
 
     entries: tuple[Line, ...]
     title: str
@@ -122,7 +119,7 @@ class NoteDraft:
 
 @frozen
 class Shown:
-    """The file as it is: how many lines it has and may have, its entries, and which instructions name it."""
+    """State of the file: its size and limit, its entries, and the instruction files that reference it."""
 
     path: str
     there: bool
@@ -134,8 +131,8 @@ class Shown:
 
 @frozen
 class Planned:
-    """What would become of an entry: `added`, `known` (as which lines) or `full` (with notes that would make room).
-    `against` are lines of which only one can be followed together with it."""
+    """Result of planning an entry: `added`, `known` (as which lines) or `full` (with notes that would make room).
+    `against` are the lines that it contradicts."""
 
     outcome: str
     section: str
@@ -150,8 +147,8 @@ class Planned:
 
 @frozen
 class Checked:
-    """What is wrong with the file: pairs of lines that say the same or speak against each other, rules by which it
-    holds a secret, notes that would bring it below its limit, and whether any instructions name it."""
+    """Problems of the file: duplicate and contradicting lines, rules of detected secrets, notes that would bring it
+    below its limit, and whether an instruction file references it."""
 
     path: str
     there: bool
@@ -165,6 +162,7 @@ class Checked:
 
     @property
     def sound(self) -> bool:
+        """Whether the file has no problem."""
         return not (self.twice or self.against or self.secrets or self.lines > self.most) and bool(
             self.named_in or not self.there
         )
@@ -178,22 +176,20 @@ class ProjectMemory:
         self._caller = caller
         self._now = now
 
-    # Looking
-
     def show(self) -> Shown:
-        """The file, its entries and its size."""
+        """Return the entries and the size of the file."""
         text = self.read()
         entries = tuple(lines_of(PATH, text or ""))
-        named = tuple(self._naming())
+        named = tuple(self._referencing())
         return Shown(self._full, text is not None, memory_md.line_count(text or ""), MAX_LINES, entries, named)
 
     def check(self) -> Checked:
-        """What a person should look at."""
+        """Return the problems of the file."""
         from swarmlore.domain.security.redaction import redact
 
         text = self.read() or ""
         shown = self.show()
-        twice, against = _pairs(shown.entries, list(self._instructions()))
+        twice, against = _pairs(shown.entries, list(self._instruction_lines()))
         return Checked(
             shown.path,
             shown.there,
@@ -207,19 +203,19 @@ class ProjectMemory:
         )
 
     def plan(self, section: str, text: str) -> Planned:
-        """What would become of an entry. Nothing is changed."""
-        entry, redacted = passed(text)
+        """Preview `add`. Nothing is changed."""
+        entry, redacted = pass_entry(text)
         return replace(self._plan(self.read() or "", section, entry), redacted=redacted)
 
     def plan_entry(self, section: str, text: str) -> tuple[str, str, str]:
-        """The path from the project's root, and the text of the file before and after an entry was added to it; both
-        are the same where it is known or there is no room."""
+        """Return the file's path in the project and its text before and after adding an entry; equal if it is not
+        added."""
         change = self.plan(section, text).change
         return change.path, change.before, change.after
 
     def plan_reference(self) -> tuple[Change, ...]:
-        """The files of instructions with a line that names the memory, where none names it yet."""
-        if any(self._naming()):
+        """Return the changes that reference MEMORY.md in the instruction files; () if one does already."""
+        if any(self._referencing()):
             return ()
         with Folder(self._root) as root:
             there = [name for name in INSTRUCTIONS if root.stamp(name) != "-"]
@@ -229,11 +225,9 @@ class ProjectMemory:
                 raise NotAllowed(f"{' and '.join(there)} is a symbolic link; what it leads to is not read", hint)
             return tuple(self._with_reference(root, name) for name in real or [NEW])
 
-    # Changing
-
     def add(self, section: str, text: str) -> Planned:
-        """Add an entry, if it is new and there is room. A person's: for an agent it is only planned."""
-        entry, redacted = passed(text)
+        """Add an entry if it is new and there is room. Only a person may; for an agent it is only planned."""
+        entry, redacted = pass_entry(text)
         if self._caller.role != "person":
             return replace(self._plan(self.read() or "", section, entry), redacted=redacted)
         with self._changing() as (folder, before):
@@ -243,7 +237,7 @@ class ProjectMemory:
             return replace(planned, redacted=redacted, written=planned.change.changes)
 
     def refer(self) -> tuple[Change, ...]:
-        """Let the instructions name the memory."""
+        """Add the reference to MEMORY.md to the instruction files. Only a person may."""
         if self._caller.role != "person":
             raise NotAllowed("instructions are a person's to change", "show the line: swarmlore context reference")
         changes = self.plan_reference()
@@ -254,7 +248,7 @@ class ProjectMemory:
         return changes
 
     def write(self, change: Change) -> None:
-        """Put a planned text in place of the file, unless somebody changed it meanwhile."""
+        """Replace the file by a planned text; raise Conflict if it changed meanwhile."""
         with self._changing() as (folder, before):
             if before == change.after:
                 return
@@ -262,13 +256,11 @@ class ProjectMemory:
                 raise Conflict(f"{self._full} was changed meanwhile", "look again, then decide")
             folder.replace(FILE, [change.after.encode()])
 
-    # How
-
     def _plan(self, before: str, section: str, entry: str) -> Planned:
         own = list(lines_of(PATH, before))
         section = section_of(section, [line.section for line in own])
-        lines = own + list(self._instructions())
-        known = Known(line.text for line in lines)
+        lines = own + list(self._instruction_lines())
+        known = RuleIndex(line.text for line in lines)
         same = known.same(entry)
         after = before if same is not None else memory_md.with_entry(before, section, entry)
         full = memory_md.line_count(after) > MAX_LINES
@@ -280,11 +272,10 @@ class ProjectMemory:
         return Planned(outcome, section, entry, change, () if same is None else (lines[same],), against, drafts)
 
     def _drafts(self, text: str, more: int = 0) -> tuple[NoteDraft, ...]:
-        """Notes that would make room, for so many lines more."""
+        """Draft notes that would make room for so many more lines."""
         found = memory_md.overflowing(text, more=more)
         if found is None:
             return ()
-
         return tuple(
             NoteDraft(
                 tuple(_line(PATH, one.bundle.section, entry) for entry in one.bundle.entries),
@@ -295,17 +286,17 @@ class ProjectMemory:
             for one in draft_notes(self._root, text, found, str(iso(self._now()))[:10])
         )
 
-    def _instructions(self) -> Iterator[Line]:
-        for name, text in self._told():
-            with suppress(InvalidInput):  # a head that is no YAML: not ours to mend
+    def _instruction_lines(self) -> Iterator[Line]:
+        for name, text in self._instruction_files():
+            with suppress(InvalidInput):  # skip files with invalid YAML front matter
                 yield from lines_of(name, text)
 
-    def _naming(self) -> Iterator[str]:
-        """The instructions that name the memory."""
-        yield from (name for name, text in self._told() if memory_md.reference_in(text))
+    def _referencing(self) -> Iterator[str]:
+        """Yield the instruction files that reference MEMORY.md."""
+        yield from (name for name, text in self._instruction_files() if memory_md.reference_in(text))
 
-    def _told(self) -> Iterator[tuple[str, str]]:
-        """The instructions that can be read. One is often a link to the other: said once is enough."""
+    def _instruction_files(self) -> Iterator[tuple[str, str]]:
+        """Yield name and text of the instruction files; links are skipped, since one is often a link to the other."""
         with Folder(self._root) as root:
             for name in INSTRUCTIONS:
                 with suppress(InvalidInput, NotAllowed):
@@ -315,14 +306,12 @@ class ProjectMemory:
         before = _text(root, name) or ""
         return Change(self._root, name, before, memory_md.with_reference(before))
 
-    # The file
-
     @property
     def _full(self) -> str:
         return f"{self._root}/{PATH}"
 
     def read(self) -> str | None:
-        """The text of the file, or None where there is none."""
+        """Return the text of the file; None without one."""
         with Folder(self._root) as root:
             folder = root.inside(FOLDER)
             if folder is None:
@@ -334,13 +323,13 @@ class ProjectMemory:
     def _changing(self) -> Iterator[tuple[Folder, str]]:
         with Folder(self._root) as root:
             folder = root.inside(FOLDER, make=True)
-            assert folder is not None  # it was made
+            assert folder is not None  # make=True creates it
             with folder, folder.lock():
                 yield folder, _text(folder, FILE) or ""
 
 
-def passed(text: str) -> tuple[str, tuple[str, ...]]:
-    """An entry as it may be written, in one line, and the rules by which something was taken out of it."""
+def pass_entry(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return an entry after the validation gate, on one line, and the rules of redacted secrets."""
     gate = pass_gate(Draft(text, source="manual"), validate=True)
     if gate.quarantine:
         raise InvalidInput(f"this is no entry: {gate.quarantine}", "say what holds in this project, in one sentence")
@@ -348,7 +337,7 @@ def passed(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def section_of(said: str, others: Iterable[str] = ()) -> str:
-    """The section that somebody means: its name, or the beginning of one of its words."""
+    """Return the section with this name, or with a word that starts so; raise InvalidInput if it is ambiguous."""
     if not isinstance(said, str) or not said.strip():
         raise InvalidInput("an entry needs a section", "one of: " + ", ".join(SECTIONS))
     name = memory_md.section_name(said)
@@ -362,7 +351,7 @@ def section_of(said: str, others: Iterable[str] = ()) -> str:
 
 
 def lines_of(path: str, text: str) -> Iterator[Line]:
-    """The entries of a file, so many at most."""
+    """Yield the entries of a file, at most 500."""
     left = MOST_ENTRIES
     for section in memory_md.parse(text):
         for entry in section.entries[:left]:
@@ -375,10 +364,10 @@ def _line(path: str, section: str, entry: Entry) -> Line:
 
 
 def _pairs(own: Sequence[Line], others: Sequence[Line]) -> tuple[tuple[tuple[Line, Line], ...], ...]:
-    """The pairs that say the same, and those that speak against each other."""
+    """Return the pairs of lines that say the same, and those that contradict each other."""
     twice: list[tuple[Line, Line]] = []
     against: list[tuple[Line, Line]] = []
-    lines, known = list(others), Known(line.text for line in others)
+    lines, known = list(others), RuleIndex(line.text for line in others)
     for line in own:
         same = known.same(line.text)
         if same is not None:
@@ -391,7 +380,7 @@ def _pairs(own: Sequence[Line], others: Sequence[Line]) -> tuple[tuple[tuple[Lin
 
 
 def _text(folder: Folder, name: str) -> str | None:
-    """A file of the project as text; None where there is none."""
+    """Return the text of a project file; None without one."""
     if folder.stamp(name) == "-":
         return None
     if folder.size(name) > MAX_BYTES:
@@ -406,8 +395,8 @@ def _text(folder: Folder, name: str) -> str | None:
 
 
 @frozen
-class Foreign:
-    """An entry of another file: where it comes from, its section and its words."""
+class ForeignEntry:
+    """An entry of another file: its source, section and text."""
 
     source: str
     section: str
@@ -416,42 +405,42 @@ class Foreign:
 
 @frozen
 class MergedEntries:
-    """A memory file with what another one brings. `against` pairs an entry with the line that speaks against it,
-    `refused` one with the reason."""
+    """Result of a merge: the new text, entries that were added, known, without room, contradicting a line (`against`),
+    or refused with the reason."""
 
     before: str
     after: str
-    added: tuple[Foreign, ...] = ()
+    added: tuple[ForeignEntry, ...] = ()
     known: int = 0
-    against: tuple[tuple[Foreign, Line], ...] = ()
-    no_room: tuple[Foreign, ...] = ()
-    refused: tuple[tuple[Foreign, str], ...] = ()
+    against: tuple[tuple[ForeignEntry, Line], ...] = ()
+    no_room: tuple[ForeignEntry, ...] = ()
+    refused: tuple[tuple[ForeignEntry, str], ...] = ()
 
 
-def merge_entries(before: str, entries: Iterable[Foreign]) -> MergedEntries:
-    """The text of a memory file with what others say besides, each entry in its section. Nothing is removed."""
+def merge_entries(before: str, entries: Iterable[ForeignEntry]) -> MergedEntries:
+    """Add the missing entries of other files to a memory file's text, each in its section. Nothing is removed."""
     work = _Merge(before)
     for entry in entries:
         work.take(entry)
-    return work.told()
+    return work.result()
 
 
 class _Merge:
     def __init__(self, before: str) -> None:
         self._before = self._after = before
         self._lines: list[Line] = list(lines_of(PATH, before))
-        self._texts = Known(line.text for line in self._lines)
-        self._added: list[Foreign] = []
-        self._against: list[tuple[Foreign, Line]] = []
-        self._no_room: list[Foreign] = []
-        self._refused: list[tuple[Foreign, str]] = []
+        self._texts = RuleIndex(line.text for line in self._lines)
+        self._added: list[ForeignEntry] = []
+        self._against: list[tuple[ForeignEntry, Line]] = []
+        self._no_room: list[ForeignEntry] = []
+        self._refused: list[tuple[ForeignEntry, str]] = []
         self._known = 0
 
-    def take(self, said: Foreign) -> None:
+    def take(self, foreign: ForeignEntry) -> None:
         try:
-            entry = Foreign(said.source, said.section, passed(said.text)[0])
+            entry = ForeignEntry(foreign.source, foreign.section, pass_entry(foreign.text)[0])
         except SwarmloreError as refusal:
-            shown = Foreign(said.source, said.section, scrub_text(said.text)[:200])
+            shown = ForeignEntry(foreign.source, foreign.section, scrub_text(foreign.text)[:200])
             self._refused.append((shown, refusal.message))
             return
         if self._texts.same(entry.text) is not None:
@@ -461,7 +450,7 @@ class _Merge:
         else:
             self._add(entry)
 
-    def _add(self, entry: Foreign) -> None:
+    def _add(self, entry: ForeignEntry) -> None:
         after = memory_md.with_entry(self._after, entry.section, entry.text)
         if memory_md.line_count(after) > memory_md.MAX_LINES:
             self._no_room.append(entry)
@@ -471,7 +460,7 @@ class _Merge:
         self._lines.append(Line(PATH, 0, entry.section, entry.text))
         self._texts.add(entry.text)
 
-    def told(self) -> MergedEntries:
+    def result(self) -> MergedEntries:
         return MergedEntries(
             self._before,
             self._after,

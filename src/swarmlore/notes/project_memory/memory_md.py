@@ -1,7 +1,7 @@
-"""`.agents/MEMORY.md`: what every session of a project begins with, in five sections and at most 200 lines.
+"""Parse and extend the text of `.agents/MEMORY.md`: five sections, at most 200 lines, loaded into every session.
 
-An agent reads all of it at each turn, so it stays short; what grows too long is named, for somebody to make a note of
-it. People write this file: an entry is put below the last one of its section, and no other byte changes.
+An agent reads all of it at each turn, so it has to stay short; overlong entries are proposed as notes. People write
+this file: an entry is added after the last one of its section, and no other byte changes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FILE = "MEMORY.md"
 MAX_LINES = 200
 TITLE = "# Project Memory"
 REFERENCE = f"@{FOLDER}/{FILE}"
-NOTES = "docs/solutions/"  # of an entry that only points to a note
+NOTES = "docs/solutions/"  # marks an entry that links to a note
 _LEVEL = 2
 _WORD = re.compile(r"[a-z0-9]+")
 _ITEM = re.compile(r" {0,3}([-*+]|[0-9]{1,9}[.)])[ \t]+(?=\S)")
@@ -29,24 +29,25 @@ _NAMED = re.compile(r"(?<![\w`@])@(?:\./)?\.agents/MEMORY\.md(?![\w/`-])")
 
 @frozen
 class Entry:
-    """An item of a list or a paragraph, with the lines that it takes (from 1)."""
+    """A list item or paragraph with its line numbers, from 1."""
 
     text: str
     first_line: int
     last_line: int
     end: int
-    """The place where the line after it begins."""
+    """Offset of the line after it."""
     mark: str = ""
-    """What an item of a list begins with."""
+    """List mark of an item."""
 
     @property
     def lines(self) -> int:
+        """Number of lines."""
         return self.last_line - self.first_line + 1
 
 
 @frozen
 class Section:
-    """What stands below one heading; `name` is the known section that it is, else its own title."""
+    """A heading with its entries; `name` is the standard section name, else the title."""
 
     name: str
     title: str
@@ -56,7 +57,7 @@ class Section:
 
 @frozen
 class Bundle:
-    """Entries of one section that would become one note; a line that points to it takes their place."""
+    """Entries of one section that would become one note, replaced by a line that links to it."""
 
     section: str
     entries: tuple[Entry, ...]
@@ -64,7 +65,7 @@ class Bundle:
 
 @frozen
 class Overflow:
-    """By how many lines a file is too long, and the notes that would bring it back."""
+    """Size of an overlong file, its excess lines, and the notes that would shorten it."""
 
     lines: int
     over: int
@@ -72,54 +73,49 @@ class Overflow:
 
 
 def parse(text: str) -> tuple[Section, ...]:
-    """The sections of a file in their order; what stands above the first heading belongs to none."""
+    """Parse the sections in order; text above the first heading is ignored."""
     found = _outline(text)
     return tuple(
-        Section(
-            section_name(heading.title),
-            heading.title,
-            heading.level,
-            _entries(found, number),
-        )
+        Section(section_name(heading.title), heading.title, heading.level, _entries(found, number))
         for number, heading in enumerate(found.headings)
     )
 
 
 def section_name(title: str) -> str:
-    """The known section that a heading means, however it is written; else the heading itself."""
+    """Return the standard section name for a heading, ignoring spelling variants; else the heading."""
     return next((name for name in SECTIONS if _key(name) == _key(title)), title.strip())
 
 
 def with_entry(text: str, section: str, entry: str) -> str:
-    """The text with one more entry at the end of a section; a text that holds it there already comes back as it is."""
-    said = _spoken_of(_without_mark(" ".join(entry.split())))
-    if not said or not _key(section):
+    """Return the text with an entry appended to a section; unchanged if the section contains it."""
+    clean = _escape_imports(_without_mark(" ".join(entry.split())))
+    if not clean or not _key(section):
         raise InvalidInput("an entry has words and a section", f"name one of: {', '.join(SECTIONS)}")
     found = _outline(text)
     for number, heading in enumerate(found.headings):
         if _key(heading.title) == _key(section):
-            return _in_section(found, number, said)
-    return _with_section(found, section_name(section), said)
+            return _in_section(found, number, clean)
+    return _with_section(found, section_name(section), clean)
 
 
-def _in_section(found: Outline, number: int, said: str) -> str:
+def _in_section(found: Outline, number: int, entry: str) -> str:
     start, end = found.headings[number].end, found.end_of(number)
     entries = _entries(found, number)
-    if any(_folded(known.text) == _folded(said) for known in entries):
+    if any(_folded(known.text) == _folded(entry) for known in entries):
         return found.text
     if end == len(found.text):
         refuse_open(found)
     mark = entries[-1].mark if entries else ""
-    # Another mark would begin another list; a number would have to be counted.
-    fresh = f"{mark if mark and not mark[0].isdigit() else '-'} {said}"
-    return put_below(found.text, start, entries[-1].end if entries else end, [fresh], tight=bool(mark))
+    # Use the mark of the list, but not a number, which would have to be counted on.
+    line = f"{mark if mark and not mark[0].isdigit() else '-'} {entry}"
+    return put_below(found.text, start, entries[-1].end if entries else end, [line], tight=bool(mark))
 
 
-def _with_section(found: Outline, name: str, said: str) -> str:
-    """The text with a new section, before the first of those that come later in the order."""
+def _with_section(found: Outline, name: str, entry: str) -> str:
+    """Return the text with a new section, inserted in the standard order."""
     text, known = found.text, [heading for heading in found.headings if section_name(heading.title) in SECTIONS]
     head = [] if text.strip("\ufeff \t\r\n") else [TITLE, ""]
-    lines = [*head, f"{'#' * (known[0].level if known else _LEVEL)} {name}", "", f"- {said}"]
+    lines = [*head, f"{'#' * (known[0].level if known else _LEVEL)} {name}", "", f"- {entry}"]
     later = [heading for heading in known if _place(heading.title) > _place(name)]
     if later:
         return put_below(text, 0, later[0].start, lines)
@@ -132,25 +128,22 @@ def _place(title: str) -> int:
     return SECTIONS.index(name) if name in SECTIONS else len(SECTIONS)
 
 
-# How long it is
-
-
 def line_count(text: str) -> int:
-    """The lines of a text; an end of line at its end begins none."""
+    """Count the lines of a text; a final line end starts no line."""
     return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
 def overflowing(text: str, most: int = MAX_LINES, more: int = 0) -> Overflow | None:
-    """By how much a file is too long, with so many lines more, and what could become notes; None where all has room.
+    """Return the excess of a file with `more` added lines, and the notes that would make room; None if it fits.
 
-    The longest entries come first, each as a note of its own. A line that points to a note saves nothing where the
-    entry was one line itself: of those, several of one section become one note.
+    The longest entries come first, each as its own note. A link line saves nothing in place of a one-line entry, so
+    several of those in one section become one note.
     """
     over = line_count(text) + more - most
     if over <= 0:
         return None
     entries = [(section.name, entry) for section in parse(text) for entry in section.entries]
-    entries = [(name, entry) for name, entry in entries if NOTES not in entry.text]  # it is a pointer already
+    entries = [(name, entry) for name, entry in entries if NOTES not in entry.text]  # it already links to a note
     long = _long_ones(entries, over)
     left = over - sum(bundle.entries[0].lines - 1 for bundle in long)
     return Overflow(over + most, over, (*long, *_short_ones(entries, left)))
@@ -168,7 +161,7 @@ def _long_ones(entries: Sequence[tuple[str, Entry]], over: int) -> list[Bundle]:
 
 
 def _short_ones(entries: Sequence[tuple[str, Entry]], over: int) -> list[Bundle]:
-    """Entries of one line, the longest of a section together; of the largest section first."""
+    """Bundle one-line entries, the longest of a section together, starting with the largest section."""
     sections: dict[str, list[Entry]] = {}
     for name, entry in entries:
         if entry.lines == 1:
@@ -184,32 +177,26 @@ def _short_ones(entries: Sequence[tuple[str, Entry]], over: int) -> list[Bundle]
 
 
 def words_of(lines: Sequence[str], entry: Entry) -> str:
-    """What an entry says, line by line, without its mark; `lines` are those of the file."""
+    """Return the text of an entry without its list mark, given the lines of the file."""
     first, *others = (line.rstrip("\r") for line in lines[entry.first_line - 1 : entry.last_line])
     mark = _ITEM.match(first)
     indent = " " * (mark.end() if mark else 0)
     return "\n".join((first.removeprefix(mark[0] if mark else ""), *(line.removeprefix(indent) for line in others)))
 
 
-# Where it is named
-
-
 def reference_in(text: str) -> bool:
-    """Whether a CLAUDE.md or AGENTS.md names the file so that it is loaded; in code it is only spoken of."""
+    """Return whether an instruction file references MEMORY.md so that clients load it; not in code blocks."""
     hidden = Hidden()
     lines = (text[start:end].rstrip("\r\n") for start, end in lines_of(text))
     return any(_NAMED.search(line) is not None for line in lines if not hidden.holds(line))
 
 
 def with_reference(text: str) -> str:
-    """The text of a CLAUDE.md or AGENTS.md with a line at its end that names the file, if none does."""
+    """Return an instruction file with the reference appended; unchanged if it has one."""
     if reference_in(text):
         return text
     refuse_open(outline(text))
     return put_below(text, 0, len(text), [REFERENCE])
-
-
-# Reading
 
 
 def _outline(text: str) -> Outline:
@@ -217,7 +204,7 @@ def _outline(text: str) -> Outline:
 
 
 class _Entries:
-    """Goes through the lines of a section and knows to which entry each belongs."""
+    """Assigns the lines of a section to entries, one line at a time."""
 
     def __init__(self, first_line: int) -> None:
         self.found: list[Entry] = []
@@ -229,6 +216,7 @@ class _Entries:
         self._gap = False
 
     def take(self, line: str, end: int) -> None:
+        """Add the next line; `end` is the offset after it."""
         self._line += 1
         commented, inside = self._hidden.is_comment, self._hidden.is_open
         held = self._hidden.holds(line)
@@ -246,7 +234,7 @@ class _Entries:
         self._ended, self._end, self._gap = self._line, end, False
 
     def _goes_on(self, line: str) -> bool:
-        """Whether a line belongs to the entry before it: no empty line between, or indented below an item."""
+        """Return whether a line continues the current entry: no empty line between, or indented below an item."""
         return bool(self._texts) and (not self._gap or (bool(self._mark) and line[:1].isspace()))
 
     def _begin(self, mark: str) -> None:
@@ -254,6 +242,7 @@ class _Entries:
         self._begun, self._mark = self._line, mark
 
     def close(self) -> None:
+        """Finish the current entry."""
         if self._texts:
             text = _without_mark(" ".join(filter(None, self._texts)))
             self.found.append(Entry(text, self._begun, self._ended, self._end, self._mark))
@@ -274,10 +263,10 @@ def _without_mark(text: str) -> str:
     return text[mark.end() :] if mark else text
 
 
-def _spoken_of(text: str) -> str:
-    """A text whose paths after an @ are code: elsewhere clients would load that file into every session."""
+def _escape_imports(text: str) -> str:
+    """Put `@path` references in backticks, since clients would load these files into every session."""
     parts = text.split("`")
-    code = range(1, len(parts) - 1, 2)  # between two marks; a last one alone begins no code
+    code = range(1, len(parts) - 1, 2)  # parts between pairs of backticks are code
     return "`".join(part if n in code else _LOADED.sub(r"`\g<0>`", part) for n, part in enumerate(parts))
 
 

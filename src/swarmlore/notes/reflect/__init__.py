@@ -1,1 +1,1 @@
-"""From a session to what should be learned from it: scan, classify, compare, propose, decide, write, count."""
+"""Reflection on a session: scan it, classify lessons, propose changes to files, decide, write and count them."""

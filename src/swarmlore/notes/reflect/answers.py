@@ -1,4 +1,4 @@
-"""What a person writes in an editor in place of what a proposal would add."""
+"""Parse a person's answer to shown proposals, and apply a person's rewording to a proposal."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _GROUPS = {
 }
 _NAME = re.compile(r"([bkmis]?)([0-9]{1,6})(?:-([bkmis]?)([0-9]{1,6}))?")
 MOST_CHARS = 2_000
-MOST_LABELS = 12  # that are listed where something else was named
+MOST_LABELS = 12  # listed in the error message
 HOW = "Y all, N none, modify, 1,3 or 1-3, k2, all-knowledge, all-behavioral"
 
 
 @frozen
 class Answer:
-    """A decision, and the ids of the proposals that it is about."""
+    """A decision and the ids of its proposals."""
 
     verb: str
     ids: tuple[str, ...]
 
 
 def read_answer(text: str, shown: Sequence[Proposal]) -> Answer | None:
-    """What an answer decides about the proposals that were shown; None where it is none: nothing is guessed."""
+    """Parse an answer to the shown proposals; None if it is not understood, nothing is guessed."""
     said = text[: MOST_CHARS + 1].strip().lower()
     if not said or len(said) > MOST_CHARS or not shown:
         return None
@@ -50,14 +50,14 @@ def read_answer(text: str, shown: Sequence[Proposal]) -> Answer | None:
 
 
 def no_answer(text: str, shown: Sequence[Proposal]) -> str:
-    """Why something is no answer to what was shown, and what could be named."""
+    """Return an error message for an answer that was not understood, with the names of open proposals."""
     names = ", ".join(f"{item.number} ({item.label})" for item in shown[:MOST_LABELS])
     more = ", …" if len(shown) > MOST_LABELS else ""
     return f"{text.strip()[:60]!r} decides nothing; open: {names}{more}"
 
 
 def _named(words: str, shown: Sequence[Proposal]) -> tuple[str, ...]:
-    """The proposals that numbers, labels, ranges and groups name, in their order; () where one names none."""
+    """Return the ids that numbers, labels, ranges and groups select, in order; () if a word selects nothing."""
     chosen: set[str] = set()
     for word in filter(None, re.split(r"[,;\s]+", re.sub(r"\s*-\s*(?=\w)", "-", words))):
         found = _of(word, shown)
@@ -77,7 +77,7 @@ def _of(word: str, shown: Sequence[Proposal]) -> set[str]:
     if last < first or (other and other != letter):
         return set()
     places = {_place(item, letter): item.id for item in shown if _place(item, letter)}
-    # Both ends have to be there: a slip of the finger must not choose less than was meant.
+    # Both ends must exist: a typo must not select fewer than intended.
     if first not in places or last not in places:
         return set()
     return {id for number, id in places.items() if first <= number <= last}
@@ -90,12 +90,12 @@ def _place(item: Proposal, letter: str) -> int:
 
 
 def editable(item: Proposal) -> str:
-    """The words of a proposal as they are given to a person to change: the addition to its first file."""
+    """Return the text of a proposal for a person to edit: the addition to its first file."""
     return item.edits[0].text.rstrip("\n") + "\n"
 
 
 def reworded(item: Proposal, text: str) -> Proposal:
-    """The proposal with other words, past the gate; raises where they cannot stand there."""
+    """Return a proposal with a new wording that passed the validation gate; raise if it does not fit."""
     words = text.strip("\n")
     if not words.strip():
         raise InvalidInput("nothing is left of it", "to leave it out, answer N and its number")
@@ -129,11 +129,10 @@ def _facts(edit: Edit, line: str) -> dict[str, Any]:
 
 
 def _note(item: Proposal, text: str) -> Proposal:
-    """A note goes to two places under one id, which its title and body make: both follow."""
+    """Reword a note in both its files; its id is made of title and body, so path and sidecar change too."""
     from swarmlore.notes.entities_sidecar import sidecar_path
     from swarmlore.notes.locations import LEARNINGS as LEARNED
     from swarmlore.notes.note_format import note_id, parse_note
-    from swarmlore.notes.reflect.targets import LEARNINGS
 
     note = parse_note(text)
     if not note.title:
@@ -143,7 +142,7 @@ def _note(item: Proposal, text: str) -> Proposal:
     own = f"{LEARNED}/{new}.md"
     edits = []
     for edit in item.edits:
-        beside = not edit.path.endswith(".md")
-        path = edit.path if edit.place != LEARNINGS else sidecar_path(own) if beside else own
-        edits.append(replace(edit, path=path, text=edit.text.replace(old, new) if beside else text))
+        is_sidecar = not edit.path.endswith(".md")
+        path = edit.path if edit.place != targets.LEARNINGS else sidecar_path(own) if is_sidecar else own
+        edits.append(replace(edit, path=path, text=edit.text.replace(old, new) if is_sidecar else text))
     return replace(item, edits=tuple(edits), title=note.title)

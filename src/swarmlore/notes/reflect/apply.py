@@ -1,7 +1,7 @@
-"""What a person approved is written, committed, indexed and counted: once, whoever is killed in between.
+"""Write approved proposals to their files, commit them, index the result and count it; safe to resume after a crash.
 
-The intention is stored first. Each step after it looks whether it is done: an addition that stands in its file, a
-commit that its trailer finds, an approval that is counted. Whoever comes next goes on from there.
+The approval is stored first. Each later step checks whether it was done: an edit by the text of its file, a commit by
+its trailer, the metrics by the id of the approval.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ _HEADINGS = {
     "memory": "Project memory",
 }
 _LINE_CHARS = 150
-LOCK_S = 300.0  # hooks of a repository may take their time
+LOCK_S = 300.0  # git hooks of a repository may be slow
 
 
 @frozen
 class Applied:
-    """What became of an approval: the proposals as they are now, commits by repository, what is to be said."""
+    """Result of an approval: the proposals in their new state and messages; the approval lists the commits."""
 
     approval: Approval
     proposals: tuple[Proposal, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-class Applying:
-    """Carries out what was approved, for one caller."""
+class ApprovalRunner:
+    """Carries out approvals for one caller."""
 
     def __init__(self, lore: Lore, places: Places, operate: Callable[[str], Operation]) -> None:
         self._lore = lore
@@ -57,7 +57,7 @@ class Applying:
         self._operate = operate
 
     def approve(self, chosen: Sequence[Proposal], signals: Mapping[str, int]) -> Approval:
-        """Store that a person wants these; from here on nothing is lost."""
+        """Store that a person approved these proposals; from here on an interrupted run is resumed."""
         lore = self._lore
         if lore.caller.role != "person":
             raise NotAllowed("what people own changes by a person's word only", "show it to your user")
@@ -71,20 +71,19 @@ class Applying:
             changed = [replace(item, **decided) for item in chosen]
             lore.store.change_proposals(changed)
             lore.store.put_approval(approval)
-            lore.enqueue(
-                "reflect", {"approval": approval.id}, f"approval:{approval.id}"
-            )  # should we end before it does
+            # The job resumes the approval if this process dies.
+            lore.enqueue("reflect", {"approval": approval.id}, f"approval:{approval.id}")
         return approval
 
     def check_open(self, chosen: Sequence[Proposal]) -> None:
-        """Refuse what somebody decided while it was being looked at; part of a transaction."""
+        """Raise Conflict if a proposal was decided meanwhile; call it in the transaction that decides."""
         found = self._lore.store.open_proposals(self._lore.caller)
         open_ids = {item.id for item in found if item.state != "approved"}
         if gone := [item.label for item in chosen if item.id not in open_ids]:
             raise Conflict(f"{', '.join(gone)} was decided meanwhile", "look again: swarmlore reflect --review")
 
     def finish(self, approval: Approval) -> Applied:
-        """Write, commit, index and count what is not done of an approval; one process at a time."""
+        """Write, commit, index and count what an approval still lacks; one process at a time."""
         with self._alone():
             return self._finish(approval)
 
@@ -110,23 +109,21 @@ class Applying:
         state = "approved" if any(item.state == "approved" for item in after) or problems else "done"
         approval = replace(approval, state=state, problems=problems, commits={**approval.commits, **run.commits})
         if state == "done":
-            decided = {item.id: item for item in (*own, *after)}
-            metrics.count_approval(
-                self._places, approval, [item for item in decided.values() if item.state == "applied"]
-            )
+            decided = {item.id: item for item in (*own, *after)}.values()
+            metrics.count_approval(self._places, approval, [item for item in decided if item.state == "applied"])
         self._keep(approval, after)
         if run.written:
             self._index()
         return Applied(approval, tuple(after), tuple(run.notes))
 
     def _index(self) -> None:
-        """Take in what was written, at once; where that cannot be now, the next look does it."""
+        """Index the written files now; if that fails, the next sync does it."""
         with suppress(StoreError, NotAllowed, OSError):
             self._lore.index_changed()
             self._lore.notes.refresh()
 
     def _episodes(self, items: Sequence[Proposal]) -> list[str]:
-        """Where the episodes lie that these came from."""
+        """Return the episode paths of the reflections behind these proposals."""
         found = []
         for id in dict.fromkeys(item.reflection for item in items):
             with self._lore.acting():
@@ -141,7 +138,7 @@ class Applying:
 
 
 class _Run:
-    """One attempt to carry out one approval."""
+    """One attempt to carry out an approval."""
 
     def __init__(self, places: Places, approval: Approval, episodes: Sequence[str] = ()) -> None:
         self._places = places
@@ -150,15 +147,14 @@ class _Run:
         self._failed: dict[str, str] = {}
         self._held: set[str] = set()
         self._by_repository: dict[str, list[tuple[Proposal, Edit]]] = {}
-        self._repositories: dict[str, tuple[str, str]] = {}  # by folder: where, and what is in the way
+        self._repositories: dict[str, tuple[str, str]] = {}  # by folder: repository, and its obstacle
         self.commits: dict[str, str] = {}
         self.problems: list[str] = []
         self.notes: list[str] = []
         self.written = False
 
-    # Files
-
     def write(self, proposals: Sequence[Proposal]) -> None:
+        """Write the files of each proposal; record which failed and which have to wait."""
         for item in proposals:
             if why := self._why_unfit(item):
                 self._failed[item.id] = why
@@ -175,12 +171,11 @@ class _Run:
                     self._by_repository.setdefault(repository, []).append((item, edit))
         except UNFIT as problem:
             self._failed[item.id] = problem.message
-        except (StoreError, OSError) as problem:  # read-only or full: another time it may go
-            why = problem.message if isinstance(problem, StoreError) else problem.strerror or type(problem).__name__
-            self._hold(item, f"{why}; then: swarmlore reflect --review")
+        except (StoreError, OSError) as problem:  # read-only or full disk: may work later
+            self._hold(item, f"{_why(problem)}; then: swarmlore reflect --review")
 
     def _why_unfit(self, item: Proposal) -> str:
-        """Why nothing of a proposal can be written: looked at before anything of it is."""
+        """Return why a proposal cannot be applied, '' if it can; checked before any of its files is written."""
         try:
             for edit in item.edits:
                 self._changed(edit, self._places.read(edit.place, edit.path) or "")
@@ -191,7 +186,7 @@ class _Run:
         return ""
 
     def _changed(self, edit: Edit, before: str) -> str:
-        after = targets.done_to(before, edit)
+        after = targets.apply_edit(before, edit)
         if not targets.only_adds(before, after, edit.verb):
             raise Conflict(f"{self._places.shown(edit)} would lose lines", "add it by hand")
         return after
@@ -209,21 +204,19 @@ class _Run:
         if why not in self.problems:
             self.problems.append(why)
 
-    # Repositories
-
     def _repository(self, edit: Edit) -> tuple[str, str]:
-        """The repository that a file belongs to ('' for none), and what keeps it from taking a commit."""
+        """Return the git repository of a file ('' for none), and the reason why it cannot take a commit now."""
         root = os.path.realpath(self._places.root(edit.place))
         folder = root if edit.place == LEARNINGS else os.path.dirname(os.path.join(root, *edit.path.split("/")))
         if folder not in self._repositories:
-            self._repositories[folder] = self._found(folder, edit)
+            self._repositories[folder] = self._find_repository(folder, edit)
         return self._repositories[folder]
 
-    def _found(self, folder: str, edit: Edit) -> tuple[str, str]:
+    def _find_repository(self, folder: str, edit: Edit) -> tuple[str, str]:
         try:
             if edit.place == LEARNINGS:
                 os.makedirs(folder, mode=0o700, exist_ok=True)
-                git_commit.found(folder)
+                git_commit.init_repository(folder)
             repository = git_commit.repository_of(folder)
         except (git_commit.NoCommit, OSError) as problem:
             self.notes.append(f"{folder} is no repository: {_why(problem)}")
@@ -231,13 +224,14 @@ class _Run:
         if not repository:
             self.notes.append(f"{self._places.shown(edit)} lies in no repository: nothing is committed there")
             return "", ""
-        problem_, hint = git_commit.obstacle(repository)
-        return repository, f"{problem_}: {hint}" if problem_ else ""
+        obstacle, hint = git_commit.obstacle(repository)
+        return repository, f"{obstacle}: {hint}" if obstacle else ""
 
     def commit(self) -> None:
+        """Make one commit per repository with the written edits."""
         for repository, parts in self._by_repository.items():
             try:
-                episodes = self._told_in(parts)
+                episodes = self._episode_edits(parts)
                 additions = self._additions(repository, [*(edit for _, edit in parts), *episodes])
                 message = message_of(self._approval, parts, [edit.path for edit in episodes])
                 wanted = git_commit.Commit(additions, message, self._approval.id)
@@ -247,20 +241,20 @@ class _Run:
                 for item, _ in parts:
                     self._hold(item, f"{problem.message}; what was approved is written: {problem.hint}")
 
-    def _told_in(self, parts: Sequence[tuple[Proposal, Edit]]) -> list[Edit]:
-        """The episodes that go with notes: they tell where these come from."""
+    def _episode_edits(self, parts: Sequence[tuple[Proposal, Edit]]) -> list[Edit]:
+        """Return the episodes to commit together with notes, as their source."""
         if not any(edit.place == LEARNINGS for _, edit in parts):
             return []
         texts = ((path, self._places.read(LEARNINGS, path)) for path in self._episodes)
         return [Edit(LEARNINGS, path, targets.CREATE, text) for path, text in texts if text]
 
     def _additions(self, repository: str, edits: Iterable[Edit]) -> dict[str, git_commit.Addition]:
-        """What is to be committed, by path; without what git is told to ignore or what somebody else has not added."""
+        """Return the edits to commit by path, without ignored files and untracked files of other authors."""
         by_path: dict[str, list[Edit]] = {}
         for edit in edits:
             full = os.path.join(os.path.realpath(self._places.root(edit.place)), *edit.path.split("/"))
             by_path.setdefault(os.path.relpath(full, repository).replace(os.sep, "/"), []).append(edit)
-        return {path: partial(_with, own) for path, own in by_path.items() if self._is_ours(repository, path, own)}
+        return {path: partial(_edited, own) for path, own in by_path.items() if self._is_ours(repository, path, own)}
 
     def _is_ours(self, repository: str, path: str, edits: Sequence[Edit]) -> bool:
         if not git_commit.is_untracked(repository, path):
@@ -268,15 +262,14 @@ class _Run:
         if git_commit.is_ignored(repository, path):
             self.notes.append(f"{path} is ignored by git: written, not committed")
             return False
-        made = targets.all_done_to("", edits)
+        made = targets.apply_edits("", edits)
         if self._places.read(edits[0].place, edits[0].path) == made:
             return True
         self.notes.append(f"{path} is not known to git yet: written, not committed")
         return False
 
-    # What became of it
-
     def after(self, item: Proposal) -> Proposal:
+        """Return a proposal in its new state: applied, failed, or still waiting."""
         if item.id in self._failed:
             return replace(item, state="failed", reason=self._failed[item.id])
         if item.id in self._held:
@@ -286,11 +279,11 @@ class _Run:
         return replace(item, state="applied", reason="", commits=commits)
 
 
-def _with(edits: Sequence[Edit], text: str) -> str:
+def _edited(edits: Sequence[Edit], text: str) -> str:
     try:
-        return targets.all_done_to(text, edits)
+        return targets.apply_edits(text, edits)
     except UNFIT:
-        return text  # somebody has committed it otherwise
+        return text  # the committed text already differs
 
 
 def _why(problem: SwarmloreError | OSError) -> str:
@@ -298,33 +291,30 @@ def _why(problem: SwarmloreError | OSError) -> str:
 
 
 def message_of(approval: Approval, parts: Sequence[tuple[Proposal, Edit]], episodes: Sequence[str] = ()) -> str:
-    """The message of a commit: what was added where in this repository, from how many signals, by which approval."""
+    """Return the commit message: additions by route, number of signals, and a trailer with the approval id."""
     first: dict[str, tuple[Proposal, str]] = {}
     for item, edit in parts:
         first.setdefault(item.id, (item, edit.path if edit.place == LEARNINGS else item.target))
     lines = [f"reflect: add learnings from session [{approval.day}]", ""]
     for route, heading in _HEADINGS.items():
         if own := [(item, path) for item, path in first.values() if item.route == route]:
-            lines += [f"{heading}:", *(f"- {path}: {_one_line(item.title or item.text)}" for item, path in own), ""]
+            titles = [f"- {path}: {shortened(item.title or item.text, _LINE_CHARS)}" for item, path in own]
+            lines += [f"{heading}:", *titles, ""]
     lines += ["Episodes:", *(f"- {path}" for path in episodes), ""] if episodes else []
     counts = {level: approval.signals.get(level, 0) for level in ("high", "medium", "low")}
-    told = ", ".join(f"{count} {level}" for level, count in counts.items())
-    lines += [f"Extracted: {sum(counts.values())} signals ({told} confidence)", ""]
+    by_level = ", ".join(f"{count} {level}" for level, count in counts.items())
+    lines += [f"Extracted: {sum(counts.values())} signals ({by_level} confidence)", ""]
     return "\n".join([*lines, f"{git_commit.TRAILER}: {approval.id}"]) + "\n"
 
 
-def _one_line(text: str) -> str:
-    return shortened(text, _LINE_CHARS)
-
-
 def commit_texts(root: str, changes: Sequence[Any], id: str, at: float) -> list[str]:
-    """One commit for files that were written as a whole, each with the text before and after; what there is to say."""
+    """Commit files that were replaced as a whole, given their text before and after; return messages."""
     repository = git_commit.repository_of(root)
     if not repository:
         return [f"{root} is in no repository: nothing is committed"]
     names = [os.path.relpath(os.path.join(root, *one.path.split("/")), repository) for one in changes]
     known = {name: one for name, one in zip(names, changes, strict=True) if not name.startswith("..")}
-    additions = {name: partial(_becoming, one) for name, one in known.items()}
+    additions = {name: partial(_replaced, one) for name, one in known.items()}
     listed = "".join(f"- {name}\n" for name in known)
     day = (iso(at) or "")[:10]
     message = f"reflect: consolidate what worktrees learned [{day}]\n\n{listed}\n{git_commit.TRAILER}: {id}\n"
@@ -338,5 +328,5 @@ def commit_texts(root: str, changes: Sequence[Any], id: str, at: float) -> list[
     return [f"commit {made[:10]} in {repository} (to take it back: git revert {made[:10]})"] if made else []
 
 
-def _becoming(change: Any, text: str) -> str:
+def _replaced(change: Any, text: str) -> str:
     return str(change.after) if text == change.before else text

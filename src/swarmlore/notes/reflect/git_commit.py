@@ -1,8 +1,7 @@
-"""What a person approved, as one commit of a repository.
+"""Commit approved additions to a repository, without touching what the user has staged or changed.
 
-The commit holds our additions and nothing else: they are made once more on top of what is committed, in an index of
-their own. What the user has staged or changed meanwhile, also in the same file, stays as it is. It is found again by
-its trailer, so that whoever goes on after a crash does not make it twice. Hooks of the repository run and may refuse.
+The additions are applied to HEAD in a separate index. A trailer with the approval id identifies the commit, so that a
+resumed run does not make it twice. Hooks of the repository run and may refuse.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ if TYPE_CHECKING:
 
 
 TRAILER = "Swarmlore-Approval"
-QUICK_S, COMMIT_S = 15.0, 120.0  # for a question; for a commit, whose hooks may run tests
+QUICK_S, COMMIT_S = 15.0, 120.0  # timeout of a query; of a commit, whose hooks may run tests
 LOCK_S = 1.0
-LOOKED_AT = 2_000  # newest commits, among which one of ours is found again
-TRIES = 3  # where others commit at the same time
+LOOKED_AT = 2_000  # newest commits that are searched for the trailer
+TRIES = 3  # attempts if others commit at the same time
 _AGAIN = "then: swarmlore reflect --review"
 _KEPT = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _QUIET = {
@@ -46,16 +45,16 @@ _UNDER_WAY = {
 
 
 class NoCommit(SwarmloreError):
-    """Why there is no commit, and what to do."""
+    """The commit failed; message and hint say why and what to do."""
 
 
 class Moved(NoCommit):
-    """Somebody committed meanwhile."""
+    """HEAD moved while the commit was made."""
 
 
 @frozen
 class Commit:
-    """What is to be committed: additions by path, the message, and the approval that its trailer names."""
+    """A commit to make: additions by path, the message, and the approval id for the trailer."""
 
     additions: Mapping[str, Addition]
     message: str
@@ -63,7 +62,7 @@ class Commit:
 
 
 def repository_of(folder: str) -> str:
-    """The working tree that a folder lies in, or ''."""
+    """Return the root of the git worktree that contains a folder; '' if there is none."""
     here = os.path.abspath(folder)
     while True:
         if os.path.lexists(os.path.join(here, ".git")):
@@ -74,17 +73,17 @@ def repository_of(folder: str) -> str:
         here = above
 
 
-def found(folder: str) -> str:
-    """The repository that begins in this folder, made where there is none."""
+def init_repository(folder: str) -> str:
+    """Initialise a git repository in this folder unless it has one; return the folder."""
     if not os.path.lexists(os.path.join(folder, ".git")):
-        _asked(folder, ["init", "-q", "-b", "main"])
+        _checked_git(folder, ["init", "-q", "-b", "main"])
     return folder
 
 
 def obstacle(repository: str) -> tuple[str, str]:
-    """Why nothing can be committed at the moment, and what to do; two empty texts where nothing is in the way."""
+    """Return why a repository cannot take a commit now, and a hint; two empty strings if it can."""
     try:
-        folder = _asked(repository, ["rev-parse", "--absolute-git-dir"])
+        folder = _checked_git(repository, ["rev-parse", "--absolute-git-dir"])
         for name, what in _UNDER_WAY.items():
             if os.path.lexists(os.path.join(folder, name)):
                 return f"{what} is under way in {repository}", f"finish or abort it, {_AGAIN}"
@@ -102,7 +101,7 @@ def obstacle(repository: str) -> tuple[str, str]:
 
 
 def _stays_locked(path: str) -> bool:
-    """Whether somebody holds the index for longer than most commands do."""
+    """Return whether the index stays locked for longer than a second."""
     until = time.monotonic() + LOCK_S
     while os.path.lexists(path):
         if time.monotonic() > until:
@@ -112,26 +111,26 @@ def _stays_locked(path: str) -> bool:
 
 
 def is_ignored(repository: str, path: str) -> bool:
-    """Whether git is told to leave a file alone that it does not know."""
-    command = ["git", "-C", repository, "check-ignore", "-q", "--", f"./{path}"]  # it takes no literal pathspecs
+    """Return whether git ignores this path."""
+    command = ["git", "-C", repository, "check-ignore", "-q", "--", f"./{path}"]  # rejects --literal-pathspecs
     return _run(command, repository, {}, None, QUICK_S, "git check-ignore").returncode == 0
 
 
 def is_untracked(repository: str, path: str) -> bool:
-    """Whether a file is there that git does not know."""
+    """Return whether a file exists and git does not track it."""
     there = os.path.lexists(os.path.join(repository, path))
     return there and _git(repository, ["ls-files", "--error-unmatch", "--", path]).returncode != 0
 
 
 def commit(repository: str, wanted: Commit) -> str:
-    """The commit with these additions, made unless it is there; '' where all of it is committed already. What one of
-    ours lacks, because it could not be written then, follows in another one."""
+    """Commit these additions and return the commit id; '' if all are committed. Additions that an earlier commit of the
+    approval lacks go into another one."""
     for attempt in range(TRIES):
         known = find(repository, wanted.approval)
         lacking = _added_to(repository, known, wanted.additions) if known else wanted.additions
         blobs = _added_to(repository, "HEAD", {path: wanted.additions[path] for path in lacking})
         if not blobs:
-            _follow(repository, known or "HEAD", wanted.additions)
+            _update_user_index(repository, known or "HEAD", wanted.additions)
             return known
         try:
             known = _make(repository, blobs, wanted)
@@ -139,13 +138,13 @@ def commit(repository: str, wanted: Commit) -> str:
             if attempt == TRIES - 1:
                 raise
             continue
-        _follow(repository, known, wanted.additions)
+        _update_user_index(repository, known, wanted.additions)
         return known
     return ""
 
 
 def find(repository: str, approval: str) -> str:
-    """The commit of an approval on any branch, or ''; looked for in the newest ones."""
+    """Return the commit of an approval on any branch; '' if it is not among the newest 2,000."""
     shape = f"--format=%H %(trailers:key={TRAILER},valueonly,separator=%x2C)"
     done = _git(repository, ["log", "--branches", f"--max-count={LOOKED_AT}", shape])
     lines = (line.split() for line in done.stdout.decode("utf-8", "replace").splitlines())
@@ -153,7 +152,7 @@ def find(repository: str, approval: str) -> str:
 
 
 def _added_to(repository: str, commit: str, additions: Mapping[str, Addition]) -> dict[str, tuple[str, str]]:
-    """Mode and blob by path, of what a commit holds with our additions; paths that have them already are left out."""
+    """Return mode and blob by path for a commit's files with the additions; unchanged files are left out."""
     blobs = {}
     for path, add in additions.items():
         listed = _git(repository, ["ls-tree", commit, "--", path]).stdout.decode("utf-8", "replace").split()
@@ -162,38 +161,37 @@ def _added_to(repository: str, commit: str, additions: Mapping[str, Addition]) -
             raise NoCommit(f"{path} is no regular file in {repository}", "put a real file there")
         text = _text_of(repository, before, path) if before else ""
         if (after := add(text)) != text:
-            blobs[path] = (mode, _kept(repository, after, path))
+            blobs[path] = (mode, _stored_blob(repository, after, path))
     return blobs
 
 
 def _make(repository: str, blobs: Mapping[str, tuple[str, str]], wanted: Commit) -> str:
-    """Make the commit as git does it, with the repository's hooks, but only on top of the commit that we added to:
-    whoever commits meanwhile would else have their work taken back by ours."""
-    stem = os.path.join(_asked(repository, ["rev-parse", "--absolute-git-dir"]), f"swarmlore-{wanted.approval}")
+    """Make the commit as git would, including hooks; move HEAD only if nobody committed meanwhile."""
+    stem = os.path.join(_checked_git(repository, ["rev-parse", "--absolute-git-dir"]), f"swarmlore-{wanted.approval}")
     index, message = f"{stem}.index", f"{stem}.message"
-    own = {"GIT_INDEX_FILE": index}
+    env = {"GIT_INDEX_FILE": index}
     head = _head(repository)
     try:
         if head:
-            _asked(repository, ["read-tree", head], own)
+            _checked_git(repository, ["read-tree", head], env)
         for path, (mode, blob) in blobs.items():
-            _asked(repository, ["update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}"], own)
+            _checked_git(repository, ["update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}"], env)
         with open(message, "w", encoding="utf-8") as file:
             file.write(wanted.message)
-        _run_hook(repository, "pre-commit", [], own)
-        _run_hook(repository, "prepare-commit-msg", [message, "message"], own)
-        _run_hook(repository, "commit-msg", [message], own)
+        _run_hook(repository, "pre-commit", [], env)
+        _run_hook(repository, "prepare-commit-msg", [message, "message"], env)
+        _run_hook(repository, "commit-msg", [message], env)
         _keep_trailer(repository, message, wanted.approval)
-        tree = _asked(repository, ["write-tree"], own)
+        tree = _checked_git(repository, ["write-tree"], env)
         signed = _git(repository, ["config", "--type=bool", "commit.gpgsign"]).stdout.strip() == b"true"
-        words = ["commit-tree", tree, *(["-p", head] if head else []), *(["-S"] if signed else []), "-F", message]
-        made = _asked(repository, words, own, wait_s=COMMIT_S)
-        told = f"commit: {wanted.message.partition(chr(10))[0]}"
-        moved = _git(repository, ["update-ref", "-m", told, "HEAD", made, head or "0" * len(made)])
+        arguments = ["commit-tree", tree, *(["-p", head] if head else []), *(["-S"] if signed else []), "-F", message]
+        made = _checked_git(repository, arguments, env, wait_s=COMMIT_S)
+        reflog = f"commit: {wanted.message.partition(chr(10))[0]}"
+        moved = _git(repository, ["update-ref", "-m", reflog, "HEAD", made, head or "0" * len(made)])
         if moved.returncode and _head(repository) == head:
-            raise NoCommit(f"git cannot move the branch in {repository}: {_told(moved)}", f"mend that, {_AGAIN}")
+            raise NoCommit(f"git cannot move the branch in {repository}: {_reason_of(moved)}", f"mend that, {_AGAIN}")
         if moved.returncode:
-            raise Moved(f"{repository} has a newer commit than a moment ago: {_told(moved)}", _AGAIN)
+            raise Moved(f"{repository} has a newer commit than a moment ago: {_reason_of(moved)}", _AGAIN)
     finally:
         for left in (index, f"{index}.lock", message):
             if os.path.lexists(left):
@@ -203,9 +201,9 @@ def _make(repository: str, blobs: Mapping[str, tuple[str, str]], wanted: Commit)
 
 
 def _keep_trailer(repository: str, message: str, approval: str) -> None:
-    """A hook may write what it likes; that the commit can be found again stays."""
+    """Add the trailer if a hook removed it, so that the commit is found again."""
     words = ["--in-place", "--if-exists", "addIfDifferent", "--trailer", f"{TRAILER}: {approval}", message]
-    _asked(repository, ["interpret-trailers", *words])
+    _checked_git(repository, ["interpret-trailers", *words])
 
 
 def _head(repository: str) -> str:
@@ -216,17 +214,17 @@ def _head(repository: str) -> str:
 def _run_hook(
     repository: str, name: str, words: Sequence[str], env: Mapping[str, str], *, binding: bool = True
 ) -> None:
-    """Run a hook of the repository where there is one, as git would; a binding one may refuse."""
-    path = os.path.join(repository, _asked(repository, ["rev-parse", "--git-path", f"hooks/{name}"]))
+    """Run a git hook if the repository has it; raise NoCommit if a binding one fails."""
+    path = os.path.join(repository, _checked_git(repository, ["rev-parse", "--git-path", f"hooks/{name}"]))
     if not (os.path.isfile(path) and os.access(path, os.X_OK)):
         return
     done = _run([path, *words], repository, env, None, COMMIT_S, f"the hook {name}")
     if done.returncode and binding:
-        raise NoCommit(f"the hook {name} of {repository} refused: {_told(done)}", f"mend that, {_AGAIN}")
+        raise NoCommit(f"the hook {name} of {repository} refused: {_reason_of(done)}", f"mend that, {_AGAIN}")
 
 
-def _follow(repository: str, known: str, additions: Mapping[str, Addition]) -> None:
-    """Let the user's index have the same additions, on top of whatever it holds: else they would look taken back."""
+def _update_user_index(repository: str, known: str, additions: Mapping[str, Addition]) -> None:
+    """Apply the additions to the user's index too; without them, `git status` would show them as reverted."""
     for path, add in additions.items():
         made = _git(repository, ["ls-tree", known, "--", path]).stdout.decode("utf-8", "replace").split()
         held = _git(repository, ["ls-files", "-s", "--", path]).stdout.decode("utf-8", "replace").split()
@@ -237,14 +235,14 @@ def _follow(repository: str, known: str, additions: Mapping[str, Addition]) -> N
             after = add(text)
             if after == text:
                 continue
-            mode, blob = held[0], _kept(repository, after, path)
+            mode, blob = held[0], _stored_blob(repository, after, path)
         else:
             mode, blob = made[0], made[2]
-        _asked(repository, ["update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}"])
+        _checked_git(repository, ["update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}"])
 
 
 def _text_of(repository: str, blob: str, path: str) -> str:
-    """The text of a blob; where a filter keeps another form of it in git, that of the working tree."""
+    """Return the text of a blob, through the smudge filter if the path has one."""
     shown = ["--filters", f"--path={path}"] if _is_filtered(repository, path) else ["blob"]
     done = _git(repository, ["cat-file", *shown, blob], wait_s=COMMIT_S)
     try:
@@ -255,35 +253,34 @@ def _text_of(repository: str, blob: str, path: str) -> str:
     raise NoCommit(f"{path} cannot be read as git keeps it in {repository}", f"commit it by hand, {_AGAIN}")
 
 
-def _kept(repository: str, text: str, path: str) -> str:
-    """The blob of a text, through the filter of its path, where there is one."""
+def _stored_blob(repository: str, text: str, path: str) -> str:
+    """Store a text as a blob, through the clean filter if the path has one; return its id."""
     filtered = [f"--path={path}"] if _is_filtered(repository, path) else []
-    return _asked(repository, ["hash-object", "-w", "--stdin", *filtered], given=text.encode(), wait_s=COMMIT_S)
+    return _checked_git(repository, ["hash-object", "-w", "--stdin", *filtered], given=text.encode(), wait_s=COMMIT_S)
 
 
 def _is_filtered(repository: str, path: str) -> bool:
-    """Whether git is told to keep a file in another form, as for large files or secrets. Line ends are no such thing:
-    the addition has those of the text that it is made to."""
-    told = _git(repository, ["check-attr", "-z", "filter", "--", path]).stdout.split(b"\0")
-    return len(told) > 2 and told[2] not in (b"unspecified", b"unset")
+    """Return whether a path has a git filter such as LFS or encryption; line-end conversion is not one."""
+    attributes = _git(repository, ["check-attr", "-z", "filter", "--", path]).stdout.split(b"\0")
+    return len(attributes) > 2 and attributes[2] not in (b"unspecified", b"unset")
 
 
-def _asked(
+def _checked_git(
     repository: str,
     words: Sequence[str],
     env: Mapping[str, str] | None = None,
     given: bytes | None = None,
     wait_s: float = QUICK_S,
 ) -> str:
-    """What git answers; raises where it does not."""
+    """Run git and return its output; raise NoCommit if it fails."""
     done = _git(repository, words, env, given, wait_s)
     if done.returncode:
-        raise NoCommit(f"git {words[0]} failed in {repository}: {_told(done)}", f"mend that, {_AGAIN}")
+        raise NoCommit(f"git {words[0]} failed in {repository}: {_reason_of(done)}", f"mend that, {_AGAIN}")
     return done.stdout.decode("utf-8", "replace").strip()
 
 
-def _told(done: subprocess.CompletedProcess[bytes]) -> str:
-    """What git or a hook gave as its reason: the line that says so, else the last ones."""
+def _reason_of(done: subprocess.CompletedProcess[bytes]) -> str:
+    """Return the reason that git or a hook printed: its fatal and error lines, else the last lines."""
     from swarmlore.domain.policy.gate import scrub_text
 
     lines = [line.strip() for line in (done.stdout + done.stderr).decode("utf-8", "replace").splitlines()]
@@ -305,12 +302,12 @@ def _git(
 def _run(
     command: Sequence[str], repository: str, env: Mapping[str, str], given: bytes | None, wait_s: float, what: str
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run something there, without questions, with no more of the environment's git settings than who commits."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name.startswith(_KEPT)}
-    own = {**kept, **_QUIET, **env}
+    """Run a command non-interactively; of the GIT_ variables it inherits only author, committer and config."""
+    base = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name.startswith(_KEPT)}
+    full_env = {**base, **_QUIET, **env}
     try:
         return subprocess.run(
-            command, cwd=repository, env=own, input=given or b"", capture_output=True, timeout=wait_s, check=False
+            command, cwd=repository, env=full_env, input=given or b"", capture_output=True, timeout=wait_s, check=False
         )
     except FileNotFoundError:
         raise NoCommit(f"{command[0]} cannot be run: it is not there", f"install it, {_AGAIN}") from None

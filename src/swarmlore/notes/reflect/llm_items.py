@@ -1,7 +1,7 @@
-"""A language model that words notes better, as far as it may be believed: only what was said in the session counts.
+"""Learnings prepared by an LLM, parsed from JSON; and notes of a reflection reworded by the configured LLM.
 
-One question for all notes of a reflection, within what the model may cost a day. What it answers is data: a field that
-names what nobody said is left as the rules wrote it, and where the model fails the rules alone stand.
+Rewording asks one question for all notes, within the daily LLM budget. An answer is data: a field whose words are not
+from the session is ignored, and if the LLM fails, the heuristic wording stays.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from swarmlore.domain.extraction.summaries import transcript_text, words_of
+from swarmlore.domain.extraction.summaries import authored_text, transcript_text
 from swarmlore.domain.pages.drafting import InstinctDraft, MemoryDraft, NoteDraft, RuleDraft, SkillDraft
 from swarmlore.domain.pages.instincts import ORIGINS, SCOPES
 from swarmlore.domain.pages.routing import SECTIONS
@@ -17,7 +17,7 @@ from swarmlore.domain.policy.gate import scrub_value
 from swarmlore.domain.records import PROPOSAL_ROUTES, Entity, Relation
 from swarmlore.errors import InvalidInput, StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.models.llm import Heard
+from swarmlore.models.llm import SpokenWords
 from swarmlore.models.providers import ask_json
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST_ITEMS = 50
 MOST_CHARS = 1_000_000
 MOST_TEXT = 20_000
-MOST_NAMED = 30  # tags, symptoms, entities, relations of one item
+MOST_NAMED = 30  # tags, symptoms, entities or relations per item
 TEXTS = (
     *("route", "title", "text", "category", "level", "root_cause", "key_insight", "language", "framework", "agent"),
     *("quote", "section", "scope", "name", "description", "how"),
@@ -45,7 +45,7 @@ _HINT = "each item has route (" + ", ".join(PROPOSAL_ROUTES) + ") and text; a no
 
 @frozen
 class Item:
-    """One learning: what a proposal is made of, and the draft for it."""
+    """One learning: the fields of a proposal and its draft."""
 
     route: str
     text: str
@@ -58,7 +58,7 @@ class Item:
 
 
 def read_items(given: str | Sequence[Any]) -> tuple[Item, ...]:
-    """The items of a JSON text or of a list; raises where one is not what it should be, and says which."""
+    """Parse items from JSON text or a list; raise InvalidInput that names the invalid item."""
     listed = _parsed(given) if isinstance(given, str) else given
     if isinstance(listed, Mapping):
         listed = listed.get("items", listed.get("learnings"))
@@ -81,64 +81,64 @@ def _parsed(text: str) -> Any:
 def _item(number: int, given: Any) -> Item:
     if not isinstance(given, Mapping):
         raise InvalidInput(f"item {number} is no object", _HINT)
-    said: dict[str, Any] = {name: _text(number, given, name) for name in TEXTS}
-    said |= {name: _texts(number, given, name) for name in LISTS}
-    if strange := [str(name) for name in given if name not in (*TEXTS, *LISTS, *TABLES)]:
+    fields: dict[str, Any] = {name: _text(number, given, name) for name in TEXTS}
+    fields |= {name: _texts(number, given, name) for name in LISTS}
+    if unknown := [str(name) for name in given if name not in (*TEXTS, *LISTS, *TABLES)]:
         raise InvalidInput(
-            f"item {number} has an unknown field {strange[0][:40]!r}", "fields: " + ", ".join((*TEXTS, *LISTS, *TABLES))
+            f"item {number} has an unknown field {unknown[0][:40]!r}", "fields: " + ", ".join((*TEXTS, *LISTS, *TABLES))
         )
-    route = {"behavioural": "behavioral", "note": "knowledge"}.get(said["route"], said["route"] or "knowledge")
+    route = {"behavioural": "behavioral", "note": "knowledge"}.get(fields["route"], fields["route"] or "knowledge")
     if route not in PROPOSAL_ROUTES:
         raise InvalidInput(f"item {number} has no route {route[:40]!r}", _HINT)
-    level = said["level"] if said["level"] in LEVELS else "medium"
-    if not (said["text"] or said["title"]):
+    level = fields["level"] if fields["level"] in LEVELS else "medium"
+    if not (fields["text"] or fields["title"]):
         raise InvalidInput(f"item {number} says nothing", _HINT)
     graph = {"entities": _entities(number, given), "relations": _relations(number, given)}
-    words = " ".join((said["text"] or said["title"]).split())
-    told = (words[:400], level, said["category"], said["quote"][:100], said["agent"])
-    return Item(route, *told, draft=_draft(route, level, said), graph=graph)
+    words = " ".join((fields["text"] or fields["title"]).split())
+    facts = (words[:400], level, fields["category"], fields["quote"][:100], fields["agent"])
+    return Item(route, *facts, draft=_draft(route, level, fields), graph=graph)
 
 
-def _draft(route: str, level: str, said: Mapping[str, Any]) -> Made:
-    line = " ".join(str(said["text"] or said["title"]).split())
+def _draft(route: str, level: str, fields: Mapping[str, Any]) -> Made:
+    line = " ".join(str(fields["text"] or fields["title"]).split())
     if route == "behavioral":
         return RuleDraft(line, f"- {line}")
     if route == "instinct":
-        scope = said["scope"] if said["scope"] in SCOPES else "project"
-        origin = said["how"] if said["how"] in ORIGINS else "single" if level == "low" else "approval"
-        return InstinctDraft(line, scope, said["category"], said["quote"], origin, ORIGINS[origin])
+        scope = fields["scope"] if fields["scope"] in SCOPES else "project"
+        origin = fields["how"] if fields["how"] in ORIGINS else "single" if level == "low" else "approval"
+        return InstinctDraft(line, scope, fields["category"], fields["quote"], origin, ORIGINS[origin])
     if route == "memory":
-        section = said["section"] if said["section"] in SECTIONS else "Gotchas & Workarounds"
+        section = fields["section"] if fields["section"] in SECTIONS else "Gotchas & Workarounds"
         return MemoryDraft(section, line)
     if route == "skill":
-        return _skill(said, line)
-    return _note(level, said, line)
+        return _skill(fields, line)
+    return _note(level, fields, line)
 
 
-def _note(level: str, said: Mapping[str, Any], line: str) -> NoteDraft:
-    text = str(said["text"]).strip()
+def _note(level: str, fields: Mapping[str, Any], line: str) -> NoteDraft:
+    text = str(fields["text"]).strip()
     body = text if text.startswith("#") or "\n## " in text else f"## Solution\n\n{text or line}\n"
     return NoteDraft(
-        title=said["title"] or line[:100],
-        category=said["category"] or "patterns",
-        tags=said["tags"],
-        symptoms=said["symptoms"],
-        root_cause=said["root_cause"],
-        key_insight=said["key_insight"] or line[:500],
+        title=fields["title"] or line[:100],
+        category=fields["category"] or "patterns",
+        tags=fields["tags"],
+        symptoms=fields["symptoms"],
+        root_cause=fields["root_cause"],
+        key_insight=fields["key_insight"] or line[:500],
         confidence={"high": 0.9, "medium": 0.6, "low": 0.3}[level],
-        language=said["language"],
-        framework=said["framework"],
+        language=fields["language"],
+        framework=fields["framework"],
         body=body,
     )
 
 
-def _skill(said: Mapping[str, Any], line: str) -> SkillDraft:
+def _skill(fields: Mapping[str, Any], line: str) -> SkillDraft:
     from swarmlore.domain.language.display import slug
 
-    name = slug(said["name"] or said["title"] or line)[:60].strip("-") or "learned"
-    about = " ".join((said["description"] or said["title"] or line).split())[:300]
-    steps = said["steps"]
-    text = str(said["text"]).strip()
+    name = slug(fields["name"] or fields["title"] or line)[:60].strip("-") or "learned"
+    about = " ".join((fields["description"] or fields["title"] or line).split())[:300]
+    steps = fields["steps"]
+    text = str(fields["text"]).strip()
     listed = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
     quoted = json.dumps(about, ensure_ascii=False)
     body = f"---\nname: {name}\ndescription: {quoted}\n---\n\n" + "\n\n".join(filter(None, (text, listed))) + "\n"
@@ -187,9 +187,9 @@ def _relations(number: int, given: Mapping[str, Any]) -> tuple[Relation, ...]:
     )
 
 
-def _strength(one: Mapping[str, str]) -> float:
-    said = one.get("strength", "")
-    return min(10.0, max(1.0, float(said))) if said.replace(".", "", 1).isdigit() and len(said) < 6 else 5.0
+def _strength(table: Mapping[str, str]) -> float:
+    text = table.get("strength", "")
+    return min(10.0, max(1.0, float(text))) if text.replace(".", "", 1).isdigit() and len(text) < 6 else 5.0
 
 
 ASKED = (
@@ -199,27 +199,31 @@ ASKED = (
     "there; leave out a field that you cannot better. Answer with one JSON object whose notes are a list of objects."
 )
 TOKENS = 2_000
-SHARE = 0.5  # of the words of a field that were said in the session
+SHARE = 0.5  # least share of a field's words that must occur in the session
 MOST_NOTES = 10
 _FIELDS = {"title": 150, "key_insight": 500, "root_cause": 500}
 
 
-def better(writer: Writer | None, drafts: Sequence[NoteDraft], turns: Sequence[Turn]) -> tuple[list[NoteDraft], int]:
-    """The drafts, those that a model could word better with its words, and how many that are."""
+def reword_notes(
+    writer: Writer | None, drafts: Sequence[NoteDraft], turns: Sequence[Turn]
+) -> tuple[list[NoteDraft], int]:
+    """Return the drafts, reworded by the LLM where its answer is usable, and the number of reworded ones."""
     if writer is None or not drafts:
         return list(drafts), 0
     try:
-        told = _asked(writer, drafts[:MOST_NOTES], turns)
+        answers = _ask(writer, drafts[:MOST_NOTES], turns)
     except StoreError:
         raise
     except SwarmloreError:
         return list(drafts), 0
-    heard = Heard(words_of(turns), " ".join(f"{turn.error} {turn.output}" for turn in turns if turn.role == "tool"))
-    worded = [_worded(draft, told.get(number, {}), heard) for number, draft in enumerate(drafts, start=1)]
+    heard = SpokenWords(
+        authored_text(turns), " ".join(f"{turn.error} {turn.output}" for turn in turns if turn.role == "tool")
+    )
+    worded = [_reworded(draft, answers.get(number, {}), heard) for number, draft in enumerate(drafts, start=1)]
     return worded, sum(one is not other for one, other in zip(worded, drafts, strict=True))
 
 
-def _asked(writer: Writer, drafts: Sequence[NoteDraft], turns: Sequence[Turn]) -> dict[int, Mapping[str, Any]]:
+def _ask(writer: Writer, drafts: Sequence[NoteDraft], turns: Sequence[Turn]) -> dict[int, Mapping[str, Any]]:
     listed = [
         {"number": number, "title": one.title, "key_insight": one.key_insight, "body": one.body[:2_000]}
         for number, one in enumerate(drafts, start=1)
@@ -230,14 +234,14 @@ def _asked(writer: Writer, drafts: Sequence[NoteDraft], turns: Sequence[Turn]) -
     return {int(item["number"]): item for item in notes}
 
 
-def _worded(draft: NoteDraft, told: Mapping[str, Any], heard: Heard) -> NoteDraft:
+def _reworded(draft: NoteDraft, answer: Mapping[str, Any], heard: SpokenWords) -> NoteDraft:
     fields: dict[str, Any] = {}
     for name, most in _FIELDS.items():
-        value = " ".join(str(told.get(name) or "").split())
+        value = " ".join(str(answer.get(name) or "").split())
         if 10 <= len(value) <= most and value != getattr(draft, name) and heard.has(value, SHARE):
             fields[name] = value
     parts = [
-        (head, str(told.get(name) or "").strip()) for head, name in (("Problem", "problem"), ("Solution", "solution"))
+        (head, str(answer.get(name) or "").strip()) for head, name in (("Problem", "problem"), ("Solution", "solution"))
     ]
     kept = [(head, text) for head, text in parts if len(text) >= 10 and heard.has(" ".join(text.split()), SHARE)]
     if len(kept) == len(parts):
@@ -246,5 +250,5 @@ def _worded(draft: NoteDraft, told: Mapping[str, Any], heard: Heard) -> NoteDraf
 
 
 def _plain(text: str) -> str:
-    """Paragraphs that begin no heading of their own."""
+    """Remove heading marks, so that a paragraph cannot start a section."""
     return "\n".join(line.lstrip("#").lstrip() if line.startswith("#") else line for line in text[:4_000].splitlines())

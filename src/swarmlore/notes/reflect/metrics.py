@@ -1,5 +1,4 @@
-"""What reflecting found and what people made of it, counted in `metrics.yaml` of the learnings: each thing once, also
-where whoever counts it is killed and another one counts again."""
+"""Count reflections and approvals in `metrics.yaml` of the learnings folder, each exactly once even after a crash."""
 
 from __future__ import annotations
 
@@ -11,14 +10,14 @@ from swarmlore.domain.json_codec import iso
 from swarmlore.domain.records import Approval, Edit, Proposal, Reflection
 from swarmlore.frozen import TYPE_CHECKING, field, frozen
 from swarmlore.notes.reflect.targets import LEARNINGS, Places, text_in
-from swarmlore.notes.yaml_edit import Found, Table, Unreadable, bare, is_nothing, plain, read, with_values
+from swarmlore.notes.yaml_edit import MappingNode, ParsedYaml, Unreadable, bare, is_nothing, plain, read, with_values
 
 if TYPE_CHECKING:
     from typing import Any
 
 
 FILE = "metrics.yaml"
-_DIGITS = 12  # a longer number counts nothing
+_DIGITS = 12  # a longer number counts as 0
 _NUMBERS = {
     "sessions": "total_sessions_analyzed",
     "signals": "total_signals_detected",
@@ -38,10 +37,10 @@ _TIME = re.compile(r"~?([0-9]{1,9}(?:\.[0-9]{1,6})?) ?(hours?|h|minutes?|min|m)?
 
 @frozen
 class Metrics:
-    """What was counted: in all when it is read, or what came to it when it is added."""
+    """Metrics: the totals of a file, or an increment to add to them."""
 
     at: str = ""
-    """The last reflection, in ISO 8601."""
+    """Time of the last reflection, in ISO 8601."""
     sessions: int = 0
     signals: int = 0
     proposed: int = 0
@@ -60,23 +59,23 @@ class Metrics:
 
 
 def parse_metrics(text: str) -> Metrics:
-    """What a file says; what is no number counts as 0."""
-    said = _said(read(text))
-    numbers: dict[str, Any] = {name: _count_in(said.get(key)) for name, key in _NUMBERS.items()}
-    tables: dict[str, Any] = {name: _counts(said.get(key)) for name, key in _TABLES.items()}
-    at = said.get("last_reflection")
+    """Parse the metrics file; invalid numbers count as 0."""
+    values = _values_of(read(text))
+    numbers: dict[str, Any] = {name: _count_in(values.get(key)) for name, key in _NUMBERS.items()}
+    tables: dict[str, Any] = {name: _counts(values.get(key)) for name, key in _TABLES.items()}
+    at = values.get("last_reflection")
     return Metrics(
         at=at.strip() if isinstance(at, str) else "",
-        minutes_saved=_minutes(said.get("estimated_time_saved")) or 0,
+        minutes_saved=_minutes(values.get("estimated_time_saved")) or 0,
         **numbers,
         **tables,
     )
 
 
 def counted(text: str, more: Metrics) -> str:
-    """The text with more counted into it."""
+    """Return the text of the metrics file with an increment added."""
     found = read(text)
-    said, before = _said(found), parse_metrics(text)
+    values, before = _values_of(found), parse_metrics(text)
     wanted: dict[str, Any] = {"last_reflection": more.at} if more.at else {}
     sums = {name: getattr(before, name) + getattr(more, name) for name in _NUMBERS}
     for name, key in _NUMBERS.items():
@@ -85,22 +84,22 @@ def counted(text: str, more: Metrics) -> str:
             wanted["acceptance_rate"] = Metrics(proposed=sums["proposed"], accepted=sums["accepted"]).acceptance_rate
     for name, key in _TABLES.items():
         wanted[key] = _summed(getattr(before, name), getattr(more, name), _LEVELS if name == "confidence" else ())
-    minutes = _minutes(said.get("estimated_time_saved"))
+    minutes = _minutes(values.get("estimated_time_saved"))
     if minutes is not None:
         wanted["estimated_time_saved"] = f"{minutes + more.minutes_saved} minutes"
-    return with_values(found, _places(said, wanted))
+    return with_values(found, _places(values, wanted))
 
 
-def _places(said: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
-    """What is to be written, by place: whole tables where there is none, else the numbers that differ."""
-    places: dict[tuple[str, ...], Any] = {}
+def _places(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
+    """Return the values to write by path: whole tables that are missing, else only the numbers that changed."""
+    changes: dict[tuple[str, ...], Any] = {}
     for key, value in wanted.items():
-        known = said.get(key)
+        known = current.get(key)
         if isinstance(value, dict) and isinstance(known, dict) and known:
-            places.update({(key, name): count for name, count in value.items() if known.get(name) != str(count)})
+            changes.update({(key, name): count for name, count in value.items() if known.get(name) != str(count)})
         elif known != bare(value) and (value or known is None):
-            places[(key,)] = value
-    return places
+            changes[(key,)] = value
+    return changes
 
 
 def _summed(before: Mapping[str, int], more: Mapping[str, int], always: tuple[str, ...]) -> dict[str, int]:
@@ -108,13 +107,13 @@ def _summed(before: Mapping[str, int], more: Mapping[str, int], always: tuple[st
     return {name: before.get(name, 0) + more.get(name, 0) for name in names}
 
 
-def _said(found: Found) -> dict[str, Any]:
+def _values_of(found: ParsedYaml) -> dict[str, Any]:
     if is_nothing(found.root):
         return {}
-    if not isinstance(found.root, Table):
+    if not isinstance(found.root, MappingNode):
         raise Unreadable("it has no names at its top", "begin with last_reflection:")
-    said = plain(found.root)
-    return {name: None if value in ("", "~", "null") else value for name, value in said.items()}
+    values = plain(found.root)
+    return {name: None if value in ("", "~", "null") else value for name, value in values.items()}
 
 
 def _counts(value: Any) -> dict[str, int]:
@@ -127,20 +126,20 @@ def _count_in(value: Any) -> int:
 
 
 def _minutes(value: Any) -> int | None:
-    """A time in minutes; None where somebody wrote one that is not understood, which is then left alone."""
+    """Parse a duration in minutes; None if it is not understood, in which case it is left alone."""
     found = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None:
         return 0 if value is None else None
     return round(float(found[1]) * (60 if (found[2] or "").startswith("h") else 1))
 
 
-LAST = "last_counted"  # the newest ids that were counted
+LAST = "last_counted"  # field with the newest counted ids
 REMEMBERED = 8
-MINUTES_SAVED = 5  # by a rule or note that nobody has to say or find out again
+MINUTES_SAVED = 5  # estimate per accepted proposal
 
 
 def count_reflection(places: Places, reflection: Reflection) -> None:
-    """A session was looked at: its signals, and what is proposed."""
+    """Count a reflection: its signals and proposals."""
     _count(
         places,
         reflection.id,
@@ -155,7 +154,7 @@ def count_reflection(places: Places, reflection: Reflection) -> None:
 
 
 def count_approval(places: Places, approval: Approval, applied: Sequence[Proposal]) -> None:
-    """A person approved: what was accepted, by kind, scope and agent."""
+    """Count an approval: accepted proposals by route, scope and agent."""
     agents = Counter(_agent_of(item) for item in applied if item.route == "behavioral")
     _count(
         places,
@@ -172,6 +171,7 @@ def count_approval(places: Places, approval: Approval, applied: Sequence[Proposa
 
 
 def read_metrics(places: Places) -> Metrics:
+    """Return the current metrics."""
     return parse_metrics(places.read(LEARNINGS, FILE) or "")
 
 
@@ -193,6 +193,6 @@ def _count(places: Places, id: str, more: Metrics) -> None:
 
 
 def _last(text: str) -> list[str]:
-    said: Any = plain(read(text).root) if text.strip() else {}
-    value = said.get(LAST) if isinstance(said, dict) else ""
+    values: Any = plain(read(text).root) if text.strip() else {}
+    value = values.get(LAST) if isinstance(values, dict) else ""
     return value.split() if isinstance(value, str) else []

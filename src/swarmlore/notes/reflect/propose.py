@@ -1,4 +1,4 @@
-"""What one look at a session proposes, collected: each lesson by its route, nothing twice, the surest first."""
+"""Turn lessons of a session into proposals: choose the target file, skip duplicates, find conflicts, draft the edit."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
-from swarmlore.domain.extraction.user_words import split_sentences
+from swarmlore.domain.extraction.message_text import split_sentences
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.language.display import short_slug, slug
 from swarmlore.domain.language.similarity import content_words, jaccard_bigram, normalize, word_bigrams
-from swarmlore.domain.pages.drafting import NOT_SAID
+from swarmlore.domain.pages.drafting import NOT_SAID, NoteDraft, draft
 from swarmlore.domain.pages.rule_conflicts import conflict_with, says_already
 from swarmlore.domain.policy.contradiction import contradicts, differences
 from swarmlore.domain.policy.gate import pass_gate
@@ -18,8 +18,8 @@ from swarmlore.domain.records import Draft, Edit, Proposal
 from swarmlore.errors import Conflict, InvalidInput, NotAllowed, NotFound, Rejected
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
 from swarmlore.notes import instincts
+from swarmlore.notes.locations import EPISODES, SOLUTIONS
 from swarmlore.notes.locations import LEARNINGS as LEARNED
-from swarmlore.notes.locations import SOLUTIONS
 from swarmlore.notes.project_memory import memory_md
 from swarmlore.notes.reflect import targets
 from swarmlore.notes.reflect.targets import LEARNINGS, PROJECT, SKILLS, Places
@@ -29,24 +29,23 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.domain.extraction.session_lessons import Lesson
-    from swarmlore.domain.pages.drafting import InstinctDraft, MemoryDraft, NoteDraft, RuleDraft, SkillDraft
+    from swarmlore.domain.pages.drafting import InstinctDraft, MemoryDraft, RuleDraft, SkillDraft
     from swarmlore.domain.records import Memory
     from swarmlore.lore import Lore
-    from swarmlore.notes.reflect.collect import Heard
+    from swarmlore.notes.reflect.collect import Conversation
     from swarmlore.notes.reflect.llm_items import Item
 
 
-SAME, NEAR = 0.85, 0.6  # cosine: add to the note that there is; name it in a new one
-EXACT = 6  # places that a cosine has of vectors in single precision
-SAME_WORDS, NEAR_WORDS = 0.6, 0.3  # where there are no vectors: share of word pairs; of those or of content words
-LOOKED_AT = 8  # notes that recall finds for a text
+SAME, NEAR = 0.85, 0.6  # cosine from which a note is updated, from which a new note links to it
+EXACT = 6  # reliable decimals of a cosine of single-precision vectors
+SAME_WORDS, NEAR_WORDS = 0.6, 0.3  # without vectors: shared word pairs; shared pairs or content words
+LOOKED_AT = 8  # notes that are recalled for a text
 COMPARED_CHARS = 600
-EPISODES = "documents/episodes/"  # they tell where notes come from, and are none to add to
 
 
 @frozen
-class Kin:
-    """A note that is like a text: where it lies, how alike, and whether it says otherwise."""
+class SimilarNote:
+    """A similar note: its file, its similarity, whether it is the same, and what contradicts the text."""
 
     path: str
     place: str
@@ -58,7 +57,7 @@ class Kin:
 
 @frozen
 class _Before:
-    """A proposal with its words, so that it can be compared often."""
+    """An earlier proposal with its normalised words, for repeated comparison."""
 
     item: Proposal
     words: str
@@ -66,7 +65,7 @@ class _Before:
 
 
 class Known:
-    """What one project knows, as its caller sees it."""
+    """Earlier proposals and notes of a project, to recognise what is already known."""
 
     def __init__(self, lore: Lore) -> None:
         self._lore = lore
@@ -78,68 +77,69 @@ class Known:
         return [_Before(item, normalize(item.text), word_bigrams(item.text)) for item in found]
 
     def was_proposed(self, text: str, route: str, target: str, fix: str = "") -> bool:
-        """Whether the same waits, was written or was rejected, whichever session it came from. A rule may be for the
-        files of several agents, and a cause may have another fix."""
+        """Return whether the proposal is open, applied or rejected already, per target file for rules; a new fix is
+        new."""
         before = (item for item in self._like(text) if item.route == route and item.state != "failed")
         before = (item for item in before if not fix or normalize(fix) in normalize(item.edits[0].text))
         return any(route != "behavioral" or item.target == target for item in before)
 
     def times_met(self, text: str, session: str = "", quote: str = "") -> int:
-        """In how many sessions the same was met, this one counted. A session or a text that is looked at once more is
-        no other one: without a session, the very same words tell."""
+        """Return in how many sessions a lesson occurred, this one included; repeated reflection on a session counts
+        once. Without a session, an identical quote is the same text."""
         others = (item for item in self._like(text) if not quote or item.quote != quote)
-        return 1 + len({item.reflection for item in others} - self._looks_at(session))
+        return 1 + len({item.reflection for item in others} - self._reflections_on(session))
 
-    def _looks_at(self, session: str) -> set[str]:
+    def _reflections_on(self, session: str) -> set[str]:
         if not session:
             return set()
         with self._lore.acting():
             return {one.id for one in self._lore.store.reflections(self._lore.caller, session)}
 
     def _like(self, text: str) -> list[Proposal]:
-        """What was proposed and says the same."""
+        """Return earlier proposals with the same meaning."""
         words, pairs = normalize(text), word_bigrams(text)
         likely = (one for one in self._proposals if one.words == words or _overlap(one.pairs, pairs) >= SAME_WORDS)
-        return [one.item for one in likely if one.words == words or not _differ(text, one.item.text)]
+        return [one.item for one in likely if one.words == words or not _differs(text, one.item.text)]
 
-    def note_like(self, title: str, text: str) -> Kin | None:
-        """The note that is most like a text, if one is."""
-        said = f"{title}. {text}"[:COMPARED_CHARS]
-        kin = [self._kin(said, memory) for memory in self._notes(said)]
+    def note_like(self, title: str, text: str) -> SimilarNote | None:
+        """Return the most similar note, or None."""
+        summary = f"{title}. {text}"[:COMPARED_CHARS]
+        kin = [self._similar(summary, memory) for memory in self._notes(summary)]
         likely = sorted(
             (one for one in kin if one is not None), key=lambda one: (-round(one.score, 6), one.place != "project")
         )
         return likely[0] if likely else None
 
-    def _notes(self, said: str) -> list[Memory]:
-        """Likely notes: those of the project first, as of a note and its copy for every project one comes alone."""
-        own = self._lore.recall(said, LOOKED_AT, sources=("note",), tiers=("swarm",))
-        found = {hit.memory.id: hit.memory for hit in (*own, *self._lore.recall(said, LOOKED_AT, sources=("note",)))}
+    def _notes(self, text: str) -> list[Memory]:
+        """Recall similar notes, the project's first: of a note and its shared copy, recall returns only one."""
+        own = self._lore.recall(text, LOOKED_AT, sources=("note",), tiers=("swarm",))
+        found = {hit.memory.id: hit.memory for hit in (*own, *self._lore.recall(text, LOOKED_AT, sources=("note",)))}
         paths = {id: str(memory.source_ref.get("path", "")) for id, memory in found.items()}
-        return [found[id] for id, path in paths.items() if path and not path.startswith(EPISODES)]
+        # Episodes are session records, which are never updated.
+        return [found[id] for id, path in paths.items() if path and not path.startswith(f"{EPISODES}/")]
 
-    def _kin(self, said: str, memory: Memory) -> Kin | None:
+    def _similar(self, text: str, memory: Memory) -> SimilarNote | None:
         other = _words_of(memory)
-        score, near, same = self._likeness(said, other)
+        score, near, same = self._likeness(text, other)
         if not near:
             return None
-        against = contradicts(said, other)
+        against = contradicts(text, other)
         is_same = same and not against
         ref = memory.source_ref
-        return Kin(str(ref["path"]), str(ref.get("place", "project")), memory.title, score, is_same, against)
+        return SimilarNote(str(ref["path"]), str(ref.get("place", "project")), memory.title, score, is_same, against)
 
     def _likeness(self, one: str, other: str) -> tuple[float, bool, bool]:
-        """How alike two texts are, whether that is near, and whether it is the same: by vectors, else by words. Two
-        that are near and have one title are about the same thing."""
-        titled = normalize(one.partition(". ")[0]) == normalize(other.partition(". ")[0])
+        """Return the similarity of two texts, whether they are near, and whether they are the same. Uses embeddings, or
+        words without them. Near texts with the same title count as the same."""
+        same_title = normalize(one.partition(". ")[0]) == normalize(other.partition(". ")[0])
         cosine = self._cosine(one, other)
         if cosine is not None:
-            return cosine, cosine >= NEAR, cosine >= (NEAR if titled else SAME)
+            return cosine, cosine >= NEAR, cosine >= (NEAR if same_title else SAME)
         words = content_words(one), content_words(other)
         shared = len(words[0] & words[1]) / max(1, len(words[0] | words[1]))
         pairs = jaccard_bigram(one, other)
         near = max(shared, pairs) >= NEAR_WORDS
-        return max(shared, pairs), near, pairs >= SAME_WORDS or (near and titled)
+        return max(shared, pairs), near, pairs >= SAME_WORDS or (near and same_title)
 
     def _cosine(self, one: str, other: str) -> float | None:
         embedding = self._lore.embedding
@@ -152,7 +152,7 @@ def _overlap(pairs: frozenset[tuple[str, str]], others: frozenset[tuple[str, str
     return len(pairs & others) / len(pairs | others) if pairs and others else 0.0
 
 
-def _differ(text: str, other: str) -> bool:
+def _differs(text: str, other: str) -> bool:
     return bool(contradicts(text, other)) or bool(differences(text, other))
 
 
@@ -162,12 +162,12 @@ def _words_of(memory: Memory) -> str:
     return f"{memory.title}. {insight or memory.text}"[:COMPARED_CHARS]
 
 
-_CONTEXT = "context"  # where a lesson comes from is no news by itself
+_CONTEXT = "context"  # a section with the origin of a lesson is no news by itself
 
 
 def news_for(body: str, note: str) -> str:
-    """The parts of a body that a note lacks, with headings of a level that fits below another; '' where it has all."""
-    said, known = normalize(note), note
+    """Return the parts of a body that a note lacks, with headings one level lower; '' if it lacks nothing."""
+    normalized, known = normalize(note), note
     parts: list[str] = []
     heading, fresh = "", False
     for block in _blocks(body):
@@ -175,7 +175,7 @@ def news_for(body: str, note: str) -> str:
             heading = block
             continue
         title = heading.lstrip("#").strip().lower()
-        left = _left(block, said, known)
+        left = _unknown_part(block, normalized, known)
         if not left:
             continue
         parts += [f"### {heading.lstrip('#').strip()}"] if heading else []
@@ -185,29 +185,24 @@ def news_for(body: str, note: str) -> str:
     return "\n\n".join(_without_lonely(parts)) if fresh else ""
 
 
-def _left(block: str, said: str, note: str) -> str:
-    """A paragraph without the sentences that are known; code and quotations go or stay whole."""
-    bare = block.lstrip("> ")
-    if block in NOT_SAID or (words := normalize(bare)) == "" or words in said:
+def _unknown_part(block: str, normalized: str, note: str) -> str:
+    """Return a paragraph without known sentences; code, lists and quotations are kept or dropped whole."""
+    if block in NOT_SAID or (words := normalize(block.lstrip("> "))) == "" or words in normalized:
         return ""
     if block.startswith(("```", "~~~", ">", "|", "-", "*", "1.")) or "\n" in block:
         return block
-    kept = [sentence for sentence in split_sentences(block) if not says_already(sentence, note)]
-    return " ".join(kept)
+    return " ".join(sentence for sentence in split_sentences(block) if not says_already(sentence, note))
 
 
 def _without_lonely(parts: list[str]) -> list[str]:
-    """Without a line that announces what is known already."""
+    """Drop lines that end in a colon but introduce nothing."""
     after = [*parts[1:], "###"]
-    return [part for part, following in zip(parts, after, strict=True) if not _is_lonely(part, following)]
-
-
-def _is_lonely(part: str, following: str) -> bool:
-    return part.endswith(":") and not following.startswith(("```", "~~~", ">"))
+    pairs = zip(parts, after, strict=True)
+    return [part for part, below in pairs if not part.endswith(":") or below.startswith(("```", "~~~", ">"))]
 
 
 def _blocks(body: str) -> list[str]:
-    """Headings and paragraphs; a block of code is one, whatever lines it holds."""
+    """Split a text into headings and paragraphs; a code block is one paragraph."""
     blocks: list[list[str]] = [[]]
     fence = ""
     for line in body.strip().splitlines():
@@ -229,13 +224,13 @@ SKILL_FOLDERS = {
     "copilot": ".github/skills/{}/SKILL.md",
     "gemini": ".gemini/skills/{}/SKILL.md",
 }
-# What a file of somebody's may be like: then there is no proposal for it, and the reason is told.
+# Errors of an unsuitable target file: the proposal is refused and the reason reported.
 UNFIT = (Rejected, InvalidInput, NotAllowed, Conflict, NotFound, Unreadable)
 
 
 @frozen
 class About:
-    """What a proposal says about where it comes from."""
+    """Origin of a proposal: lesson text, level, category, quote, reason, scope and agent."""
 
     text: str
     level: str = "medium"
@@ -244,11 +239,11 @@ class About:
     why: str = ""
     scope: str = "project"
     agent: str = ""
-    fix: str = ""  # another one for what is known is news
+    fix: str = ""  # a known problem with another fix is proposed again
 
 
-class Proposing:
-    """Makes proposals for one reflection. `client` had the session; `agent` is whose file is asked for, or ''."""
+class ProposalDrafter:
+    """Drafts proposals for one reflection. `client` ran the session; `agent` restricts rules to that agent's file."""
 
     def __init__(self, lore: Lore, places: Places, client: str, agent: str = "") -> None:
         self._lore = lore
@@ -258,21 +253,21 @@ class Proposing:
         self.known = Known(lore)
 
     def rule(self, draft: RuleDraft, about: About) -> Proposal | None:
-        """A rule for an agent, in the file that this agent reads; None where it is said there."""
+        """Propose a rule for the instruction file that an agent reads; None if the file already says it."""
         place, path = self._agent_file(about.agent or self.agent)
-        said = self._places.read(place, path) or ""
-        if says_already(draft.rule, said):
+        text = self._places.read(place, path) or ""
+        if says_already(draft.rule, text):
             return None
         _check(draft.rule, "reflect")
-        against = conflict_with(draft.rule, said)
+        against = conflict_with(draft.rule, text)
         edit = Edit(place, path, targets.RULE, draft.line, f"## {targets.RULES_HEADING}")
         conflict = f"{self._places.shown(edit)}:{against.number}: {against.line.strip()}" if against else ""
         return self._proposal(
-            "behavioral", draft.rule, about, [edit], conflict=conflict, action="add" if said else "new"
+            "behavioral", draft.rule, about, [edit], conflict=conflict, action="add" if text else "new"
         )
 
     def rule_target(self) -> tuple[str, str]:
-        """The file that rules go to; raises where the agent that was asked for has none."""
+        """Return place and path of the file for rules; raise NotFound if the requested agent has none."""
         return self._agent_file(self.agent)
 
     def _agent_file(self, agent: str) -> tuple[str, str]:
@@ -285,11 +280,11 @@ class Proposing:
         return found
 
     def note(self, draft: NoteDraft, about: About, given: Mapping[str, Any] | None = None) -> Proposal | None:
-        """A note for the project and, under the same id, for every project; or more text for one that there is."""
+        """Propose a note for the project and, under the same id, for every project; or an update of a similar note."""
         _check(f"{draft.title}\n\n{draft.body}", "note")
         kin = self.known.note_like(draft.title, draft.key_insight or draft.body)
-        if kin is not None and kin.same and (said := self._text_of(kin)) is not None:
-            return self._update(draft, about, kin, said)
+        if kin is not None and kin.same and (existing := self._text_of(kin)) is not None:
+            return self._update(draft, about, kin, existing)
         fields = {**draft.fields, "created": self._day()}
         conflict = f"{kin.path}: {kin.against}" if kin is not None and kin.against else ""
         if kin is not None:
@@ -298,15 +293,14 @@ class Proposing:
         more = {"action": "link" if kin else "new", "similar": kin.path if kin else "", "conflict": conflict}
         return self._proposal("knowledge", draft.title, about, edits, **more)
 
-    def _text_of(self, kin: Kin) -> str | None:
-        """The note as it is now; None where it cannot be added to."""
+    def _text_of(self, kin: SimilarNote) -> str | None:
+        """Return the current text of a similar note; None if it cannot be edited."""
         where = PROJECT if kin.place == "project" else LEARNINGS
         return self._places.read(where, kin.path) if self._places.exists(where, kin.path) else None
 
-    def _update(self, draft: NoteDraft, about: About, kin: Kin, said: str) -> Proposal | None:
-        """More text at the end of a note that is there; None where it says all of it already."""
-
-        news = news_for(draft.body, said)
+    def _update(self, draft: NoteDraft, about: About, kin: SimilarNote, existing: str) -> Proposal | None:
+        """Propose an addition to an existing note; None if the note already contains everything."""
+        news = news_for(draft.body, existing)
         if not news:
             return None
         where = PROJECT if kin.place == "project" else LEARNINGS
@@ -335,7 +329,7 @@ class Proposing:
         return f"{folder}/{name}-{id[-6:]}.md" if taken else f"{folder}/{name}.md"
 
     def instinct(self, draft: InstinctDraft, about: About) -> Proposal | None:
-        """A rule of one sentence for `.agents/instincts.yaml`, by the rules of instincts."""
+        """Propose an addition to `.agents/instincts.yaml`, or a reinforcement of a known instinct."""
         facts = {"scope": draft.scope, "category": draft.category, "source": draft.source, "origin": draft.origin}
         outcome, fields, against = self._lore.instincts.foresee(draft.rule, **facts)
         if outcome == "reinforced":
@@ -347,22 +341,20 @@ class Proposing:
         return self._proposal("instinct", draft.rule, about, [edit], conflict=conflict, action="add")
 
     def memory(self, draft: MemoryDraft, about: About) -> Proposal | None:
-        """A line for `.agents/MEMORY.md`; None where it stands there. A full file takes none."""
-        said = self._places.read(PROJECT, MEMORY) or ""
-        if says_already(draft.entry, said):
+        """Propose a line for `.agents/MEMORY.md`; None if it is there. If the file is full, propose a note."""
+        text = self._places.read(PROJECT, MEMORY) or ""
+        if says_already(draft.entry, text):
             return None
         _check(draft.entry, "reflect")
         edit = Edit(PROJECT, MEMORY, targets.ENTRY, draft.entry, draft.section)
-        if _is_full(targets.done_to(said, edit)):
+        if memory_md.line_count(targets.apply_edit(text, edit)) > memory_md.MAX_LINES:
             return self._overflow(draft, about)
-        against = conflict_with(draft.entry, said)
+        against = conflict_with(draft.entry, text)
         conflict = f"{MEMORY}:{against.number}: {against.line.strip()}" if against else ""
-        return self._proposal("memory", draft.entry, about, [edit], conflict=conflict, action="add" if said else "new")
+        return self._proposal("memory", draft.entry, about, [edit], conflict=conflict, action="add" if text else "new")
 
     def _overflow(self, draft: MemoryDraft, about: About) -> Proposal | None:
-        """MEMORY.md is full: what would have become a line becomes a note."""
-        from swarmlore.domain.pages.drafting import NoteDraft
-
+        """Propose a note in place of a line, since MEMORY.md has reached its limit."""
         confidence = {"high": 0.9, "medium": 0.6}.get(about.level, 0.3)
         note = NoteDraft(
             title=draft.entry[:150].rstrip(". "),
@@ -376,24 +368,21 @@ class Proposing:
             framework="",
             body=f"## Context\n\n{draft.entry}\n",
         )
-        found = self.note(note, replace(about, why=f"{MEMORY} has reached its 200 lines"))
-        return found
+        return self.note(note, replace(about, why=f"{MEMORY} has reached its 200 lines"))
 
     def reference(self) -> Proposal | None:
-        """The line by which clients read MEMORY.md, where it is missing."""
+        """Propose the line that makes clients load MEMORY.md; None if the instruction file has it."""
         path = self._places.instructions(self._client)
-        said = self._places.read(PROJECT, path) or ""
-        from swarmlore.notes.project_memory.memory_md import reference_in
-
+        existing = self._places.read(PROJECT, path) or ""
         text = f"{path} should read {MEMORY}"
-        if reference_in(said):
+        if memory_md.reference_in(existing):
             return None
         about = About(text, "medium", why="what stands in MEMORY.md is read only where this file names it")
         edit = Edit(PROJECT, path, targets.REFERENCE)
-        return self._proposal("memory", text, about, [edit], action="add" if said else "new")
+        return self._proposal("memory", text, about, [edit], action="add" if existing else "new")
 
     def skill(self, draft: SkillDraft, about: About) -> Proposal | None:
-        """A skill for what comes again and again; None where there is one of that name."""
+        """Propose a skill for a recurring procedure; None if a skill of that name exists."""
         path = SKILL_FOLDERS.get(self._client, SKILLS).format(slug(draft.name) or "learned")
         if self._places.exists(PROJECT, path):
             return None
@@ -428,7 +417,7 @@ class Proposing:
 
 
 def conflict_of(proposal: Proposal, places: Places) -> str:
-    """The line of its file that a rule or an entry contradicts, as the file is now; as it was for anything else."""
+    """Return the line that a rule or entry contradicts in the current file; for other routes the stored conflict."""
     edit = proposal.edits[0]
     if edit.verb not in (targets.RULE, targets.ENTRY):
         return proposal.conflict
@@ -437,11 +426,11 @@ def conflict_of(proposal: Proposal, places: Places) -> str:
 
 
 def diff_of(proposal: Proposal, places: Places) -> str:
-    """What a proposal changes in the files as they are now; raises where one of them cannot be added to."""
+    """Return a proposal's diff against the current files; raise Conflict if a file would lose lines."""
     parts = []
     for edit in proposal.edits:
         before = places.read(edit.place, edit.path) or ""
-        after = targets.done_to(before, edit)
+        after = targets.apply_edit(before, edit)
         if not targets.only_adds(before, after, edit.verb):
             raise Conflict(f"{places.shown(edit)} would lose lines", "add it by hand")
         parts.append(targets.difference(before, after, places.shown(edit)))
@@ -449,20 +438,14 @@ def diff_of(proposal: Proposal, places: Places) -> str:
 
 
 def _check(text: str, source: str) -> None:
-    """Refuse what the gate would not let into the store, or would hide there."""
-    passed = pass_gate(Draft(text, source=source), profile="lane")  # files have room: only the texts themselves count
+    """Raise if the validation gate would refuse or quarantine a text."""
+    passed = pass_gate(Draft(text, source=source), profile="lane")  # profile `lane`: files have no size limits
     if passed.quarantine:
         raise InvalidInput(passed.quarantine, "say it in other words")
 
 
-def _is_full(text: str) -> bool:
-    from swarmlore.notes.project_memory.memory_md import MAX_LINES, line_count
-
-    return line_count(text) > MAX_LINES
-
-
 def _graph(draft: NoteDraft, given: Mapping[str, Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Entities and relations: those that came with the note, else those that rules find in it."""
+    """Return the given entities and relations of a note, else those that heuristics extract."""
     if given.get("entities"):
         return tuple(given["entities"]), tuple(given.get("relations", ()))
     from swarmlore.domain.language.concepts import concepts_of
@@ -473,13 +456,13 @@ def _graph(draft: NoteDraft, given: Mapping[str, Any]) -> tuple[tuple[Any, ...],
 MOST_NAMES = 60
 
 
-class Making:
-    """Collects what one look proposes; nothing twice."""
+class ProposalCollector:
+    """Collects the proposals of one reflection, without duplicates."""
 
-    def __init__(self, lore: Lore, proposing: Proposing, heard: Heard) -> None:
+    def __init__(self, lore: Lore, drafter: ProposalDrafter, conversation: Conversation) -> None:
         self._lore = lore
-        self._proposing = proposing
-        self._heard = heard
+        self._drafter = drafter
+        self._conversation = conversation
         self._notes: list[tuple[Any, About]] = []
         self.proposals: list[Proposal] = []
         self.refused: list[str] = []
@@ -487,16 +470,15 @@ class Making:
         self.improved = 0
 
     def take(self, lesson: Lesson, only: Sequence[str]) -> None:
-        """Propose what a lesson leads to."""
-        from swarmlore.domain.pages.drafting import draft
+        """Route a lesson to its targets and propose an edit for each."""
         from swarmlore.domain.pages.routing import Context, route
 
-        times = self._proposing.known.times_met(lesson.text, self._heard.session, lesson.quote)
+        times = self._drafter.known.times_met(lesson.text, self._conversation.session, lesson.quote)
         project = self._lore.project
-        context = Context(project.name, _names(project.root), lesson.files, times, self._proposing.agent)
+        context = Context(project.name, _folder_names(project.root), lesson.files, times, self._drafter.agent)
         found = route(lesson, context)
         for target in found.targets:
-            target = "instinct" if target == "review" else target  # at the lowest confidence that there is
+            target = "instinct" if target == "review" else target  # becomes an instinct of lowest confidence
             target = "behavioral" if only and target == "instinct" else target
             if target == "none" or (only and target not in only):
                 continue
@@ -508,6 +490,7 @@ class Making:
                 self._add(target, made, about)
 
     def take_item(self, item: Item) -> None:
+        """Propose the edit of an item that an LLM prepared."""
         about = About(item.text, item.level, item.category, item.quote, "prepared by a model", agent=item.agent)
         self._propose(item.route, item.draft, about, item.graph)
 
@@ -519,50 +502,50 @@ class Making:
 
     def _propose(self, target: str, made: Any, about: About, graph: Mapping[str, Any] | None = None) -> None:
         ways: dict[str, Callable[[Any, About], Proposal | None]] = {
-            "behavioral": self._proposing.rule,
-            "instinct": self._proposing.instinct,
-            "memory": self._proposing.memory,
-            "skill": self._proposing.skill,
+            "behavioral": self._drafter.rule,
+            "instinct": self._drafter.instinct,
+            "memory": self._drafter.memory,
+            "skill": self._drafter.skill,
         }
         try:
-            found = self._proposing.note(made, about, graph) if target == "knowledge" else ways[target](made, about)
+            found = self._drafter.note(made, about, graph) if target == "knowledge" else ways[target](made, about)
         except UNFIT as problem:
             self.refused.append(f"{about.text[:100]}: {problem.message}")
             return
-        if found is None or any(_is_again(found, one) for one in self.proposals):
+        if found is None or any(_is_same(found, one) for one in self.proposals):
             self.known += 1
         else:
             self.proposals.append(found)
 
     def close(self) -> None:
-        """Word the notes, propose them, and what goes with a first line of MEMORY.md."""
-        from swarmlore.notes.reflect.llm_items import better
+        """Let the LLM reword the notes, propose them, add the MEMORY.md reference if needed, and sort by level."""
+        from swarmlore.notes.reflect.llm_items import reword_notes
 
         drafts = [made for made, _ in self._notes]
         writer = self._lore.capped_writer() if drafts and self._lore.settings.writer.kind != "none" else None
-        worded, self.improved = better(writer, drafts, self._heard.turns)
+        worded, self.improved = reword_notes(writer, drafts, self._conversation.turns)
         for made, (_, about) in zip(worded, self._notes, strict=True):
             self._propose("knowledge", made, about)
-        self._refer()
+        self._propose_reference()
         order = {level: place for place, level in enumerate(("high", "medium", "low"))}
         self.proposals.sort(key=lambda item: order.get(item.level, 1))
 
-    def _refer(self) -> None:
+    def _propose_reference(self) -> None:
         if not any(item.route == "memory" and item.level != "low" for item in self.proposals):
             return
         try:
-            if (found := self._proposing.reference()) is not None:
+            if (found := self._drafter.reference()) is not None:
                 self.proposals.append(found)
         except UNFIT as problem:
             self.refused.append(problem.message)
 
 
-def _is_again(item: Proposal, other: Proposal) -> bool:
+def _is_same(item: Proposal, other: Proposal) -> bool:
     return (item.route, item.title, item.target) == (other.route, other.title, other.target)
 
 
-def _names(root: str) -> tuple[str, ...]:
-    """Words that only this project has: what its folders are called."""
+def _folder_names(root: str) -> tuple[str, ...]:
+    """Return the folder names of a project, as words that are specific to it."""
     try:
         with os.scandir(root) as entries:
             found = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))

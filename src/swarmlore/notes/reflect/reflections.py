@@ -1,4 +1,4 @@
-"""Jobs of reflecting, for which nobody waits: a session that ended is looked at, an approval is carried to its end."""
+"""Reflect on sessions: propose what to learn, list and decide proposals, write episodes, and run the reflect job."""
 
 from __future__ import annotations
 
@@ -6,20 +6,29 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 
-from swarmlore.clients.transcripts import turns_in
+from swarmlore.clients.transcripts import read_transcript, turns_of_job
 from swarmlore.domain.json_codec import iso
 from swarmlore.domain.language.display import shortened
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.domain.records import PROPOSAL_ROUTES, Edit, Memory, Proposal, Reflection
 from swarmlore.errors import InvalidInput, NotAllowed, StoreError, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
+from swarmlore.notes.locations import EPISODES
 from swarmlore.notes.locations import LEARNINGS as LEARNED
 from swarmlore.notes.note_format import parse_note, write_note
 from swarmlore.notes.reflect import metrics
-from swarmlore.notes.reflect.answers import APPROVE, HOW, MODIFY, REJECT, no_answer, read_answer
-from swarmlore.notes.reflect.apply import Applied, Applying
-from swarmlore.notes.reflect.collect import MOST_BYTES, Heard, hear_file, hear_session, hear_text, home_of, looks_at
-from swarmlore.notes.reflect.propose import UNFIT, Known, Making, Proposing, conflict_of, diff_of
+from swarmlore.notes.reflect.answers import APPROVE, HOW, MODIFY, REJECT, no_answer, read_answer, reworded
+from swarmlore.notes.reflect.apply import Applied, ApprovalRunner, commit_texts
+from swarmlore.notes.reflect.collect import (
+    MOST_BYTES,
+    Conversation,
+    earlier_reflections,
+    home_of,
+    load_file,
+    load_session,
+    load_text,
+)
+from swarmlore.notes.reflect.propose import UNFIT, Known, ProposalCollector, ProposalDrafter, conflict_of, diff_of
 from swarmlore.notes.reflect.targets import LEARNINGS, Places
 from swarmlore.notes.yaml_edit import Unreadable, plain, read
 from swarmlore.store.database import Operation
@@ -39,7 +48,7 @@ CONTEXT_HEADING, SIGNALS_HEADING, LEARNED_HEADING = "Session Context", "Signals 
 
 @frozen
 class Episode:
-    """One session that was looked back upon; `created` is a day or a moment in ISO 8601."""
+    """Record of one reflected session; `created` is a date or time in ISO 8601."""
 
     created: str
     title: str
@@ -49,27 +58,27 @@ class Episode:
     context: str = ""
     signals: tuple[str, ...] = ()
     learnings: tuple[str, ...] = ()
-    """What was learned, a line each."""
+    """One line per learning."""
     extracted_learnings: tuple[str, ...] = ()
-    """The ids of the notes that were made of it."""
+    """Ids of the notes made from it."""
     tags: tuple[str, ...] = ()
     confidence: str = "medium"
 
 
 def episode_id(episode: Episode) -> str:
-    """`ep-YYYYMMDD-hash6`, the same for the same session."""
-    said = (episode.created, episode.agent, episode.project, episode.context, *episode.signals)
-    digest = sha256("\n".join(said).encode("utf-8", "surrogatepass")).hexdigest()
+    """Return `ep-YYYYMMDD-hash6`, which depends only on the content of the episode."""
+    parts = (episode.created, episode.agent, episode.project, episode.context, *episode.signals)
+    digest = sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
     return f"ep-{_day(episode).replace('-', '')}-{digest[:6]}"
 
 
 def episode_path(episode: Episode) -> str:
-    """Where it stands below the folder of episodes."""
+    """Return the path of an episode below the episodes folder."""
     return f"{_day(episode)}/{episode_id(episode)}.md"
 
 
 def write_episode(episode: Episode) -> str:
-    """The text of an episode."""
+    """Return the Markdown text of an episode."""
     fields = {
         "title": episode.title,
         "category": CATEGORY,
@@ -93,7 +102,7 @@ def write_episode(episode: Episode) -> str:
 
 
 def _day(episode: Episode) -> str:
-    """The day as its digits say it; what comes in must not name another folder."""
+    """Return the date as YYYY-MM-DD from its digits only, so that input cannot name another folder."""
     digits = "".join(letter for letter in episode.created[:10] if letter in "0123456789")[:8].ljust(8, "0")
     return f"{digits[:4]}-{digits[4:6]}-{digits[6:]}"
 
@@ -103,7 +112,7 @@ def _items(texts: Sequence[str]) -> str:
 
 
 def _no_heading(line: str) -> str:
-    """A line that begins no section of its own, and no code that would hold the sections below."""
+    """Escape a line that would start a heading, code block or comment."""
     return "\\" + line.lstrip() if line.lstrip().startswith(("#", "```", "~~~", "<!--")) else line
 
 
@@ -115,31 +124,31 @@ _WORDS = ("learning", "text", "rule", "title", "quote", "signal")
 
 
 @frozen
-class Older:
-    """Whether it was told to reflect unasked, and the learnings that wait there."""
+class OlderState:
+    """State of the older reflect tool: whether it reflected automatically, and its pending learnings."""
 
     auto: bool = False
     pending: tuple[str, ...] = ()
 
 
-def older_state(env: Mapping[str, str]) -> Older:
-    """What stands there; nothing where there is no such file or it cannot be read."""
+def older_state(env: Mapping[str, str]) -> OlderState:
+    """Read the state file of the older reflect tool; empty if it is missing or unreadable."""
     folder = env.get("REFLECT_STATE_DIR") or os.path.join(home_of(env), ".reflect")
     file, _ = open_own(os.path.join(os.path.abspath(os.path.expanduser(folder)), FILE))
     if file is None:
-        return Older()
+        return OlderState()
     with file:
         data = file.read(MOST_STATE_BYTES + 1)
     try:
-        said: Any = plain(read(data.decode("utf-8")).root) if len(data) <= MOST_STATE_BYTES else {}
+        state: Any = plain(read(data.decode("utf-8")).root) if len(data) <= MOST_STATE_BYTES else {}
     except (Unreadable, UnicodeDecodeError):
-        return Older()
-    if not isinstance(said, dict):
-        return Older()
-    auto = str(said.get("auto_reflect", "")).strip().lower() in ("true", "yes", "on", "1")
-    lists: list[Any] = [said.get(name) for name in _LISTS]
+        return OlderState()
+    if not isinstance(state, dict):
+        return OlderState()
+    auto = str(state.get("auto_reflect", "")).strip().lower() in ("true", "yes", "on", "1")
+    lists: list[Any] = [state.get(name) for name in _LISTS]
     waiting = [item for listed in lists if isinstance(listed, list) for item in listed]
-    return Older(auto, tuple(filter(None, map(_words, waiting[:MOST_PENDING]))))
+    return OlderState(auto, tuple(filter(None, map(_words, waiting[:MOST_PENDING]))))
 
 
 def _words(item: Any) -> str:
@@ -148,14 +157,13 @@ def _words(item: Any) -> str:
     return scrub_text(" ".join(item.split()))[:400] if isinstance(item, str) else ""
 
 
-EPISODES = "documents/episodes"
 MOST_SIGNALS = 60
 MOST_LOOKS = 1_000
 _TITLE_CHARS = 100
 
 
 def keep_episode(places: Places, reflection: Reflection, lessons: Sequence[Lesson], project: str) -> str:
-    """Write the episode of a reflection, unless it is there; returns its path below the learnings, '' if it cannot."""
+    """Write the episode of a reflection unless it exists; return its path below the learnings, '' on failure."""
     episode = _episode(reflection, lessons, project)
     edit = Edit(LEARNINGS, f"{EPISODES}/{episode_path(episode)}", "create", scrub_text(write_episode(episode)))
     try:
@@ -168,7 +176,7 @@ def keep_episode(places: Places, reflection: Reflection, lessons: Sequence[Lesso
 
 
 def drop_episodes(lore: Lore, places: Places, session: str) -> list[Memory]:
-    """Remove the episodes of a session, which nobody asked for; returns what was indexed of them."""
+    """Delete the episode files of a session; return the memories that were indexed from them."""
     found = lore.store.reflections(lore.caller, session, limit=MOST_LOOKS)
     paths = {one.episode for one in found if one.episode}
     for path in paths:
@@ -211,12 +219,12 @@ def _note_id(item: Proposal) -> str:
 
 
 BEHAVIORAL, KNOWLEDGE = ("behavioral",), ("knowledge", "skill")
-MOST_PROPOSALS = 40  # of one reflection
+MOST_PROPOSALS = 40  # stored per reflection
 
 
 @frozen
 class Decided:
-    """What an answer did: proposals as they are now, and what there is to say. `applied` is None where nobody may."""
+    """Result of an answer: the proposals in their new state; `applied` is None if nothing was written."""
 
     verb: str
     proposals: tuple[Proposal, ...] = ()
@@ -224,54 +232,50 @@ class Decided:
 
 
 class Reflections:
-    """What one project should learn, for one caller."""
+    """The reflections and proposals of one project, for one caller."""
 
     def __init__(self, lore: Lore, env: Mapping[str, str], operate: Callable[[str], Operation]) -> None:
         self._lore = lore
         self._env = env
         self._operate = operate
         self._places = Places.of(lore.project.root, env)
-        self._applying = Applying(lore, self._places, operate)
-
-    # Looking back
+        self._applying = ApprovalRunner(lore, self._places, operate)
 
     def reflect(
         self, text: str = "", *, session: str = "", path: str = "", items: str | Sequence[Any] = "", agent: str = ""
     ) -> Reflection:
-        """Propose what a text, a file, a session or a model's list teaches; without any of them the newest session that
-        nobody reflected on. `agent` asks for rules in the file of that agent only."""
-        Proposing(self._lore, self._places, "", agent).rule_target()  # better now than after all the reading
+        """Propose what a text, file, session or list of LLM-prepared items teaches; by default the newest session not
+        yet reflected on. With `agent`, propose only rules for that agent's file."""
+        ProposalDrafter(self._lore, self._places, "", agent).rule_target()  # fail before reading the session
         if items:
             return self._keep(self._from_items(items, session, agent))
-        heard = (
-            hear_file(path, text) if path else hear_text(text) if text else hear_session(self._lore, self._env, session)
-        )
-        return self.reflect_on(heard, agent)
+        if path or text:
+            return self.reflect_on(load_file(path, text) if path else load_text(text), agent)
+        return self.reflect_on(load_session(self._lore, self._env, session), agent)
 
-    def reflect_on(self, heard: Heard, agent: str = "") -> Reflection:
-        """The same for turns that were read already."""
-        from swarmlore.domain.extraction.session_lessons import counts, learned
+    def reflect_on(self, conversation: Conversation, agent: str = "") -> Reflection:
+        """Propose what a conversation that was already read teaches."""
+        from swarmlore.domain.extraction.session_lessons import count_by_level, extract_lessons
 
-        before = [] if agent else looks_at(self._lore, heard.session)
-        lessons = learned(heard.turns, max((one.told_to for one in before), default=0.0))
-        proposing = Proposing(self._lore, self._places, heard.client, agent)
-        made = Making(self._lore, proposing, heard)
+        earlier = [] if agent else earlier_reflections(self._lore, conversation.session)
+        lessons = extract_lessons(conversation.turns, max((one.told_to for one in earlier), default=0.0))
+        drafter = ProposalDrafter(self._lore, self._places, conversation.client, agent)
+        collector = ProposalCollector(self._lore, drafter, conversation)
         for lesson in lessons:
-            made.take(lesson, BEHAVIORAL if agent else ())
-        made.close()
-        reflection = self._reflection(made, counts(lessons), heard.facts(whole=not agent, again=bool(before)))
+            collector.take(lesson, BEHAVIORAL if agent else ())
+        collector.close()
+        facts = conversation.facts(whole=not agent, again=bool(earlier))
+        reflection = self._reflection(collector, count_by_level(lessons), facts)
         if lessons and self._lore.settings.knowledge.enabled:
-            reflection = replace(
-                reflection, episode=keep_episode(self._places, reflection, lessons, self._lore.project.name)
-            )
+            episode = keep_episode(self._places, reflection, lessons, self._lore.project.name)
+            reflection = replace(reflection, episode=episode)
         kept = self._keep(reflection)
         if kept.episode:
             self._lore.index_changed()
         return kept
 
     def take_over(self) -> Reflection | None:
-        """Propose what an older tool left for a review, what is new of it; None where nothing is."""
-
+        """Propose the pending learnings of the older reflect tool; None if none is new."""
         known = Known(self._lore)
         waiting = [text for text in older_state(self._env).pending if known.times_met(text) == 1]
         items = [{"route": "instinct", "text": text, "level": "low"} for text in waiting]
@@ -280,17 +284,17 @@ class Reflections:
     def _from_items(self, given: str | Sequence[Any], session: str, agent: str) -> Reflection:
         from swarmlore.notes.reflect.llm_items import read_items
 
-        proposing = Proposing(self._lore, self._places, self._lore.caller.agent.partition("/")[0], agent)
-        made = Making(self._lore, proposing, Heard((), "items", session))
+        drafter = ProposalDrafter(self._lore, self._places, self._lore.caller.agent.partition("/")[0], agent)
+        collector = ProposalCollector(self._lore, drafter, Conversation((), "items", session))
         items = read_items(given)
         for item in items:
-            made.take_item(item)
-        made.close()
+            collector.take_item(item)
+        collector.close()
         levels = [item.level for item in items]
         signals = {level: levels.count(level) for level in ("high", "medium", "low")}
-        return self._reflection(made, signals, {"session": session, "source": "items"})
+        return self._reflection(collector, signals, {"session": session, "source": "items"})
 
-    def _reflection(self, made: Making, signals: Mapping[str, int], facts: Mapping[str, Any]) -> Reflection:
+    def _reflection(self, made: ProposalCollector, signals: Mapping[str, int], facts: Mapping[str, Any]) -> Reflection:
         lore = self._lore
         return Reflection(
             lore.new_id(),
@@ -306,7 +310,7 @@ class Reflections:
         )
 
     def _keep(self, reflection: Reflection) -> Reflection:
-        """Store a reflection; its proposals get numbers that no open one has."""
+        """Store a reflection; its proposals get numbers that no open proposal has."""
         lore = self._lore
         with lore.acting(), lore.store.operation(self._operate("reflect")):
             numbered = _numbered(reflection.proposals, lore.store.open_proposals(lore.caller))
@@ -320,31 +324,26 @@ class Reflections:
         try:
             metrics.count_reflection(self._places, reflection)
         except (SwarmloreError, OSError):
-            return  # figures are not worth failing for; they are tried again
+            return  # `finish` retries it
         with self._lore.acting():
             self._lore.store.counted_reflection(self._lore.caller, reflection)
 
-    # What is open
-
     def open(self, routes: Sequence[str] = (), *, low: bool = False, reflection: str = "") -> tuple[Proposal, ...]:
-        """What waits for a decision, by number, each with the difference that it would make now; those of low
-        confidence only where they are asked for."""
+        """Return the open proposals by number, each with its current diff; those of low confidence only with `low`."""
         with self._lore.acting():
             found = self._lore.store.open_proposals(self._lore.caller)
         wanted = [item for item in found if item.state != "approved" and (not routes or item.route in routes)]
         wanted = [item for item in wanted if not reflection or item.reflection.startswith(reflection)]
-        return tuple(self._fresh(item) for item in wanted if low or item.level != "low")
+        return tuple(self._with_diff(item) for item in wanted if low or item.level != "low")
 
-    def _fresh(self, item: Proposal) -> Proposal:
+    def _with_diff(self, item: Proposal) -> Proposal:
         try:
             return replace(item, diff=diff_of(item, self._places))
         except SwarmloreError as problem:
             return replace(item, reason=problem.message)
 
-    # Deciding
-
     def answer(self, said: str, shown: Sequence[Proposal]) -> Decided:
-        """Take an answer to what was shown: Y, N, numbers, labels, groups. One that is none changes nothing."""
+        """Apply an answer (Y, N, numbers, labels, groups) to the shown proposals; raise InvalidInput if it is none."""
         answer = read_answer(said, shown)
         if answer is None:
             if not shown:
@@ -358,19 +357,19 @@ class Reflections:
         return self.reject(chosen) if answer.verb == REJECT else self.approve(chosen)
 
     def approve(self, chosen: Sequence[Proposal]) -> Decided:
-        """Write what a person wants, in one commit per repository."""
+        """Write approved proposals and commit them, one commit per repository. Only a person may."""
         approval = self._applying.approve(chosen, self._signals_of(chosen))
         applied = self._applying.finish(approval)
         return Decided(APPROVE, applied.proposals, applied)
 
     def reject(self, chosen: Sequence[Proposal]) -> Decided:
-        """A person does not want these; they are not proposed again."""
+        """Reject proposals, which are not proposed again. Only a person may."""
         if self._lore.caller.role != "person":
             raise NotAllowed("a person rejects", "show it to your user")
         return Decided(REJECT, self._settle(chosen, "rejected"))
 
     def _prepare(self, chosen: Sequence[Proposal], verb: str) -> Decided:
-        """Keep what an agent answered, with who and when; a person decides."""
+        """Store an agent's answer as advice with its name; a person decides."""
         advice = "advises to approve" if verb == APPROVE else "advises to reject"
         state = "prepared" if verb == APPROVE else "pending"
         return Decided("prepare", self._settle(chosen, state, f"{self._lore.caller.agent} {advice}"))
@@ -379,36 +378,34 @@ class Reflections:
         lore = self._lore
         decided = {"state": state, "by": lore.caller.agent, "decided_at": lore.now(), "reason": reason}
         with lore.acting(), lore.store.operation(self._operate(state if state != "pending" else "advise")):
-            still = {item.id for item in lore.store.open_proposals(lore.caller) if item.state != "approved"}
-            changed = tuple(replace(item, **decided) for item in chosen if item.id in still)
+            open_ids = {item.id for item in lore.store.open_proposals(lore.caller) if item.state != "approved"}
+            changed = tuple(replace(item, **decided) for item in chosen if item.id in open_ids)
             lore.store.change_proposals(changed)
         return changed
 
     def reword(self, item: Proposal, text: str) -> Proposal:
-        """The same proposal with what a person wrote in place of what would be added; through the gate again."""
-        from swarmlore.notes.reflect.answers import reworded
-
+        """Replace the text that a proposal adds by a person's wording, which passes the validation gate again."""
         if self._lore.caller.role != "person":
             raise NotAllowed("a person changes the wording", "show it to your user")
         changed = reworded(item, text)
-        changed = self._fresh(replace(changed, conflict=conflict_of(changed, self._places)))
+        changed = self._with_diff(replace(changed, conflict=conflict_of(changed, self._places)))
         with self._lore.acting(), self._lore.store.operation(self._operate("reword")):
             self._applying.check_open([item])
             self._lore.store.change_proposals([changed])
         return changed
 
     def count_of(self, session: str, *, erase: bool) -> int:
-        """How many proposals go with a session that is forgotten: those that wait; where it is erased, all."""
+        """Count the proposals deleted with a session: open ones when it is forgotten, all when it is erased."""
         with self._lore.acting():
             found = self._lore.store.proposals_of(self._lore.caller, session)
         return sum(erase or item.state in ("pending", "prepared") for item in found)
 
     def drop_episodes(self, session: str) -> list[Memory]:
-        """Remove what was written unasked about a session that is erased."""
+        """Delete the automatically written episodes of an erased session."""
         return drop_episodes(self._lore, self._places, session)
 
     def _signals_of(self, chosen: Sequence[Proposal]) -> dict[str, int]:
-        """The signals of the reflections that these came from."""
+        """Sum the signal counts of the reflections behind these proposals."""
         sums: dict[str, int] = {}
         for id in dict.fromkeys(item.reflection for item in chosen):
             with self._lore.acting():
@@ -418,55 +415,45 @@ class Reflections:
         return sums
 
     def finish(self) -> tuple[Applied, ...]:
-        """Go on with what a person approved and what was not finished."""
+        """Resume approvals that were interrupted, and count reflections that were not counted."""
         with self._lore.acting():
             begun = self._lore.store.open_approvals(self._lore.caller)
             uncounted = [one for one in self._lore.store.reflections(self._lore.caller) if not one.counted]
-            whole = [replace(one, proposals=tuple(self._of(one))) for one in uncounted]
-        for reflection in whole:
-            self._count(reflection)
+            proposals = [self._lore.store.proposals(self._lore.caller, reflection=one.id) for one in uncounted]
+        for reflection, own in zip(uncounted, proposals, strict=True):
+            self._count(replace(reflection, proposals=tuple(own)))
         return tuple(self._applying.finish(approval) for approval in begun)
 
     def commit_changes(self, root: str, changes: Sequence[Any]) -> list[str]:
-        """Commit what was brought together from other work trees: files with a text before and after; tells what it
-        did."""
-        from swarmlore.notes.reflect.apply import commit_texts
-
+        """Commit files that a consolidation of worktrees changed; return messages about the result."""
         return commit_texts(root, changes, self._lore.new_id(), self._lore.now())
 
-    def _of(self, reflection: Reflection) -> list[Proposal]:
-        return self._lore.store.proposals(self._lore.caller, reflection=reflection.id)
-
-    # How it stands
-
     def status(self) -> dict[str, Any]:
-        """What was counted over all projects, what is open in this one, and whether sessions are looked at unasked."""
-
+        """Return metrics over all projects, open proposals of this one, and whether reflection is automatic."""
         with self._lore.acting():
             store, caller = self._lore.store, self._lore.caller
             counts = store.count_proposals(caller)
             last = store.reflections(caller, limit=1)
             unfinished = len(store.open_approvals(caller))
         older = older_state(self._env)
-        told: dict[str, Any] = {"auto": self.auto, "metrics": metrics.read_metrics(self._places)}
-        told["last_here"] = iso(last[0].at) if last else None
-        told["unfinished"] = unfinished
-        told["proposals"] = _sums(counts, 2)
-        told["open"] = _sums([row for row in counts if row[2] in ("pending", "prepared")], 0)
-        told["open_low"] = sum(row[3] for row in counts if row[2] in ("pending", "prepared") and row[1] == "low")
-        told["older_pending"] = len(older.pending)
-        return told
+        status: dict[str, Any] = {"auto": self.auto, "metrics": metrics.read_metrics(self._places)}
+        status["last_here"] = iso(last[0].at) if last else None
+        status["unfinished"] = unfinished
+        status["proposals"] = _sums(counts, 2)
+        status["open"] = _sums([row for row in counts if row[2] in ("pending", "prepared")], 0)
+        status["open_low"] = sum(row[3] for row in counts if row[2] in ("pending", "prepared") and row[1] == "low")
+        status["older_pending"] = len(older.pending)
+        return status
 
     @property
     def auto(self) -> bool:
-        """Whether a session is looked at unasked when it ends or is cut: as set here, else as an older tool has it."""
-
+        """Whether sessions are reflected on automatically: this project's setting, else that of the older tool."""
         own = self._lore.settings
         return own.reflect.auto if "reflect.auto" in own.origins else older_state(self._env).auto
 
 
 def _numbered(proposals: Sequence[Proposal], taken: Sequence[Proposal]) -> list[Proposal]:
-    """Proposals with the next free numbers, over all and per letter."""
+    """Give proposals the next free numbers, overall and per route letter."""
     number = max((item.number for item in taken), default=0)
     letters = dict.fromkeys(PROPOSAL_ROUTES.values(), 0)
     for item in taken:
@@ -487,32 +474,30 @@ def _sums(counts: Sequence[tuple[str, str, str, int]], by: int) -> dict[str, int
     return sums
 
 
-def look_back(lore: Lore, job: Job) -> None:
-    """Propose what a session teaches, or go on with what a person approved. Doing it again changes nothing: what was
-    read is not read again, and what was proposed is not proposed again."""
+def run_reflection_job(lore: Lore, job: Job) -> None:
+    """Job handler: reflect on an ended session, and resume interrupted approvals. Running it again changes nothing."""
     reflections = lore.reflections
     reflections.finish()
     if not lore.settings.knowledge.enabled or not job.body.get("session"):
         return
-    heard = _heard(job)
-    if heard.turns and all(_is_news(heard, before) for before in looks_at(lore, heard.session)):
-        reflections.reflect_on(heard)
+    conversation = _conversation(job)
+    earlier = earlier_reflections(lore, conversation.session) if conversation.turns else []
+    if conversation.turns and all(_is_news(conversation, before) for before in earlier):
+        reflections.reflect_on(conversation)
 
 
-def _is_news(heard: Heard, before: Reflection) -> bool:
-    """Whether something was said since an earlier look: a session that is cut and then ends may have nothing new."""
+def _is_news(conversation: Conversation, before: Reflection) -> bool:
+    """Return whether a session has turns newer than an earlier reflection; a session may be compacted and then end."""
     since = before.told_to
-    told = not since or any(turn.at > since or not turn.at for turn in heard.turns)
-    return told and before.read_to < heard.at
+    has_new_turns = not since or any(turn.at > since or not turn.at for turn in conversation.turns)
+    return has_new_turns and before.read_to < conversation.at
 
 
-def _heard(job: Job) -> Heard:
-    """The whole session from its transcript, where that is still there; else the turns that were kept of it."""
-    from swarmlore.clients.transcripts import read_transcript
-
+def _conversation(job: Job) -> Conversation:
+    """Return the session from its transcript if that exists, else from the turns stored in the job."""
     body = job.body
     session, client, path = (str(body.get(name) or "") for name in ("session", "client", "transcript"))
     turns = tuple(read_transcript(client, path, MOST_BYTES)) if path else ()
     at = body.get("at")
     ended = float(at) if isinstance(at, (int, float)) else 0.0
-    return Heard(turns or tuple(turns_in(body)), "transcript", session, client, ended)
+    return Conversation(turns or tuple(turns_of_job(body)), "transcript", session, client, ended)

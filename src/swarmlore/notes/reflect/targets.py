@@ -1,5 +1,4 @@
-"""One addition, done to the text of a file. Pure: the same text and the same addition give the same result, and a text
-that has the addition stays as it is."""
+"""Locate the files that reflection may edit (instructions, agent files, notes) and apply additions to their text."""
 
 from __future__ import annotations
 
@@ -28,24 +27,24 @@ _KEY = re.compile(rf"^[ \t]*{TOML_KEY}[ \t]*=", re.MULTILINE)
 
 
 def declared_name(text: str, path: str) -> str:
-    """The name that a file gives its agent, which counts for more than the file's own; '' where it gives none."""
+    """Return the agent name that a file declares; '' if it declares none."""
     if path.endswith(".toml"):
         found = _parsed(text).get("name")
         return found if isinstance(found, str) else ""
     if not text.removeprefix("\ufeff").startswith("---"):
         return ""
     head = text[: max(0, text.find("\n---", 3, _HEAD_CHARS))]
-    told = _NAME.search(head)
-    return told[1].strip() if told else ""
+    match = _NAME.search(head)
+    return match[1].strip() if match else ""
 
 
 def with_line(text: str, path: str, heading: str, line: str) -> str:
-    """The file with one more line below a heading of its instructions; the same where it stands there."""
+    """Return the file with a line added below a heading of its instructions; unchanged if the line is there."""
     return _in_toml(text, heading, line) if path.endswith(".toml") else with_added(opened(text), heading, line)
 
 
 def opened(text: str) -> Page:
-    """A page whose head need not be YAML: clients take heads that a strict reader refuses, and none of it changes."""
+    """Parse a page; keep front matter that is invalid YAML, since clients accept it and additions do not change it."""
     try:
         return read_page(text)
     except Unreadable:
@@ -59,11 +58,11 @@ def opened(text: str) -> Page:
 def _in_toml(text: str, heading: str, line: str) -> str:
     before = _parsed(text)
     start, end, quotes = _span(text)
-    told = _escaped(line, quotes)
+    escaped = _escaped(line, quotes)
     inner = text[start:end]
-    if told in (known.strip() for known in inner.splitlines()):
+    if escaped in (known.strip() for known in inner.splitlines()):
         return text
-    more = with_added(Page(inner, None, 0), heading, told)
+    more = with_added(Page(inner, None, 0), heading, escaped)
     after = text[:start] + more + ("" if more.endswith("\n") else "\n") + text[end:]
     if {**_parsed(after), TOML_KEY: ""} != {**before, TOML_KEY: ""}:
         raise Conflict("the instructions cannot be added to", "add it by hand")
@@ -71,7 +70,7 @@ def _in_toml(text: str, heading: str, line: str) -> str:
 
 
 def _span(text: str) -> tuple[int, int, str]:
-    """Where the instructions stand between their quotes, which are on lines of their own."""
+    """Return start, end and quotes of the instructions in a TOML file; the quotes must be on their own lines."""
     found = _OPENING.search(text)
     quotes = found[1] if found else ""
     end = _closing(text, found.end(), quotes) if found else -1
@@ -83,7 +82,7 @@ def _span(text: str) -> tuple[int, int, str]:
 
 
 def _closing(text: str, start: int, quotes: str) -> int:
-    """Where the quotes end; in a text between double ones a backslash takes the next character along."""
+    """Return the offset of the closing quotes; in a basic string a backslash escapes the next character."""
     if quotes == "'''":
         return text.find(quotes, start)
     for found in re.compile(r"\\.|\"\"\"", re.DOTALL).finditer(text, start):
@@ -109,7 +108,7 @@ def _parsed(text: str) -> dict[str, object]:
         raise Unreadable("it is no TOML", "mend the file") from None
 
 
-# By client: folders in the project and in the client's own folder, and how its files end, best first.
+# By client: agent folders in the project, in the user's folder of the client, and file suffixes, best first.
 FOLDERS: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "claude": ((".claude/agents",), ("agents",), (".md",)),
     "copilot": ((".github/agents",), ("agents",), (".agent.md", ".md")),
@@ -117,7 +116,7 @@ FOLDERS: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "gemini": ((".gemini/agents",), ("agents",), (".md",)),
     "codex": ((".codex/agents",), ("agents",), (".toml", ".md")),
 }
-# The folder of a client's own: the variable that names it, what lies below that, and where it is else in the home.
+# User folder by client: its environment variable, the subfolder below that, and the default below the home.
 _OWN = {
     "claude": ("CLAUDE_CONFIG_DIR", "", ".claude"),
     "copilot": ("COPILOT_HOME", "", ".copilot"),
@@ -125,52 +124,24 @@ _OWN = {
     "gemini": ("GEMINI_CLI_HOME", ".gemini", ".gemini"),
     "codex": ("CODEX_HOME", "", ".codex"),
 }
-PROJECT_PLACE = "project"
+PROJECT, LEARNINGS, HOME = "project", "learnings", "home"
 MOST_FILES = 300  # of one folder
 NAME_CHARS = 100
 
 
 def own_folders(env: Mapping[str, str], home: str) -> dict[str, str]:
-    """The folder that each client has for its user, whether it is there or not."""
-    found = {}
-    for client, (variable, below, usual) in _OWN.items():
+    """Return the user's configuration folder of each client, existing or not."""
+    folders = {}
+    for client, (variable, below, default) in _OWN.items():
         chosen = os.path.abspath(os.path.expanduser(env.get(variable, ""))) if env.get(variable) else ""
-        found[client] = os.path.join(chosen, below) if chosen and below else chosen or os.path.join(home, usual)
-    return found
-
-
-def is_place(path: str) -> bool:
-    """Whether a path in a client's own folder is one of an agent's file."""
-    return path.partition("/")[0] in ("agents", "agent")
-
-
-def agent_file(places: Places, name: str, client: str = "") -> tuple[str, str] | None:
-    """Where the file of a named agent lies: of the client that had the session first, and the project's before the
-    user's. The name that a file declares counts, else that of the file."""
-    if not name or name.startswith(".") or any(char in name for char in "/\\\0") or len(name) > NAME_CHARS:
-        return None
-    for place, folder, endings in _folders(client):
-        listed = list(_files(places, place, folder, endings))
-        declared = [path for path, stem in listed if _declares(places, place, path) == name]
-        named = [path for path, stem in listed if stem == name]
-        if found := [path for path in (*declared, *named) if places.exists(place, path)]:
-            return place, found[0]
-    return None
-
-
-def agents(places: Places) -> list[str]:
-    """The names of agents that have a file."""
-    found = set()
-    for place, folder, endings in _folders(""):
-        for path, stem in _files(places, place, folder, endings):
-            found.add(_declares(places, place, path) or stem)
-    return sorted(found)
+        folders[client] = os.path.join(chosen, below) if chosen and below else chosen or os.path.join(home, default)
+    return folders
 
 
 def _folders(client: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     order = sorted(FOLDERS, key=lambda name: name != client)
     for name in order:
-        yield from ((PROJECT_PLACE, folder, FOLDERS[name][2]) for folder in FOLDERS[name][0])
+        yield from ((PROJECT, folder, FOLDERS[name][2]) for folder in FOLDERS[name][0])
         if name == client:
             yield from ((name, folder, FOLDERS[name][2]) for folder in FOLDERS[name][1])
     for name in order:
@@ -178,15 +149,12 @@ def _folders(client: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def _files(places: Places, place: str, folder: str, endings: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Path and stem of each file of a folder and of the folders in it, by how it ends and then by name."""
+    """Yield path and stem of the agent files in a folder and its subfolders, by suffix, then by name."""
     names = _names(os.path.join(places.root(place), folder))
     for ending in endings:
-        fits = (name for name in names if name.endswith(ending) and not name.endswith(_longer(ending, endings)))
+        longer = tuple(other for other in endings if other != ending and other.endswith(ending))
+        fits = (name for name in names if name.endswith(ending) and not name.endswith(longer))
         yield from ((f"{folder}/{name}", os.path.basename(name).removesuffix(ending)) for name in fits)
-
-
-def _longer(ending: str, endings: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(other for other in endings if other != ending and other.endswith(ending))
 
 
 def _names(folder: str) -> list[str]:
@@ -207,9 +175,8 @@ def _declares(places: Places, place: str, path: str) -> str:
         return ""
 
 
-PROJECT, LEARNINGS, HOME = "project", "learnings", "home"
-MOST_BYTES = 1_000_000  # of a file that is added to
-# What a client reads in every session of a project, best first: the first that exists, else the first of all.
+MOST_BYTES = 1_000_000  # of a file that is edited
+# Instruction files that a client loads in a project: the first that exists is used, else the first is created.
 INSTRUCTIONS = {
     "claude": ("CLAUDE.md", "AGENTS.md"),
     "gemini": ("GEMINI.md", "AGENTS.md", "CLAUDE.md"),
@@ -221,7 +188,7 @@ SKILLS = ".agents/skills/{}/SKILL.md"
 
 
 class Places:
-    """Where the files of one project and of its user are."""
+    """Root folders of the files of one project and of its user, with safe access to the files in them."""
 
     def __init__(self, project: str, learnings: str, home: str, clients: Mapping[str, str] | None = None) -> None:
         own = clients if clients is not None else own_folders({}, home)
@@ -229,33 +196,34 @@ class Places:
 
     @classmethod
     def of(cls, project: str, env: Mapping[str, str]) -> Places:
+        """Build the places of a project from the environment."""
         from swarmlore.notes.locations import learnings_root
 
         home = home_of(env)
         return cls(project, learnings_root(env, home), home, own_folders(env, home))
 
     def root(self, place: str) -> str:
+        """Return the root folder of a place."""
         return self._roots[place]
 
     def full(self, edit: Edit) -> str:
+        """Return the absolute path of an edit's file."""
         return os.path.join(self._roots[edit.place], *edit.path.split("/"))
 
     def shown(self, edit: Edit) -> str:
-        """A path as people write it."""
+        """Return the path for display: relative to the project, or with `~`."""
         if edit.place == PROJECT:
             return edit.path
         full, home = self.full(edit), self._roots[HOME].rstrip("/")
         return "~" + full.removeprefix(home) if full.startswith(home + "/") else full
 
     def read(self, place: str, path: str) -> str | None:
-        """The text of a file, or None where there is none; refuses what leads elsewhere, is too large or no text."""
+        """Return the text of a file, None without one; raise if it is a link, too large or not text."""
         with self._folder(place, path) as (folder, name):
-            if folder is None:
-                return None
-            return text_in(folder, name)
+            return None if folder is None else text_in(folder, name)
 
     def exists(self, place: str, path: str) -> bool:
-        """Whether there is a real file that can be added to."""
+        """Return whether a regular, readable text file exists."""
         try:
             return self.read(place, path) is not None
         except (NotAllowed, InvalidInput):
@@ -263,11 +231,11 @@ class Places:
 
     @contextmanager
     def changing(self, edit: Edit) -> Iterator[tuple[Folder, str]]:
-        """The folder of a file, made where it is missing and locked, and the file's name there."""
+        """Context manager: create and lock the folder of a file; yield the folder and the file's name."""
         if edit.place == LEARNINGS:
             os.makedirs(self._roots[LEARNINGS], mode=0o700, exist_ok=True)
         with self._folder(edit.place, edit.path, make=True) as (folder, name):
-            assert folder is not None  # it was made
+            assert folder is not None  # make=True creates it
             with folder.lock():
                 yield folder, name
 
@@ -289,21 +257,34 @@ class Places:
             yield folder, name
 
     def agent_file(self, name: str, client: str = "") -> tuple[str, str] | None:
-        """Where the file of a named agent lies."""
-        return agent_file(self, name, client)
+        """Return place and path of a named agent's file, or None. The session's client comes first, the project before
+        the user, a declared name before a file name."""
+        if not name or name.startswith(".") or any(char in name for char in "/\\\0") or len(name) > NAME_CHARS:
+            return None
+        for place, folder, endings in _folders(client):
+            listed = list(_files(self, place, folder, endings))
+            declared = [path for path, stem in listed if _declares(self, place, path) == name]
+            named = [path for path, stem in listed if stem == name]
+            if found := [path for path in (*declared, *named) if self.exists(place, path)]:
+                return place, found[0]
+        return None
 
     def agents(self) -> list[str]:
-        """The names of agents that have a file."""
-        return agents(self)
+        """Return the names of all agents that have a file."""
+        names = set()
+        for place, folder, endings in _folders(""):
+            for path, stem in _files(self, place, folder, endings):
+                names.add(_declares(self, place, path) or stem)
+        return sorted(names)
 
     def instructions(self, client: str) -> str:
-        """The file that a client reads in every session of the project: one that exists, else its own."""
+        """Return the instruction file that a client loads in this project: the first that exists, else its default."""
         names = INSTRUCTIONS.get(client, ANY_CLIENT)
         return next((name for name in names if self.exists(PROJECT, name)), names[0])
 
 
 def text_in(folder: Folder, name: str) -> str | None:
-    """The text of a file in a folder; None where there is none."""
+    """Return the text of a file in a folder; None without one."""
     file = folder.open(name)
     if file is None:
         return None
@@ -318,7 +299,7 @@ def text_in(folder: Folder, name: str) -> str | None:
 
 
 def _parts(place: str, path: str) -> list[str]:
-    """The names on the way to a file; one that leads out of its place is refused."""
+    """Split a path; raise NotAllowed if it leaves its place or is not an agent file in a user folder."""
     parts = path.split("/")
     if place not in (PROJECT, LEARNINGS) and not _is_agents(place, path):
         raise NotAllowed(f"{path} is no place of an agent's file", "name an agent of yours")
@@ -328,21 +309,21 @@ def _parts(place: str, path: str) -> list[str]:
 
 
 def _is_agents(place: str, path: str) -> bool:
-    """Whether a path in the user's home, or in a client's folder there, is one of an agent's file."""
+    """Return whether a path in the user's home or a client's folder is that of an agent file."""
     if place != HOME:
-        return is_place(path)
+        return path.partition("/")[0] in ("agents", "agent")
     return any(path.startswith(f"{folder}/agents/") for folder in _USUAL)
 
 
 CREATE, RULE, SECTION, ENTRY, REFERENCE, INSTINCT = "create", "rule", "section", "entry", "reference", "instinct"
 RULES_HEADING = "Learned rules"
 _AROUND = 3
-# Of an instinct that is confirmed or contradicted, its figures change; everywhere else lines are only added.
+# Fields of an instinct that may change; everywhere else lines are only added.
 _FIGURES = re.compile(r"\s*(?:-\s+)?(?:confidence|last_reinforced|reinforcement_count)\s*:.*")
 
 
-def done_to(text: str, edit: Edit) -> str:
-    """The text of a file with an addition; '' stands for a file that is not there."""
+def apply_edit(text: str, edit: Edit) -> str:
+    """Return a file's text with an edit applied, unchanged if it is applied already; '' stands for a missing file."""
     if edit.verb == CREATE:
         return _created(text, edit)
     if edit.verb in (RULE, SECTION):
@@ -356,9 +337,10 @@ def done_to(text: str, edit: Edit) -> str:
     return _instinct(text, edit)
 
 
-def all_done_to(text: str, edits: Iterable[Edit]) -> str:
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """Return a file's text with all edits applied."""
     for edit in edits:
-        text = done_to(text, edit)
+        text = apply_edit(text, edit)
     return text
 
 
@@ -373,13 +355,11 @@ def _below_heading(text: str, edit: Edit) -> str:
         return text
     if edit.verb == RULE:
         return with_line(text, edit.path, edit.heading, edit.text)
-    from swarmlore.notes.markdown import read_page, with_added
-
     return with_added(read_page(text), edit.heading, edit.text)
 
 
 def _has_lines(text: str, wanted: str) -> bool:
-    """Whether all lines of an addition stand in a text, one after the other."""
+    """Return whether a text contains all lines of an addition in sequence."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     sought = [line.strip() for line in wanted.splitlines() if line.strip()]
     return any(lines[at : at + len(sought)] == sought for at, line in enumerate(lines) if line == sought[0])
@@ -388,8 +368,8 @@ def _has_lines(text: str, wanted: str) -> bool:
 def _entered(text: str, edit: Edit) -> str:
     from swarmlore.notes.project_memory.memory_md import with_entry
 
-    said = {line.strip().lstrip("-*+ ").strip() for line in text.splitlines()}
-    return text if edit.text.strip() in said else with_entry(text, edit.heading, edit.text)
+    known = {line.strip().lstrip("-*+ ").strip() for line in text.splitlines()}
+    return text if edit.text.strip() in known else with_entry(text, edit.heading, edit.text)
 
 
 def _instinct(text: str, edit: Edit) -> str:
@@ -414,12 +394,12 @@ def _figures(sheet: Any, known: dict[str, Any], values: dict[str, Any]) -> str:
     one = known[values.pop("id")]
     values.pop("rule", None)
     if one.reinforcements >= int(values.get("reinforcement_count", 0)):
-        return str(sheet.text)  # it was confirmed since, or this is done
+        return str(sheet.text)  # reinforced since, or already applied
     return changed(sheet, one.id, values)
 
 
 def only_adds(before: str, after: str, verb: str = "") -> bool:
-    """Whether every line of a text is still there, in its order."""
+    """Return whether every line of the old text is in the new one, in order; figures of an instinct may change."""
     kept = iter(_lines(after))
     lines = _lines(before)
     if verb == INSTINCT:
@@ -433,7 +413,7 @@ def _lines(text: str) -> list[str]:
 
 
 def difference(before: str, after: str, name: str) -> str:
-    """What an addition changes, as a unified diff with the usual three lines around it."""
+    """Return the unified diff of two texts with three lines of context."""
     from difflib import unified_diff
 
     old, new = _lines(before), _lines(after)
@@ -446,7 +426,7 @@ def difference(before: str, after: str, name: str) -> str:
 
 
 def _shared(old: list[str], new: list[str]) -> tuple[int, int]:
-    """How many lines two texts share at their beginning and at their end: what lies between is compared."""
+    """Return the number of common lines at the start and at the end; only the rest is compared."""
     most = min(len(old), len(new))
     head = next((at for at in range(most) if old[at] != new[at]), most)
     tail = next((at for at in range(most - head) if old[-1 - at] != new[-1 - at]), most - head)
@@ -454,7 +434,7 @@ def _shared(old: list[str], new: list[str]) -> tuple[int, int]:
 
 
 def _moved(line: str, by: int) -> str:
-    """The head of a hunk with the numbers that its lines have in the whole file."""
+    """Return a diff hunk header with its line numbers shifted, so that they count from the start of the file."""
     if not by or not (found := re.fullmatch(r"@@ -(\d+)(.*?) \+(\d+)(.*?) @@", line)):
         return line
     return f"@@ -{int(found[1]) + by}{found[2]} +{int(found[3]) + by}{found[4]} @@"

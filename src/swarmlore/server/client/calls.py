@@ -1,4 +1,4 @@
-"""A call of a verb as the document that a server takes, and its answer as what the call returns."""
+"""Converts a call of a `Lore` method to the JSON body that a server takes, and its JSON answer to the result."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ if TYPE_CHECKING:
     from swarmlore.domain.records import AuditRow
 
 
-# Where records live that a verb may return, or that lie in one; looked for in this order.
+# Modules with the records that a method may return, directly or nested; searched in this order.
 MODULES = (
     "swarmlore.domain.records",
     "swarmlore.memory.lifecycle",
-    "swarmlore.memory.lifecycle",
     "swarmlore.memory.promotion",
     "swarmlore.memory.curation",
-    "swarmlore.memory.feedback",
-    "swarmlore.domain.patterns",
+    "swarmlore.retrieval.patterns",
+    "swarmlore.domain.policy.outcomes",
     "swarmlore.memory.quarantine",
     "swarmlore.memory.explain",
     "swarmlore.retrieval.prime",
@@ -39,7 +38,8 @@ _INNER = re.compile(r"(?:tuple|list|Sequence|Iterable)\[(.+?)(?:, \.\.\.)?\]")
 
 
 def decoded(kind: str, value: Any, near: str = MODULES[0]) -> Any:
-    """A value of an annotated type; records are looked for in the module `near` first, as names may be used twice."""
+    """Convert a JSON value to an annotated type. Records are looked up in the module `near` first, as several modules
+    may use a name."""
     if value is None or kind in ("Any", "str", "int", "bool"):
         return value
     if kind.endswith(" | None"):
@@ -69,15 +69,15 @@ _NOT_SENT = ("self", "progress", "all_projects")
 
 
 def body_of(name: str, args: tuple[Any, ...], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call as a server takes them."""
-    said = _flat(inspect.signature(getattr(Lore, name)).bind(None, *args, **given))
-    if said.get("all_projects") and name != "recall":  # which then looks at one's own project
+    """Return the arguments of a call as the JSON body that a server takes."""
+    body = _flat(inspect.signature(getattr(Lore, name)).bind(None, *args, **given))
+    if body.get("all_projects") and name != "recall":  # `recall` then searches the caller's own project
         raise NotAllowed("only a person can see all projects", "leave out all_projects")
-    return {key: _plain(value) for key, value in said.items() if value is not None and key not in _NOT_SENT}
+    return {key: _plain(value) for key, value in body.items() if value is not None and key not in _NOT_SENT}
 
 
 def result_of(name: str, answer: Mapping[str, Any]) -> Any:
-    """What a call returns, from the document that a server answered with."""
+    """Return what a call returns, from the server's JSON answer."""
     if name == "recall":
         hits = decoded("tuple[Hit, ...]", answer["result"])
         return Hits(hits, tuple(answer["notes"]), tuple(answer["reports"]))
@@ -88,25 +88,25 @@ def result_of(name: str, answer: Mapping[str, Any]) -> Any:
 
 
 def _with_records(row: AuditRow) -> AuditRow:
-    """A row of a history whose records are as a store gives them: times are numbers."""
-    former, later = (memory_to_dict(decoded("Memory", one)) if one else None for one in (row.before, row.after))
-    return replace(row, before=former, after=later)
+    """Return an audit row whose records are as a store gives them: times are numbers."""
+    before, after = (memory_to_dict(decoded("Memory", m)) if m else None for m in (row.before, row.after))
+    return replace(row, before=before, after=after)
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: citations are the only records that a verb takes."""
+    """Return a value as JSON; citations are the only records that a method takes."""
     if isinstance(value, Citation):
         return {spec.name: getattr(value, spec.name) for spec in fields(Citation)}
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _flat(bound: inspect.BoundArguments) -> dict[str, Any]:
-    """The arguments by name, those of `**facts` among them."""
-    found: dict[str, Any] = {}
+    """Return the bound arguments by name, with those of `**facts` merged in."""
+    flat: dict[str, Any] = {}
     for name, value in bound.arguments.items():
         kind = bound.signature.parameters[name].kind
         if kind is inspect.Parameter.VAR_KEYWORD:
-            found |= value
+            flat |= value
         elif name != "self":
-            found[name] = value
-    return found
+            flat[name] = value
+    return flat

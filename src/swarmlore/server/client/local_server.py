@@ -1,8 +1,8 @@
-"""A memory whose changes are made by the server that runs on this home, so that there is one writer.
+"""`Nearby`: a local `Lore` whose writes go through the server that runs on this home, so that there is one writer.
 
-Everything else is read from the store itself. Where the server does not take a change (it has ended, it has other
-settings, it would have to load a model first), the command makes it alone. A change that may have been made is not
-made again: its name is looked for in the store.
+Reads use the store directly. If the server does not take a write (it ended, has other settings, or would have to load a
+model first), the command makes it itself. If no answer came, the store is searched for the request's key, so that no
+write is made twice.
 """
 
 from __future__ import annotations
@@ -23,21 +23,26 @@ if TYPE_CHECKING:
     from swarmlore.lore import Lore
 
 
-HERE = "here"  # under this name the store keeps what was answered to commands
+HERE = "here"  # token name under which the store keeps the answers to commands
 CONNECT_S = 2.0
 ANSWER_S = 35.0
-LOOK_S = 5.0  # for an answer that was kept before the server ended
-# Changes that are small and do not depend on vectors; those that do, the server takes where it has the model.
+LOOK_S = 5.0  # wait for an answer in the store
+# Small writes; those that need an embedding are taken only if the server has the model loaded.
 HANDED = (
     *("remember", "rate", "outcome", "apply", "forget", "forget_origin", "undo", "confirm", "start_phase"),
     *("complete_phase", "promote", "quarantine", "restore", "retract", "register", "send", "read", "ack"),
     *("delete_mail", "enqueue", "retry", "discard", "inject"),
 )
-NAMING = ("remember", "register", "send", "enqueue")  # after which a project must be found again under a new name
+NAMING = (
+    "remember",
+    "register",
+    "send",
+    "enqueue",
+)  # before these the project's names are stored, as it must be found again under a new name
 
 
-class Nearby:
-    """A `Lore` whose changes go through the server of its home."""
+class ServerWriteLore:
+    """A `Lore` whose writes go through the server of its home."""
 
     def __init__(self, lore: Lore, profile: str = "") -> None:
         self._lore = lore
@@ -52,52 +57,57 @@ class Nearby:
 
     def __getattr__(self, name: str) -> Any:
         own = getattr(self._lore, name)
-        return (lambda *args, **given: self._hand_over(name, own, args, given)) if name in HANDED else own
+        return (lambda *args, **given: self._write(name, own, args, given)) if name in HANDED else own
 
-    def _hand_over(self, name: str, own: Callable[..., Any], args: tuple[Any, ...], given: Mapping[str, Any]) -> Any:
+    def _write(self, name: str, own: Callable[..., Any], args: tuple[Any, ...], given: Mapping[str, Any]) -> Any:
         if name in NAMING:
-            self._lore._keep_names()  # as the call itself would, in the folder of the command
+            self._lore._keep_names()  # as the method itself would, but here the folder is the command's
         from swarmlore.server.client.calls import body_of, result_of
 
         body, key = body_of(name, args, given), os.urandom(16).hex()
-        told = self._told(name, body, key)
-        if told is None:
+        answer = self._ask_server(name, body, key)
+        if answer is None:
             return own(*args, **given)
-        if "status" in told:
+        if "status" in answer:
             from swarmlore.server.client.http import error_of
 
-            raise error_of(int(told["status"]), told.get("problem"))
-        return result_of(name, told["answer"])
+            raise error_of(int(answer["status"]), answer.get("problem"))
+        return result_of(name, answer["answer"])
 
-    def _told(self, name: str, body: dict[str, Any], key: str) -> dict[str, Any] | None:
-        """What the server says; None where it has not done it, and will not."""
+    def _ask_server(self, name: str, body: dict[str, Any], key: str) -> dict[str, Any] | None:
+        """Send a write to the server and return its answer; None if the server did not make it and will not."""
         sock = connect(socket_path(self._lore.home), CONNECT_S)
         if sock is None:
             return None
         caller = self._lore.caller
         who = {"project": caller.project, "agent": caller.agent, "role": caller.role, "trust": caller.trust}
-        where = {"folder": self._lore.project.root, "profile": self._profile, "settings": mark(self._lore)}
+        where = {
+            "folder": self._lore.project.root,
+            "profile": self._profile,
+            "settings": settings_fingerprint(self._lore),
+        }
         request = {"op": "ask", "verb": name, "given": body, "caller": who, "key": key, **where}
         try:
             sock.settimeout(ANSWER_S)
             sock.sendall(json.dumps(request, separators=(",", ":")).encode() + b"\n")
-            told = answer_on(sock, time.monotonic() + ANSWER_S)
+            answer = answer_on(sock, time.monotonic() + ANSWER_S)
         except (OSError, ValueError):
-            told = None
+            answer = None
         finally:
             sock.close()
-        if told is None:
-            return self._kept(name, body, key)
-        return told if told.get("ok") else None
+        if answer is None:
+            return self._stored_answer(name, body, key)
+        return answer if answer.get("ok") else None
 
-    def _kept(self, name: str, body: dict[str, Any], key: str) -> dict[str, Any] | None:
-        """No answer came: the change was made if its answer is in the store. A server that lives may still make it."""
+    def _stored_answer(self, name: str, body: dict[str, Any], key: str) -> dict[str, Any] | None:
+        """After a lost answer, wait for its key in the store; None if it is not there and the server is gone. A live
+        server may still make the write."""
         deadline = time.monotonic() + LOOK_S
         while True:
             with self._lore.acting():
-                found = self._lore.store.answer_to(HERE, key, asked(name, body, self._profile))
-            if found is not None:
-                return {"ok": True, "answer": json.loads(found)}
+                answer = self._lore.store.answer_to(HERE, key, request_fingerprint(name, body, self._profile))
+            if answer is not None:
+                return {"ok": True, "answer": json.loads(answer)}
             if connect_fails(self._lore.home):
                 return None
             if time.monotonic() > deadline:
@@ -106,7 +116,7 @@ class Nearby:
 
 
 def connect_fails(home: str) -> bool:
-    """Whether nobody is there any more."""
+    """Tell whether no server listens at the socket of a home."""
     sock = connect(socket_path(home), CONNECT_S)
     if sock is None:
         return True
@@ -114,15 +124,15 @@ def connect_fails(home: str) -> bool:
     return False
 
 
-def asked(name: str, body: Mapping[str, Any], profile: str) -> str:
-    """By what a request is told from another one of the same name."""
+def request_fingerprint(name: str, body: Mapping[str, Any], profile: str) -> str:
+    """Return the fingerprint of a request, which distinguishes requests with the same key."""
     import hashlib
 
     return hashlib.sha256(json.dumps([name, body, profile], sort_keys=True).encode()).hexdigest()
 
 
-def mark(lore: Lore) -> str:
-    """The settings of a memory, to be compared: a server with others would do another thing."""
+def settings_fingerprint(lore: Lore) -> str:
+    """Return the fingerprint of the settings: a server with other settings would handle a write differently."""
     import hashlib
 
     return hashlib.sha256(repr(lore.settings).encode("utf-8", "replace")).hexdigest()

@@ -1,4 +1,5 @@
-"""Whether the server that is asked answers, how fast, and whom it takes us for; what waits here to be sent to it."""
+"""`RemoteLore`: the methods of `Lore` over HTTP; `AwayLore` adds what needs the local checkout; and the doctor's checks
+of a server."""
 
 from __future__ import annotations
 
@@ -18,9 +19,9 @@ from swarmlore.lore.verbs import LOCAL, READS, WRITES
 from swarmlore.memory.doctor import ago, problems
 from swarmlore.memory.write import Imported
 from swarmlore.retrieval.recall import Hits
+from swarmlore.server.client import URL, token_in
 from swarmlore.server.client.calls import body_of, result_of
-from swarmlore.server.client.environment import URL, token_in
-from swarmlore.server.client.http import PLAIN, Line
+from swarmlore.server.client.http import PLAIN, Connection
 from swarmlore.workspace.project import find_project, stacks
 
 if TYPE_CHECKING:
@@ -31,23 +32,23 @@ if TYPE_CHECKING:
     from swarmlore.exchange.import_files import Brought
     from swarmlore.models.embedding import Progress
     from swarmlore.retrieval.prime import Primed
-    from swarmlore.workspace.cited_code import Look, Tree
+    from swarmlore.workspace.cited_code import CitationCheck, Tree
 
 
-PAGE = 1_000  # memories of one list; a server gives no more at once
+PAGE = 1_000  # memories of one list request: the limit of a server
 
 
 class RemoteLore:
-    """Asks a server. Every verb of the table is a method here, with the parameters that it has in `Lore`."""
+    """The verbs of a server as methods, with the parameters that they have in `Lore`."""
 
     def __init__(self, url: str, token: str, *, plain: bool = False, how: Mapping[str, str] | None = None) -> None:
-        """`how` is said with every request: a `profile`, the `stacks` of the project."""
-        self._line = Line(url, token, plain=plain)
+        """`how` is sent with every request: a `profile`, the `stacks` of the project."""
+        self._connection = Connection(url, token, plain=plain)
         self._how = urlencode({name: value for name, value in (how or {}).items() if value})
 
     @classmethod
     def open(cls, env: Mapping[str, str] | None = None) -> Self:
-        """The server that the environment names."""
+        """Return a client of the server that the environment names."""
         env = os.environ if env is None else env
         return cls(env.get(URL, ""), token_in(env), plain=env.get(PLAIN) == "1")
 
@@ -58,31 +59,32 @@ class RemoteLore:
         self.close()
 
     def close(self) -> None:
-        self._line.close()
+        """Close the connection."""
+        self._connection.close()
 
     def import_lines(self, lines: Iterable[bytes], format: str = "auto", progress: Progress | None = None) -> Brought:
-        """Send lines; returns what became of them."""
+        """Send lines to import; return the result."""
         from swarmlore.server.client.streams import send
 
-        return send(self._line, (line.rstrip(b"\n") + b"\n" for line in lines), format, progress)
+        return send(self._connection, (line.rstrip(b"\n") + b"\n" for line in lines), format, progress)
 
     def import_file(self, path: str, format: str = "auto", progress: Progress | None = None) -> Brought:
-        """Send what a file of this machine holds."""
+        """Import a file of this machine."""
         from swarmlore.server.client.streams import send_file
 
-        return send_file(self._line, path, format, progress)
+        return send_file(self._connection, path, format, progress)
 
     def export_lines(self, format: str = "knowledge", *, private: bool = False) -> Iterator[bytes]:
-        """The lines that the server gives; raises Unavailable where some are missing at the end."""
+        """Yield the exported lines; raise Unavailable at the end if some are missing."""
         from swarmlore.server.client.streams import check_given, given
 
         check_given(format, private=private)
-        return given(self._line, format)
+        return given(self._connection, format)
 
     def export_file(
         self, path: str, format: str = "knowledge", *, overwrite: bool = False, private: bool = False
     ) -> int:
-        """Write them to a file of this machine, whole or not at all; returns how many they are."""
+        """Write an export to a file of this machine, completely or not at all; return the number of memories."""
         from swarmlore.server.client.streams import write_file
 
         return write_file(path, format, lambda: self.export_lines(format, private=private), overwrite=overwrite)
@@ -95,7 +97,7 @@ class RemoteLore:
         return lambda *args, **given: self._ask(name, args, given)
 
     def list(self, **filter: Any) -> tuple[Memory, ...]:
-        """As `Lore` says it; a long list is asked for in pages."""
+        """See `Lore.list`; a long list is requested in pages."""
         left, offset = filter.pop("limit", 20), filter.pop("offset", 0)
         found: list[Memory] = []
         while True:
@@ -109,15 +111,15 @@ class RemoteLore:
     def _ask(self, name: str, args: tuple[Any, ...], given: Mapping[str, Any]) -> Any:
         body = body_of(name, args, given)
         key = "" if name in READS else str(uuid.uuid4())
-        return result_of(name, self._line.ask(f"/v1/{name}?{self._how}".rstrip("?"), body, key=key))
+        return result_of(name, self._connection.ask(f"/v1/{name}?{self._how}".rstrip("?"), body, key=key))
 
 
 MOST_CITING = 10_000_000
-LOOKED_AT = 1_000
+MOST_SESSIONS = 1_000
 
 
-class AwayLore(RemoteLore):
-    """The verbs, asked of a server, and the few other things that commands want of a memory."""
+class CheckoutLore(RemoteLore):
+    """A `RemoteLore` with the checkout of this machine, as commands need it."""
 
     def __init__(self, env: Mapping[str, str], home: str, folder: str, profile: str = "") -> None:
         self.home = home
@@ -128,20 +130,20 @@ class AwayLore(RemoteLore):
 
     @property
     def url(self) -> str:
-        return self._line.name
+        return self._connection.name
 
     @cached_property
     def caller(self) -> Caller:
-        """Who the token says that we are."""
+        """The caller that the token stands for."""
         found: Caller = self.whoami()
         return found
 
-    # What has to be looked at in the checkout here
+    # Methods that need this checkout
 
     def remember(self, text: str, **facts: Any) -> Remembered:
-        """As `Lore` says it; what it cites is looked up in this checkout, as the server may have none."""
-        told: Remembered = self._ask("remember", (text,), {**facts, "citations": self._cite(text, facts)})
-        return told
+        """See `Lore.remember`; citations are resolved in this checkout, as the server may have none."""
+        answer: Remembered = self._ask("remember", (text,), {**facts, "citations": self._cite(text, facts)})
+        return answer
 
     def _cite(self, text: str, facts: Mapping[str, Any]) -> tuple[Any, ...]:
         from swarmlore.domain.records import MAX_CITATIONS
@@ -155,53 +157,53 @@ class AwayLore(RemoteLore):
         return (*found, *more)[: max(MAX_CITATIONS, len(found))]
 
     def remember_many(self, drafts: Iterable[Draft], progress: Progress | None = None) -> Imported:
-        """One after the other; each is an operation of its own."""
+        """Store the drafts one by one; each is an operation of its own."""
         outcomes: dict[str, int] = {}
         rejected, replaced = [], []
         for number, draft in enumerate(drafts, start=1):
             try:
-                told = self.remember(draft.text, defer=True, **_said(draft))
+                answer = self.remember(draft.text, defer=True, **_changed_fields(draft))
             except Rejected as refusal:
                 rejected.append((number, refusal.message))
                 outcome = "rejected"
             else:
-                outcome = told.outcome
-                replaced += [(number, id) for id in told.related if outcome in ("updated", "superseded")]
+                outcome = answer.outcome
+                replaced += [(number, id) for id in answer.related if outcome in ("updated", "superseded")]
             outcomes[outcome] = outcomes.get(outcome, 0) + 1
             if progress is not None:
                 progress(number, 0)
         return Imported(outcomes, tuple(rejected), "", tuple(replaced))
 
     def recall(self, *args: Any, **given: Any) -> Hits:
-        """As `Lore` says it; whether cited code has changed is seen here."""
+        """See `Lore.recall`; citations are compared with this checkout."""
         hits: Hits = self._ask("recall", args, given)
-        return Hits(self._held(hits), hits.notes, hits.reports)
+        return Hits(self._with_citations(hits), hits.notes, hits.reports)
 
-    def _held(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
+    def _with_citations(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
         look = self._look()
         return tuple(replace(hit, cited=look.cited(hit.memory)) if hit.cited else hit for hit in hits)
 
     def cited(self, memory: Memory) -> tuple[Cited, ...]:
-        """The citations of a memory, held against the checkout here."""
+        """Compare the citations of a memory with this checkout."""
         return self._look().cited(memory)
 
     def stale(self, *, moved: bool = False, progress: Progress | None = None) -> tuple[Stale, ...]:
-        """As `Lore` says it, of the checkout here."""
-        from swarmlore.domain.policy.ranking import STALE
+        """See `Lore.stale`, for this checkout."""
+        from swarmlore.domain.language.citations import STALE
         from swarmlore.memory.stale_citations import find_stale
 
         citing = [memory for memory in self.list(limit=MOST_CITING)[::-1] if memory.citations]
         return tuple(find_stale(citing, self._look(), (*STALE, "moved") if moved else STALE, progress))
 
     def prime(self, topic: str = "") -> Primed:
-        """As `Lore` says it; what files tell is read here."""
-        from swarmlore.retrieval.prime import look_at
+        """See `Lore.prime`; the project files are read in this checkout."""
+        from swarmlore.retrieval.prime import survey_project
 
-        told: Primed = self._ask("prime", (topic,), {})
-        place = look_at(self.project.root)
+        answer: Primed = self._ask("prime", (topic,), {})
+        place = survey_project(self.project.root)
         lists = ("relevant", "recent", "approaches", "notes", "patterns")
-        told = replace(told, **{name: self._held(getattr(told, name)) for name in lists})
-        return replace(told, codebase=place.codebase, readme=place.readme, stack=place.stack, loaded=place.loaded)
+        answer = replace(answer, **{name: self._with_citations(getattr(answer, name)) for name in lists})
+        return replace(answer, codebase=place.codebase, readme=place.readme, stack=place.stack, loaded=place.loaded)
 
     @cached_property
     def _tree(self) -> Tree:
@@ -209,12 +211,12 @@ class AwayLore(RemoteLore):
 
         return Tree(self.project.root)
 
-    def _look(self) -> Look:
-        from swarmlore.workspace.cited_code import WHOLE, Look
+    def _look(self) -> CitationCheck:
+        from swarmlore.workspace.cited_code import UNLIMITED, CitationCheck
 
-        return Look(self._tree, lambda memory: memory.project == self.caller.project, WHOLE)
+        return CitationCheck(self._tree, lambda memory: memory.project == self.caller.project, UNLIMITED)
 
-    # What is of the server's machine
+    # Facts of the server's machine
 
     def backups_holding(self, _: str) -> tuple[str, ...]:
         return ()
@@ -223,20 +225,20 @@ class AwayLore(RemoteLore):
         return ()
 
     def stats(self) -> dict[str, Any]:
-        told: dict[str, Any] = self._ask("stats", (), {})
-        return {**told, "store": self.url}
+        answer: dict[str, Any] = self._ask("stats", (), {})
+        return {**answer, "store": self.url}
 
     def clients(self) -> dict[str, tuple[int, float]]:
-        """How many sessions each client had in this project, and when the newest began."""
+        """Count the sessions of each client in this project, and return when the newest began."""
         found: dict[str, tuple[int, float]] = {}
-        for session in self.sessions(LOOKED_AT):
+        for session in self.sessions(MOST_SESSIONS):
             many, newest = found.get(session.client, (0, 0.0))
             found[session.client] = (many + 1, max(newest, session.started_at))
         return found
 
 
 class _Notes:
-    """Where pages lie in the checkout here."""
+    """Paths of notes in this checkout."""
 
     def __init__(self, root: str) -> None:
         self._root = root
@@ -255,8 +257,8 @@ class _Notes:
         raise NotAllowed("pages are written by a person at a terminal of the memory itself", "leave out --note")
 
 
-def _said(draft: Draft) -> dict[str, Any]:
-    """What a draft says beside its text."""
+def _changed_fields(draft: Draft) -> dict[str, Any]:
+    """Return the fields of a draft, except its text, that differ from the defaults."""
     empty = type(draft)("")
     names = [spec.name for spec in fields(type(draft)) if spec.name != "text"]
     return {name: getattr(draft, name) for name in names if getattr(draft, name) != getattr(empty, name)}
@@ -267,42 +269,43 @@ STUCK_S = 600.0
 KEPT = "what hooks report is kept here until it answers"
 
 
-def standing(lore: AwayLore) -> dict[str, Any]:
-    """How the server stands: whether it answers, whether the token holds, for whom; and what waits to be sent."""
-    told: dict[str, Any] = {"server": lore.url, "answers": False, "token_holds": False}
+def server_state(lore: CheckoutLore) -> dict[str, Any]:
+    """Return the state of the server: whether it answers and how fast, whether the token is valid and for whom, and the
+    size of the outbox."""
+    state: dict[str, Any] = {"server": lore.url, "answers": False, "token_holds": False}
     waiting = {"waiting_bytes": spool.weight(outbox_dir(lore.home))}
     try:
-        lore.whoami()  # the first request also connects
+        lore.whoami()  # the first request also connects, so it is not timed
         began = time.monotonic()
         who = lore.whoami()
         took = round(1_000 * (time.monotonic() - began), 1)
     except SwarmloreError as error:
         answers = isinstance(error, NotAllowed)
-        return {**told, "answers": answers, "problem": error.message, "hint": error.hint, **waiting}
+        return {**state, "answers": answers, "problem": error.message, "hint": error.hint, **waiting}
     known = {"agent": who.agent, "role": who.role, "project": who.project}
-    return {**told, "answers": True, "token_holds": True, "ms": took, **known, **waiting}
+    return {**state, "answers": True, "token_holds": True, "ms": took, **known, **waiting}
 
 
-def checks(lore: AwayLore, told: dict[str, Any], now: float) -> Iterator[Check]:
-    """The same as findings, and what hooks had trouble with."""
-    yield from _server(told)
-    if told["token_holds"]:
-        yield Check("token", "ok", f"holds: {told['agent']}, {told['role']}")
-        yield _project(told["project"], lore.project.names)
+def checks(lore: CheckoutLore, state: dict[str, Any], now: float) -> Iterator[Check]:
+    """Yield the same state as the doctor's checks, and the problems of hooks."""
+    yield from _server(state)
+    if state["token_holds"]:
+        yield Check("token", "ok", f"holds: {state['agent']}, {state['role']}")
+        yield _project(state["project"], lore.project.names)
     yield from _outbox(lore.home, now)
     yield from problems(outbox_dir(lore.home), now)
 
 
-def _server(told: dict[str, Any]) -> Iterator[Check]:
-    if not told["answers"]:
-        yield Check("server", "fail", told["problem"], told["hint"])
-    elif not told["token_holds"]:
-        yield Check("server", "ok", f"{told['server']} answers")
-        yield Check("token", "fail", told["problem"], told["hint"])
+def _server(state: dict[str, Any]) -> Iterator[Check]:
+    if not state["answers"]:
+        yield Check("server", "fail", state["problem"], state["hint"])
+    elif not state["token_holds"]:
+        yield Check("server", "ok", f"{state['server']} answers")
+        yield Check("token", "fail", state["problem"], state["hint"])
     else:
-        slow = told["ms"] > SLOW_MS
+        slow = state["ms"] > SLOW_MS
         hint = "hooks wait for about a second: what comes later is not shown" if slow else ""
-        yield Check("server", "warn" if slow else "ok", f"{told['server']} answers in {told['ms']:g} ms", hint)
+        yield Check("server", "warn" if slow else "ok", f"{state['server']} answers in {state['ms']:g} ms", hint)
 
 
 def _project(project: str, names: tuple[str, ...]) -> Check:
@@ -314,11 +317,11 @@ def _project(project: str, names: tuple[str, ...]) -> Check:
 
 def _outbox(home: str, now: float) -> Iterator[Check]:
     folder = outbox_dir(home)
-    if not spool.waits(folder):
+    if not spool.has_events(folder):
         yield Check("outbox", "ok", "nothing waits to be sent")
         return
     many = spool.many(folder)
-    oldest = min(spool.times(folder), default=now)
+    oldest = min(spool.written_at(folder), default=now)
     stuck = now - oldest > STUCK_S
-    said = f"{many} {'event waits' if many == 1 else 'events wait'} to be sent, since {ago(now - oldest)}"
-    yield Check("outbox", "warn" if stuck else "ok", said, KEPT if stuck else "")
+    text = f"{many} {'event waits' if many == 1 else 'events wait'} to be sent, since {ago(now - oldest)}"
+    yield Check("outbox", "warn" if stuck else "ok", text, KEPT if stuck else "")

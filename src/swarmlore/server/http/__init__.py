@@ -1,1 +1,1 @@
-"""The memory over HTTP: every route behind a token."""
+"""The HTTP server: REST routes, MCP endpoint and streams, all behind a token."""

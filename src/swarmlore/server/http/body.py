@@ -1,4 +1,4 @@
-"""One request and its answer: a body that is read within limits, JSON in and out, errors in our words."""
+"""Request bodies within limits of size and time, JSON in and out, and errors as answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ JSON = b"application/json"
 MOST_BYTES = 1_048_576
 BODY_S = 10.0  # for a body to arrive
 MOST_DEEP = 64
-# What no page may do with an answer, should it ever see one.
+# Security headers of every answer, in case a browser ever sees one.
 FIXED = (
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -36,27 +36,33 @@ OURS = StoreError("the server cannot use its store as it should", "try again; sw
 
 
 class Ready(bytes):
-    """JSON that somebody else has written down already."""
+    """JSON that is serialised already."""
 
 
 class Figures(bytes):
-    """Text in the form of Prometheus."""
+    """Metrics in the text format of Prometheus."""
 
 
 class TooLarge(SwarmloreError):
+    """The body is too large (413)."""
+
     http_status, code = 413, "TOO_LARGE"
 
 
 class TooSlow(SwarmloreError):
+    """The body did not arrive in time (408)."""
+
     http_status, code = 408, "TOO_SLOW"
 
 
 class WrongType(SwarmloreError):
+    """The content type or encoding is not accepted (415)."""
+
     http_status, code = 415, "WRONG_TYPE"
 
 
 class Turned(SwarmloreError):
-    """A request that is not let in: with its own status."""
+    """A refused request with its own HTTP status and extra headers."""
 
     def __init__(self, status: int, message: str, hint: str, *more: tuple[bytes, bytes]) -> None:
         super().__init__(message, hint)
@@ -73,13 +79,13 @@ class Turned(SwarmloreError):
 
 
 async def read_json(scope: Scope, receive: Receive) -> Any:
-    """The body, if it is JSON of ordinary size that arrives in time."""
+    """Read a JSON body within the limits of size and time."""
     check_type(scope, JSON)
     return parse(await read_body(scope, receive))
 
 
 def check_type(scope: Scope, wanted: bytes) -> None:
-    """Only types that no form of a web page can send without asking."""
+    """Raise unless the body has the wanted type; no form of a web page can send it without a CORS preflight."""
     kinds = [value for name, value in scope["headers"] if name == b"content-type"]
     kind, _, parameter = kinds[0].lower().partition(b";") if len(kinds) == 1 else (b"", b"", b"")
     if kind.strip() != wanted or parameter.strip() not in (b"", b"charset=utf-8", b'charset="utf-8"'):
@@ -89,6 +95,7 @@ def check_type(scope: Scope, wanted: bytes) -> None:
 
 
 async def read_body(scope: Scope, receive: Receive, most: int = MOST_BYTES) -> bytes:
+    """Read the whole body within the limits of size and time."""
     length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
     if not length.isdigit() or int(length) > most:
         raise TooLarge(f"the body has more than {most} bytes", "send less at once")
@@ -100,7 +107,7 @@ async def read_body(scope: Scope, receive: Receive, most: int = MOST_BYTES) -> b
 
 
 async def chunks(receive: Receive, most: int) -> Any:
-    """The parts of a body as they come; what is too much in all is refused before it is kept."""
+    """Yield the parts of a body as they arrive; raise TooLarge before the limit is exceeded in memory."""
     size = 0
     while True:
         message = await receive()
@@ -117,7 +124,7 @@ async def chunks(receive: Receive, most: int) -> Any:
 
 
 def parse(data: bytes) -> Any:
-    """JSON as the standard has it: no NaN, nothing deeper than anybody needs."""
+    """Parse strict JSON: no NaN, and at most 64 levels deep."""
     try:
         text = data.decode("utf-8")
         if _depth(text) > MOST_DEEP:
@@ -132,7 +139,7 @@ def _refuse(word: str) -> None:
 
 
 def _depth(text: str) -> int:
-    """How deep the brackets of a text go; those in strings count too, which errs on the safe side."""
+    """Return how deep the brackets of a text nest. Brackets in strings count too, which errs on the safe side."""
     if text.count("[") + text.count("{") <= MOST_DEEP:
         return 0
     deep = most = 0
@@ -146,13 +153,13 @@ def _depth(text: str) -> int:
 
 
 async def answer(send: Send, status: int, document: Any, more: tuple[tuple[bytes, bytes], ...] = ()) -> int:
-    """Send a document; returns its size."""
+    """Send a JSON document; return its size."""
     data = document if isinstance(document, Ready) else ready(document)
     return await answer_bytes(send, status, data, b"application/json", more)
 
 
 def ready(document: Any) -> Ready:
-    """A document as it is sent."""
+    """Serialise a document."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Ready(text.encode("utf-8", "replace"))
 
@@ -160,6 +167,7 @@ def ready(document: Any) -> Ready:
 async def answer_bytes(
     send: Send, status: int, data: bytes, kind: bytes, more: tuple[tuple[bytes, bytes], ...] = ()
 ) -> int:
+    """Send bytes of a content type with the fixed headers; return their number."""
     headers = [*FIXED, (b"content-type", kind), (b"content-length", str(len(data)).encode()), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": data})
@@ -167,9 +175,9 @@ async def answer_bytes(
 
 
 def told(error: SwarmloreError) -> dict[str, Any]:
-    """An error for a program at the other end, who is told neither files nor addresses of the server's machine."""
-    said = failure(error)
-    said.pop("exit_code")
+    """Return an error as a JSON document, without files or addresses of the server's machine."""
+    document = failure(error)
+    document.pop("exit_code")
     if isinstance(error, (StoreError, ConfigError)):
-        said |= {"error": OURS.message, "hint": OURS.hint}
-    return said
+        document |= {"error": OURS.message, "hint": OURS.hint}
+    return document

@@ -1,7 +1,6 @@
-"""Who may come in: the checks that every request passes before anything else sees it.
+"""Checks that every request passes before its body is read: host name, origin, token, and rate limits.
 
-Outermost first: the name it was sent to (a web page can point its own name at this machine), where it comes from, the
-token, how often. Nothing of a refused request is read.
+The host name comes first, because a web page can point its own name at this machine (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -22,33 +21,35 @@ if TYPE_CHECKING:
     from swarmlore.domain.records import Token
 
 
-KNOWN_S = 1.0  # a token is not looked up again for so long; after that a revoked one is known to be
+KNOWN_S = 1.0  # lifetime of a cached token, and the longest time that a revoked one still works
 LOOK_S = 3.0  # for one lookup
-ALIVE_S = 0.5  # for one, where it is enough that somebody was known before
+ALIVE_S = 0.5  # for one lookup, if a token that was valid before is enough
 AT_ONCE = 4
 MOST_KNOWN = 4_096
 
 
-class Porter:
-    """Recognises tokens. `look` asks the store; `beside` says that this may take long."""
+class TokenCache:
+    """Looks up tokens, with a cache of a second for slow stores. `look` asks the store; `slow` tells that this takes
+    long, and needs threads."""
 
-    def __init__(self, look: Callable[[str], Token | None], *, beside: bool) -> None:
+    def __init__(self, look: Callable[[str], Token | None], *, slow: bool) -> None:
         self._look = look
-        self._threads = ThreadPoolExecutor(AT_ONCE, "swarmlore-porter") if beside else None
+        self._threads = ThreadPoolExecutor(AT_ONCE, "swarmlore-porter") if slow else None
         self._known: OrderedDict[bytes, tuple[Token, float]] = OrderedDict()
-        self._asked: dict[bytes, asyncio.Task[Token | None]] = {}
+        self._lookups: dict[bytes, asyncio.Task[Token | None]] = {}
 
-    async def recognise(self, shown: str, *, former: bool = False) -> Token | None:
-        """Whose token this is. `former`: where the store does not answer, whoever was known before will do."""
+    async def recognise(self, secret: str, *, former: bool = False) -> Token | None:
+        """Return the token of a secret, or None. With `former`, a token that was valid before is accepted while the
+        store does not answer."""
         if self._threads is None:
-            return self._look(shown)
-        key = hashlib.sha256(shown.encode("utf-8", "surrogatepass")).digest()
+            return self._look(secret)
+        key = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
         token, since = self._known.get(key, (None, 0.0))
         if token is not None and time.monotonic() - since < KNOWN_S:
             return token if token.holds(time.time()) else None
         known = former and token is not None
         try:
-            return await asyncio.wait_for(asyncio.shield(self._asking(key, shown)), ALIVE_S if known else LOOK_S)
+            return await asyncio.wait_for(asyncio.shield(self._lookup(key, secret)), ALIVE_S if known else LOOK_S)
         except (StoreError, TimeoutError) as error:
             if known:
                 return token
@@ -56,19 +57,19 @@ class Porter:
                 raise
             raise StoreBusy("the database does not answer", "try again in a moment") from None
 
-    def _asking(self, key: bytes, shown: str) -> asyncio.Task[Token | None]:
-        """One lookup for all who show the same token at the same time."""
-        if key not in self._asked:
-            self._asked[key] = asyncio.create_task(self._ask(key, shown))
-            self._asked[key].add_done_callback(
-                lambda done: (self._asked.pop(key), done.cancelled() or done.exception())
+    def _lookup(self, key: bytes, secret: str) -> asyncio.Task[Token | None]:
+        """Start one lookup for all concurrent requests with the same token."""
+        if key not in self._lookups:
+            self._lookups[key] = asyncio.create_task(self._ask(key, secret))
+            self._lookups[key].add_done_callback(
+                lambda done: (self._lookups.pop(key), done.cancelled() or done.exception())
             )
-        return self._asked[key]
+        return self._lookups[key]
 
-    async def _ask(self, key: bytes, shown: str) -> Token | None:
+    async def _ask(self, key: bytes, secret: str) -> Token | None:
         assert self._threads is not None
-        asked = asyncio.get_running_loop().run_in_executor(self._threads, self._look, shown)
-        token = await asyncio.wait_for(asked, LOOK_S)  # what was not begun by then is not done
+        lookup = asyncio.get_running_loop().run_in_executor(self._threads, self._look, secret)
+        token = await asyncio.wait_for(lookup, LOOK_S)  # a lookup that has not begun by then is cancelled
         self._known.pop(key, None)
         if token is not None:
             self._known[key] = (token, time.monotonic())
@@ -77,13 +78,14 @@ class Porter:
         return token
 
     def close(self) -> None:
+        """Stop the lookup threads."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 FROM_OURSELVES = ("same-origin", "none")
-MOST_FAILURES = 30  # of one address in a minute
+MOST_FAILURES = 30  # wrong tokens of one address in a minute
 MINUTE_S = 60.0
 MOST_BUCKETS = 10_000
 MOST_HEAD = 65_536  # bytes
@@ -92,19 +94,19 @@ Headers = Sequence[tuple[bytes, bytes]]
 Refusal = tuple[int, str, str]  # status, what happened, what to do
 
 
-class Door:
-    """Looks at the head of a request."""
+class RequestGuard:
+    """Checks the headers of a request, and counts failed tokens per address."""
 
     def __init__(self, hosts: Sequence[str], clock: Callable[[], float] = time.monotonic) -> None:
         self._hosts = frozenset(host.lower() for host in hosts)
         self._failures = Buckets(MOST_FAILURES / MINUTE_S, MOST_FAILURES, clock)
 
     def refusal(self, headers: Headers) -> Refusal | None:
-        """Why a request is turned away by where it was sent to and where it comes from; None lets it on."""
+        """Return why a request is refused by its host name, origin or size; None if it may pass."""
         if sum(len(name) + len(value) for name, value in headers) > MOST_HEAD:
             return 400, "the head of the request is too large", f"{MOST_HEAD} bytes at most"
         names = [name for name, _ in headers]
-        if b"transfer-encoding" in names and b"content-length" in names:  # a proxy may have read it the other way
+        if b"transfer-encoding" in names and b"content-length" in names:  # a proxy may use the other one
             return 400, "the body has two lengths", "send Content-Length or Transfer-Encoding, not both"
         hosts = [value for name, value in headers if name == b"host"]
         if len(hosts) != 1 or host_of(hosts[0].decode("latin-1")) not in self._hosts:
@@ -117,15 +119,16 @@ class Door:
         return None
 
     def too_many_failures(self, address: str) -> bool:
-        """Whether somebody shows wrong tokens again and again."""
+        """Tell whether an address sent too many wrong tokens: 30 in a minute."""
         return not self._failures.has(address)
 
     def failed(self, address: str) -> None:
+        """Count a wrong token of an address."""
         self._failures.take(address)
 
 
 def host_of(header: str) -> str:
-    """The name in a Host header, without its port; '' for what no program of good will sends."""
+    """Return the name in a Host header, without its port; '' if it is malformed."""
     name, bracket, rest = header.partition("]")
     if bracket:  # [::1]:8787
         return name.removeprefix("[").lower() if name.startswith("[") and _is_port(rest) else ""
@@ -138,16 +141,16 @@ def _is_port(text: str) -> bool:
 
 
 def token_of(headers: Headers) -> str:
-    """What was shown as a token; '' where nothing was, or more than one thing."""
-    shown = [value.decode("latin-1") for name, value in headers if name == b"authorization"]
-    if len(shown) != 1:
+    """Return the bearer token of a request; '' if it has none or several."""
+    secret = [value.decode("latin-1") for name, value in headers if name == b"authorization"]
+    if len(secret) != 1:
         return ""
-    word, _, token = shown[0].partition(" ")
+    word, _, token = secret[0].partition(" ")
     return token.strip() if word.lower() == "bearer" else ""
 
 
 class Buckets:
-    """How often each of many may do something: `rate` a second, `burst` at once."""
+    """Token buckets by key: `rate` requests a second, `burst` at once."""
 
     def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = rate
@@ -156,10 +159,11 @@ class Buckets:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def has(self, key: str) -> bool:
+        """Tell whether a request is left for this key."""
         return self._now(key)[0] >= 1.0
 
     def take(self, key: str) -> float:
-        """Take one; the seconds to wait where there is none, else 0."""
+        """Take one request; return the seconds to wait if none is left, else 0."""
         left, now = self._now(key)
         if left < 1.0:
             return (1.0 - left) / self._rate

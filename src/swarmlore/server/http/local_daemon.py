@@ -1,4 +1,5 @@
-"""What a server does for its own machine: it is the warm process of its home, and has a worker beside it."""
+"""The server's processes for its own machine: it is the daemon of its home for hooks, proxies and commands, and keeps a
+worker running."""
 
 from __future__ import annotations
 
@@ -17,134 +18,126 @@ from swarmlore.domain.records import Caller, make
 from swarmlore.errors import InvalidInput, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.lore.verbs import verb_named
-from swarmlore.server.client.local_server import HANDED, asked, mark
-from swarmlore.server.daemon import SharedMemory, WarmServer
-from swarmlore.server.daemon_lock import elect
+from swarmlore.server.client.local_server import HANDED, request_fingerprint, settings_fingerprint
+from swarmlore.server.daemon import DaemonMemory, DaemonServer
+from swarmlore.server.daemon_lock import acquire
 from swarmlore.server.http.body import told
 from swarmlore.server.http.routes import document
 from swarmlore.server.mcp.host import Bridge
-from swarmlore.server.service import open_desks
+from swarmlore.server.service import open_lore_cache
 from swarmlore.server.worker.supervisor import WITH_PARENT
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Mapping
     from typing import Any
 
     from swarmlore.lore import Lore
-    from swarmlore.server.daemon_lock import Elected
-    from swarmlore.server.http.log import Telling
-    from swarmlore.server.mcp.server import Context
-    from swarmlore.server.service import Hall
+    from swarmlore.server.daemon_lock import DaemonLock
+    from swarmlore.server.http.log import RequestLog
+    from swarmlore.server.mcp.context import Context
+    from swarmlore.server.service import Backend
 
 
 WAIT_S = 30.0
 WITH_VECTORS = ("remember", "promote", "inject")
-ALONE = {"ok": False, "error": "do it alone"}  # the same command, without us
+_LATE = {"error": "that took too long", "hint": "try again in a moment", "code": "STORE_BUSY"}
+BUSY = {"status": 503, "problem": _LATE}
+ALONE = {"ok": False, "error": "do it alone"}  # the command runs in its own process
 
 
-class _Unlike(Exception):
-    """This server would not do the same as the command."""
+class _NotHere(Exception):
+    """Raised if this server would handle a command differently, so that the command must run alone."""
 
 
-class CommandDesk:
-    """Takes changes in turn with those of everybody else."""
+class CommandHandler:
+    """Runs the changes of commands on this machine through the group commit of the server."""
 
-    def __init__(self, hall: Hall) -> None:
-        self._hall = hall
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """What became of a change: its document, or the error; or that the command had better make it itself."""
+        """Run a change and return its document or its error; or tell the command to run it itself."""
         try:
             verb, given, caller = self._read(request)
             folder, profile, key = (str(request.get(name, "")) for name in ("folder", "profile", "key"))
-        except (InvalidInput, _Unlike, SwarmloreError):
+        except (InvalidInput, _NotHere, SwarmloreError):
             return ALONE
         work = self._work(verb, given, str(request.get("settings")))
-        named = (key, asked(verb, given, profile))
+        named = (key, request_fingerprint(verb, given, profile))
         try:
-            done = self._hall.write_here(caller, folder, profile, named, work).result(WAIT_S)
+            done = self._backend.write_local(caller, folder, profile, named, work).result(WAIT_S)
             return {"ok": True, "answer": json.loads(done)}
-        except (_Unlike, TookTooLong) as error:
-            return ALONE if isinstance(error, _Unlike) else {"ok": True, **_busy()}
+        except (_NotHere, TookTooLong) as error:
+            return ALONE if isinstance(error, _NotHere) else {"ok": True, **BUSY}
         except SwarmloreError as error:
             return {"ok": True, "status": error.http_status, "problem": told(error)}
 
     def _read(self, request: dict[str, Any]) -> tuple[str, dict[str, Any], Caller]:
         verb = str(request.get("verb"))
-        if verb not in HANDED or self._hall.writer.store.engine.remote:
-            raise _Unlike
+        if verb not in HANDED or self._backend.writer.store.engine.remote:
+            raise _NotHere
         who = request.get("caller")
         caller: Caller = make(Caller, who if isinstance(who, dict) else {}, "a caller")
         return verb, verb_named(verb).checked(request.get("given")), caller
 
     def _work(self, verb: str, given: dict[str, Any], settings: str) -> Any:
         def work(lore: Lore) -> str:
-            if mark(lore) != settings or (verb in WITH_VECTORS and self._needs_model(lore, given)):
-                raise _Unlike
+            if settings_fingerprint(lore) != settings or (verb in WITH_VECTORS and self._needs_model(lore, given)):
+                raise _NotHere
             return json.dumps(document(verb, getattr(lore, verb)(**given)))
 
         return work
 
     def _needs_model(self, lore: Lore, given: dict[str, Any]) -> bool:
-        """Whether a vector is to be made, and the model for it is not here: loading it would keep everybody waiting."""
+        """Tell whether the change needs the embedding model and it is not loaded: loading would block other writes."""
         return not given.get("defer") and lore.settings.embedder.kind != "none" and not lore.embedding.loaded
 
 
-def _busy() -> dict[str, Any]:
-    return {
-        "status": 503,
-        "problem": {"error": "that took too long", "hint": "try again in a moment", "code": "STORE_BUSY"},
-    }
-
-
-THREADS = "SWARMLORE_EMBEDDER_THREADS"  # for vectors: whatever nobody else uses at the moment
+THREADS = "SWARMLORE_EMBEDDER_THREADS"  # embedding may use all cores, as it runs at low priority
 TAKE_OVER_S = 5.0
 PAUSE_S = 0.05
-AGAIN_S = 1.0  # before the next worker, where one ended by itself
+AGAIN_S = 1.0  # before a worker that ended is restarted
 END_S = 6.0  # for the worker's job at hand
 
 
-class Household:
-    """Answers hooks and proxies of this machine from the server's own memory."""
+class LocalDaemon:
+    """Serves hooks and proxies of this machine from the server's store."""
 
-    def __init__(self, hall: Hall, telling: Telling, loop: asyncio.AbstractEventLoop) -> None:
-        self._home = hall.home
-        self._env = hall.env
-        self._writer = hall.writer
-        self._desk = CommandDesk(hall)
+    def __init__(self, backend: Backend, telling: RequestLog, loop: asyncio.AbstractEventLoop) -> None:
+        self._home = backend.home
+        self._env = backend.env
+        self._writer = backend.writer
+        self._commands = CommandHandler(backend)
         self._telling = telling
         self._bridge = Bridge(loop, self._lend)
-        self._memory: SharedMemory | None = None
+        self._memory: DaemonMemory | None = None
         self._lore: Lore | None = None
-        self._server: WarmServer | None = None
+        self._server: DaemonServer | None = None
 
     def open(self) -> None:
-        """Become the warm process; whoever was it so far makes room."""
+        """Become the daemon of the home; another daemon hands over."""
         place = _take_over(self._home)
         if place is None:
             self._telling.say("warning", message="another process answers the hooks of this home")
             return
-        # Over a connection of its own: a hook hurries, and the writer of the server must not hurry with it.
-        self._lore = open_desks(self._home, self._env).lore
-        self._writer.embedding.borrow(self._lore.embedding)  # for the lessons that commands hand over
-        self._memory = SharedMemory(self._home, self._home, "serve", {}, self._lore)
-        self._server = WarmServer(place, lambda: self._opened, self._sessions, asked=self._desk.answer)
+        # A connection of its own: the short lock timeouts of hooks must not apply to the server's writer.
+        self._lore = open_lore_cache(self._home, self._env).lore
+        self._writer.embedding.borrow(self._lore.embedding)  # for lessons that commands store through this server
+        self._memory = DaemonMemory(self._home, self._home, "serve", {}, self._lore)
+        self._server = DaemonServer(place, lambda: self._opened, self._bridge.handle, run_command=self._commands.answer)
         self._server.start()
         place.is_ready()
 
     @property
-    def _opened(self) -> SharedMemory:
+    def _opened(self) -> DaemonMemory:
         assert self._memory is not None
         return self._memory
 
     def _lend(self, context: Context) -> Lore:
         return self._opened.lore_for(context.folder, context.client, context.env, context.profile)
 
-    def _sessions(self, sock: Any, hello: Mapping[str, Any]) -> None:
-        self._bridge.handle(sock, hello)
-
     async def close(self) -> None:
+        """Stop the daemon and its sessions, then close its store connection."""
         if self._server is not None:
             self._server.close()
         await self._bridge.close()
@@ -154,20 +147,20 @@ class Household:
             self._lore.close()
 
 
-def _take_over(home: str) -> Elected | None:
-    """The place of the warm process, once whoever has it has made room; None where it does not."""
+def _take_over(home: str) -> DaemonLock | None:
+    """Ask the running daemon to leave, and take its lock and socket; None if it does not leave within five seconds."""
     deadline = time.monotonic() + TAKE_OVER_S
-    while (place := elect(home)) is None and time.monotonic() < deadline:
+    while (place := acquire(home)) is None and time.monotonic() < deadline:
         ask(socket_path(home), {"op": "leave"}, 1.0)
         time.sleep(PAUSE_S)
     return place
 
 
-class Beside:
-    """A worker in a process of its own, started again whenever it ends, until closed."""
+class WorkerProcess:
+    """A worker process, restarted whenever it ends, until closed."""
 
     def __init__(self, home: str, *, team: bool = False) -> None:
-        self._words = [sys.executable, "-m", "swarmlore", "worker", "--home", home, *(["--team"] if team else [])]
+        self._command = [sys.executable, "-m", "swarmlore", "worker", "--home", home, *(["--team"] if team else [])]
         self._home = home
         self._closed = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
@@ -178,19 +171,19 @@ class Beside:
         nothing = subprocess.DEVNULL
         while not self._closed.is_set():
             self._process = subprocess.Popen(
-                self._words,
+                self._command,
                 stdin=nothing,
                 stdout=nothing,
                 stderr=nothing,
                 cwd=self._home,
-                process_group=0,  # a session of its own would have a share of the processors of its own
+                process_group=0,  # no new session: the scheduler would give it a CPU share of its own
                 env={THREADS: str(os.cpu_count() or 1), **os.environ, WITH_PARENT: str(os.getpid())},
             )
             self._process.wait()
             self._closed.wait(AGAIN_S)
 
     def close(self) -> None:
-        """End it; the job at hand is brought to its end, or left to the next."""
+        """Stop the worker; it finishes its job, or leaves it to the next."""
         self._closed.set()
         if self._process is not None:
             self._process.terminate()

@@ -1,4 +1,4 @@
-"""What a server tells about itself: a line of its log per request, and figures. Never a body, never an id in a path."""
+"""Request log and Prometheus metrics of the server; both never hold a body or an id from a path."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 MOST_SAID = 300
-MOST_LINES = 10_000  # that wait to be written; a reader who has stopped keeps nobody waiting
+MOST_LINES = 10_000  # queued lines; a stalled reader of the log blocks no request
 END_S = 1.0
 BOUNDS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
-class Noted:
-    """One request while it is under way."""
+class RequestRecord:
+    """Log record of a request in progress."""
 
     def __init__(self, method: str) -> None:
         self.id = os.urandom(6).hex()
@@ -37,19 +37,19 @@ class Noted:
         self.status = self.size = 0
 
     def sending(self, send: Callable[[dict[str, Any]], Awaitable[None]]) -> Callable[[Any], Awaitable[None]]:
-        """The same `send`, which also tells the status, and names the request to whoever asked."""
+        """Wrap `send`, so that the status is recorded and the answer carries the request id."""
 
-        async def noting(message: dict[str, Any]) -> None:
+        async def recording(message: dict[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 self.status = message["status"]
                 message = {**message, "headers": [*message["headers"], (b"x-request-id", self.id.encode())]}
             await send(message)
 
-        return noting
+        return recording
 
 
 class Log:
-    """Lines on their way to a stream, written by a thread of their own: where nobody reads them, they are dropped."""
+    """Writes log lines to a stream from a thread of its own; lines are dropped if nobody reads them."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -58,6 +58,7 @@ class Log:
         self.dropped = 0
 
     def put(self, line: str) -> None:
+        """Queue a line; drop it if the queue is full."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._write_all, name="swarmlore-log", daemon=True)
             self._thread.start()
@@ -68,26 +69,27 @@ class Log:
 
     def _write_all(self) -> None:
         while (line := self._lines.get()) is not None:
-            with suppress(OSError, ValueError):  # nobody is there to be told
+            with suppress(OSError, ValueError):  # the stream is closed
                 self._write(f"{line}\n".encode("utf-8", "backslashreplace"))
 
     def _write(self, data: bytes) -> None:
-        """Past the stream's own lock: a thread that hangs here must not keep the process from ending."""
+        """Write past the stream's own lock: a thread that hangs here must not keep the process from ending."""
         fd = self._stream.fileno()
         while data:
             data = data[os.write(fd, data) :]
 
     def close(self, wait_s: float) -> None:
+        """Write the queued lines, for `wait_s` at most."""
         if self._thread is not None:
             with suppress(queue.Full):
                 self._lines.put_nowait(None)
             self._thread.join(wait_s)
 
 
-class _Overheard(logging.Handler):
-    """What the library that reads requests has to say, as lines of our log: no traceback, nothing long."""
+class _RedirectHandler(logging.Handler):
+    """Logging handler that turns warnings of libraries into short lines of this log, without tracebacks."""
 
-    def __init__(self, telling: Telling) -> None:
+    def __init__(self, telling: RequestLog) -> None:
         super().__init__(logging.WARNING)
         self._telling = telling
 
@@ -95,8 +97,8 @@ class _Overheard(logging.Handler):
         self._telling.say(record.levelname.lower(), message=record.getMessage()[:MOST_SAID])
 
 
-class Telling:
-    """The log and the figures of one server."""
+class RequestLog:
+    """The log and the metrics of one server."""
 
     def __init__(self, stream: TextIO | None = None, *, quiet: bool = False) -> None:
         self._log = Log(stream or sys.stderr)
@@ -108,53 +110,55 @@ class Telling:
 
     @staticmethod
     def hush(*names: str) -> None:
-        """Let these libraries say nothing: what they log may hold a text."""
+        """Silence the loggers of these libraries: their messages may hold the text of a memory."""
         for name in names:
             logger = logging.getLogger(name)
             logger.handlers, logger.propagate = [logging.NullHandler()], False
 
     def overhear(self, *names: str) -> None:
-        """Let the loggers of these libraries speak through this log only."""
+        """Redirect the loggers of these libraries to this log."""
         for name in names:
             logger = logging.getLogger(name)
-            logger.handlers, logger.propagate = [_Overheard(self)], False
+            logger.handlers, logger.propagate = [_RedirectHandler(self)], False
 
-    def begin(self, method: str) -> Noted:
-        return Noted(method)
+    def begin(self, method: str) -> RequestRecord:
+        """Start the record of a request."""
+        return RequestRecord(method)
 
-    def end(self, noted: Noted) -> None:
-        took = time.monotonic() - noted.begun
-        self._count(noted, took)
+    def end(self, record: RequestRecord) -> None:
+        """Count a request and log it."""
+        took = time.monotonic() - record.begun
+        self._count(record, took)
         if not self._quiet:
             self.say(
                 "request",
-                id=noted.id,
-                method=noted.method,
-                route=noted.route,
-                status=noted.status,
+                id=record.id,
+                method=record.method,
+                route=record.route,
+                status=record.status,
                 ms=round(took * 1000, 1),
-                bytes=noted.size,
-                agent=noted.agent,
-                project=noted.project,
-                **({"failed": noted.failed} if noted.failed else {}),
+                bytes=record.size,
+                agent=record.agent,
+                project=record.project,
+                **({"failed": record.failed} if record.failed else {}),
             )
 
     def say(self, what: str, **facts: Any) -> None:
-        """One line of the log."""
+        """Write one line to the log."""
         self._log.put(json.dumps({"at": iso(time.time()), "what": what, **facts}, ensure_ascii=False))
 
     def close(self) -> None:
-        """Write what is left, if somebody reads it."""
+        """Write the queued lines, within a second."""
         self._log.close(END_S)
 
-    def _count(self, noted: Noted, took: float) -> None:
-        self._requests[noted.method, noted.route, noted.status] += 1
-        bins = self._times.setdefault(noted.route, [0] * (len(BOUNDS_S) + 1))
+    def _count(self, record: RequestRecord, took: float) -> None:
+        self._requests[record.method, record.route, record.status] += 1
+        bins = self._times.setdefault(record.route, [0] * (len(BOUNDS_S) + 1))
         bins[next((place for place, bound in enumerate(BOUNDS_S) if took <= bound), len(BOUNDS_S))] += 1
-        self._sums[noted.route] += took  # type: ignore[assignment]
+        self._sums[record.route] += took  # type: ignore[assignment]
 
     def figures(self, more: Mapping[str, float]) -> bytes:
-        """All figures in the text form that Prometheus reads."""
+        """Return all metrics in the text format of Prometheus."""
         lines = ["# TYPE swarmlore_requests_total counter"]
         for (method, route, status), many in sorted(self._requests.items()):
             lines.append(f'swarmlore_requests_total{{method="{method}",route="{route}",status="{status}"}} {many}')

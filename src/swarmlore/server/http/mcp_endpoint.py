@@ -1,7 +1,7 @@
-"""The tools over HTTP: the same ones that `swarmlore mcp` offers, for whoever shows a token.
+"""The MCP endpoint `/mcp`: the tools of `swarmlore mcp` over streamable HTTP, behind a token.
 
-Each request stands for itself, so that it does not matter which of several servers answers it, or whether one was
-restarted meanwhile. `/mcp?tools=lane,swarm-mail` offers the tools that agents of other systems know.
+Each request is stateless, so that any of several servers may answer it, also after a restart.
+`/mcp?tools=lane,swarm-mail` offers the tool sets of other systems.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from swarmlore.errors import InvalidInput, NotFound, StoreBusy, SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.server.http.body import FIXED, JSON, MOST_BYTES, OURS, Turned, check_type, parse, read_body
 from swarmlore.server.mcp.answers import failed
-from swarmlore.server.mcp.server import Context, Session
+from swarmlore.server.mcp.context import Context
+from swarmlore.server.mcp.server import Session
 from swarmlore.server.mcp.tools import NAMES, tool_named
 
 if TYPE_CHECKING:
@@ -32,62 +33,66 @@ if TYPE_CHECKING:
     from swarmlore.server.http.app import Request
     from swarmlore.server.http.body import Receive
     from swarmlore.server.mcp.answers import Answer
-    from swarmlore.server.mcp.tool_answers import Talk
-    from swarmlore.server.service import Hall
+    from swarmlore.server.mcp.tool_answers import ConnectionState
+    from swarmlore.server.service import Backend
 
 
-MOST_KEPT = 1_024  # of what agents said to keep in mind between their calls; the oldest is forgotten
-OF_A_FOLDER = ("reflect",)  # tools that read and write files of the project
-MARKS = ("swarmmail_read_message",)  # shows something, and notes that it was read
+MOST_KEPT = 1_024  # sessions with state between calls; the oldest is dropped
+OF_A_FOLDER = ("reflect",)  # tools that need the project's files, so a token with a folder
+MARKS = ("swarmmail_read_message",)  # reading tools that also record the reading
 WAIT_S = 30.0
 
 
 class TokenSession(Session):
-    """The tools for one token: what changes something takes its turn, what reads does not wait for that."""
+    """The tools for one token: changing tools go through the group commit, reading ones run in parallel."""
 
-    def __init__(self, hall: Hall, token: Token, tools: tuple[str, ...]) -> None:
-        context = Context(token.folder or hall.home, "http", {}, tools)
-        super().__init__(context, lambda _: _nobody())
-        self._hall = hall
+    def __init__(self, backend: Backend, token: Token, tools: tuple[str, ...]) -> None:
+        context = Context(token.folder or backend.home, "http", {}, tools)
+        super().__init__(context, lambda _: _no_lend())
+        self._backend = backend
         self._token = token
-        self._opened = True  # there is nothing to open ahead of time
+        self._opened = True  # the backend is open already
         self._withheld = () if token.folder else OF_A_FOLDER
 
     async def _list(self, asked: Any, params: Any) -> types.ListToolsResult:
         found = await super()._list(asked, params)
         return types.ListToolsResult(tools=[tool for tool in found.tools if tool.name not in self._withheld])
 
-    def _talking(self) -> Talk:
-        talk = super()._talking()
+    def _state(self) -> ConnectionState:
+        talk = super()._state()
         talk.bound = True
         return talk
 
     def _answer(self, name: str, arguments: dict[str, Any] | None) -> Answer:
+        """Run a tool call in the backend and wait up to 30 seconds for its answer."""
         if name in self._withheld:
-            said = NotFound(f"no tool {name!r} here", "it proposes changes of files: make a token with --folder")
-            return failed(said, code_of(said))
+            error = NotFound(f"no tool {name!r} here", "it proposes changes of files: make a token with --folder")
+            return failed(error, code_of(error))
 
-        talk = self._talking() if self._context.tools else None
-        work = partial(_told, tools=self._context.tools, name=name, arguments=arguments, talk=talk)
-        asked = self._hall.read_by if self._reads(name) else self._hall.write_by
+        talk = self._state() if self._context.tools else None
+        work = partial(_run_tool, tools=self._context.tools, name=name, arguments=arguments, talk=talk)
+        submit = self._backend.read_by if self._reads(name) else self._backend.write_by
         try:
-            told = (future := asked(self._token, work)).result(WAIT_S)
-        except SwarmloreError as error:  # no turn could be had
+            answered = (future := submit(self._token, work)).result(WAIT_S)
+        except SwarmloreError as error:  # the write was not queued
             return failed(error, code_of(error))
         except TimeoutError:
             future.cancel()
             return failed(StoreBusy("that took too long", "try again in a moment"), "TOO_SLOW")
-        code = str(told.values.get("code", "")) if told.failed else ""
-        return failed(OURS, code) if code.startswith(("STORE_", "CONFIG_")) else told
+        code = str(answered.values.get("code", "")) if answered.failed else ""
+        return failed(OURS, code) if code.startswith(("STORE_", "CONFIG_")) else answered
 
     def _reads(self, name: str) -> bool:
         try:
             return name not in MARKS and tool_named(name, self._context.tools).reads
-        except NotFound:  # answered where it is called
+        except NotFound:  # the call itself answers with this error
             return True
 
 
-def _told(lend: Any, tools: tuple[str, ...], name: str, arguments: dict[str, Any] | None, talk: Talk | None) -> Answer:
+def _run_tool(
+    lend: Any, tools: tuple[str, ...], name: str, arguments: dict[str, Any] | None, talk: ConnectionState | None
+) -> Answer:
+    """Answer a tool call, with the tools of the usual set or of the sets that the connection asked for."""
     from swarmlore.server.mcp.calls import answer, answer_in
 
     if talk is None:
@@ -95,65 +100,66 @@ def _told(lend: Any, tools: tuple[str, ...], name: str, arguments: dict[str, Any
     return answer_in(tools, lend, name, arguments, talk)
 
 
-def _nobody() -> Any:
+def _no_lend() -> Any:
     raise AssertionError("the hall lends")
 
 
-_ASKING: ContextVar[TokenSession] = ContextVar("asking")
+_SESSION: ContextVar[TokenSession] = ContextVar("asking")
 
 
-class Reception(Session):
-    """One server of the SDK for each choice of tools; whose call it is, the request says."""
+class SharedSession(Session):
+    """The SDK server for one choice of tool sets; it passes each call to the session of its token."""
 
     async def _list(self, asked: Any, params: Any) -> types.ListToolsResult:
-        return await _ASKING.get()._list(asked, params)
+        return await _SESSION.get()._list(asked, params)
 
     async def _call(self, asked: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return await _ASKING.get()._call(asked, params)
+        return await _SESSION.get()._call(asked, params)
 
 
-class Tools:
-    """Answers at /mcp until closed."""
+class McpEndpoint:
+    """Serves `/mcp` until closed."""
 
-    def __init__(self, hall: Hall) -> None:
-        self._hall = hall
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
         self._known: OrderedDict[tuple[str, tuple[str, ...]], TokenSession] = OrderedDict()
         self._made: dict[tuple[str, ...], asyncio.Future[StreamableHTTPSessionManager]] = {}
-        self._asked: asyncio.Queue[tuple[StreamableHTTPSessionManager, asyncio.Future[Any]]] = asyncio.Queue()
-        self._keeper: asyncio.Task[None] | None = None
+        self._starting: asyncio.Queue[tuple[StreamableHTTPSessionManager, asyncio.Future[Any]]] = asyncio.Queue()
+        self._manager_task: asyncio.Task[None] | None = None
 
-    async def __aenter__(self) -> Tools:
-        self._keeper = asyncio.create_task(self._keep())
+    async def __aenter__(self) -> McpEndpoint:
+        self._manager_task = asyncio.create_task(self._run_managers())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._keeper is not None:
-            self._keeper.cancel()
-            await asyncio.gather(self._keeper, return_exceptions=True)
+        if self._manager_task is not None:
+            self._manager_task.cancel()
+            await asyncio.gather(self._manager_task, return_exceptions=True)
 
-    async def _keep(self) -> None:
-        """Begin and end all that is made here in one task: whoever asks first may be gone long before."""
+    async def _run_managers(self) -> None:
+        """Enter and leave all session managers in one task, as anyio requires; requests may end long before."""
         async with AsyncExitStack() as stack:
             while True:
-                made, begun = await self._asked.get()
+                made, begun = await self._starting.get()
                 await stack.enter_async_context(made.run())
                 begun.set_result(made)
 
     async def handle(self, request: Request) -> None:
+        """Answer one POST to `/mcp`."""
         if request.scope["method"] != "POST" or request.scope["path"] != "/mcp":
             raise Turned(405, "this path takes POST", "send POST /mcp", (b"allow", b"POST"))
         check_type(request.scope, JSON)
         tools = _tools(request.scope["query_string"])
         body = await read_body(request.scope, request.receive)
-        parse(body)  # by our own limits, before a library sees it
+        parse(body)  # apply our own limits before the SDK parses it
         manager = await self._manager(tools)
-        _ASKING.set(self._session(request.token, tools))
-        await manager.handle_request(request.scope, _once_more(body, request.receive), _with_fixed(request.send))
+        _SESSION.set(self._session(request.token, tools))
+        await manager.handle_request(request.scope, _replay(body, request.receive), _with_fixed(request.send))
 
     def _session(self, token: Token, tools: tuple[str, ...]) -> TokenSession:
         key = (token.id, tools)
         if key not in self._known:
-            self._known[key] = TokenSession(self._hall, token, tools)
+            self._known[key] = TokenSession(self._backend, token, tools)
             if len(self._known) > MOST_KEPT:
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
@@ -161,17 +167,17 @@ class Tools:
 
     async def _manager(self, tools: tuple[str, ...]) -> StreamableHTTPSessionManager:
         if tools not in self._made:
-            reception = Reception(Context(self._hall.home, "http", {}, tools), lambda _: _nobody())
+            shared = SharedSession(Context(self._backend.home, "http", {}, tools), lambda _: _no_lend())
             made = StreamableHTTPSessionManager(
-                reception.server(), json_response=True, stateless=True, max_request_body_size=MOST_BYTES
+                shared.server(), json_response=True, stateless=True, max_request_body_size=MOST_BYTES
             )
             self._made[tools] = asyncio.get_running_loop().create_future()
-            self._asked.put_nowait((made, self._made[tools]))
+            self._starting.put_nowait((made, self._made[tools]))
         return await asyncio.shield(self._made[tools])
 
 
-def _once_more(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives a body which was read already."""
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives a body which was read already."""
     left = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def again() -> dict[str, Any]:
@@ -181,7 +187,7 @@ def _once_more(body: bytes, receive: Receive) -> Receive:
 
 
 def _tools(query: bytes) -> tuple[str, ...]:
-    """The sets of tools that the address asks for."""
+    """Return the tool sets that the query string asks for; raise InvalidInput for an unknown one."""
     asked = parse_qs(query.decode("latin-1")).get("tools", [])
     names = {name for part in asked for name in part.split(",") if name}
     for name in sorted(names):
@@ -191,7 +197,7 @@ def _tools(query: bytes) -> tuple[str, ...]:
 
 
 def _with_fixed(send: Any) -> Any:
-    """The same `send`, with the headers that every answer has."""
+    """Wrap `send`, so that the answer has the security headers of every answer."""
 
     async def sending(message: dict[str, Any]) -> None:
         if message["type"] == "http.response.start":

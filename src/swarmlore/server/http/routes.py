@@ -1,4 +1,5 @@
-"""What hooks of other machines report, and the context that they are answered with."""
+"""REST routes: one POST per verb of `Lore`, the hook events of other machines, health, metrics, and the OpenAPI
+description."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from functools import cache, partial
 from urllib.parse import parse_qs
 
 import swarmlore
-from swarmlore.capture.pipeline import answer_far, digest_far
+from swarmlore.capture.pipeline import answer_remote, take_in_remote
 from swarmlore.domain.json_codec import change, plain
 from swarmlore.domain.records import ID_HINT, PROFILES, Citation, choose, is_id, make
 from swarmlore.errors import InvalidInput, NotAllowed
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from swarmlore.lore.verbs import Verb
     from swarmlore.memory.report import MemoryFigures
     from swarmlore.server.http.app import App, Request
-    from swarmlore.server.http.log import Telling
-    from swarmlore.server.service import Hall
+    from swarmlore.server.http.log import RequestLog
+    from swarmlore.server.service import Backend
 
 
 _ERROR = {
@@ -59,7 +60,7 @@ _FAILURES = {
 
 @cache
 def described() -> dict[str, Any]:
-    """The whole description."""
+    """Return the OpenAPI description of all routes."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -129,7 +130,7 @@ def _others() -> dict[str, Any]:
 
 
 def _hook(name: str, kind: str, summary: str) -> dict[str, Any]:
-    """What `swarmlore hook` sends; the form of an event is its own, and may change with it."""
+    """Return the description of a hook route; the format of an event may change with `swarmlore hook`."""
     own: dict[str, Any] = {"type": kind, **({"items": {"type": "object"}, "maxItems": 100} if kind == "array" else {})}
     stacks = {"type": "array", "items": {"type": "string"}}
     body = {
@@ -150,24 +151,24 @@ def _import() -> dict[str, Any]:
     from swarmlore.server.http.streams import IMPORTED
 
     lines = {"schema": {"type": "string"}, "example": '{"lesson":"Snapshot tests are recorded with make snap-record"}'}
-    told = "a line of counts now and then, at the end one with `done` and `result`, or with `error`"
+    stream = "a line of counts now and then, at the end one with `done` and `result`, or with `error`"
     return {
         "operationId": "import",
         "summary": "Take in lines, as many as there are",
         "description": "The lines of `GET /v1/export` or of a file. What an answer has counted is on disk.",
         "parameters": [_format(IMPORTED, "auto")],
         "requestBody": {"required": True, "content": {"application/x-ndjson": lines}},
-        "responses": {"200": _lines(told), **_refs()},
+        "responses": {"200": _lines(stream), **_refs()},
     }
 
 
 def _export() -> dict[str, Any]:
     from swarmlore.server.http.streams import EXPORTED
 
-    told = _lines("a line for each memory, then one with `end` and `count`; for mem0 one document")
-    told["content"]["application/json"] = {"schema": {"type": "object"}}
+    lines = _lines("a line for each memory, then one with `end` and `count`; for mem0 one document")
+    lines["content"]["application/json"] = {"schema": {"type": "object"}}
     return {
-        **_get("export", "What the project shares, or the hive", told),
+        **_get("export", "What the project shares, or the hive", lines),
         "parameters": [_format(EXPORTED, "knowledge")],
     }
 
@@ -186,40 +187,40 @@ def _get(name: str, summary: str, good: dict[str, Any]) -> dict[str, Any]:
 
 
 WAIT_S = 30.0
-MOST_TOLD = 10_000  # memories of a report
-BRIEF = ("remember",)  # what many do at once, and what takes a moment
-HIDDEN = ("store", "bytes", "embedder")  # of the server's machine
+MOST_REPORTED = 10_000  # memories of a report
+BRIEF = ("remember",)  # frequent short writes, for the group commit
+HIDDEN = ("store", "bytes", "embedder")  # facts about the server's machine
 
 
-def add_routes(app: App, hall: Hall, telling: Telling, wait_s: float = WAIT_S) -> None:
-    """Let the application answer here."""
+def add_routes(app: App, backend: Backend, telling: RequestLog, wait_s: float = WAIT_S) -> None:
+    """Add the routes of the verbs, OpenAPI, health and metrics."""
     for name in verbs():
-        app.routes.append(Route("POST", f"/v1/{name}", _asked(hall, name, wait_s)))
+        app.routes.append(Route("POST", f"/v1/{name}", _verb_route(backend, name, wait_s)))
     app.routes.append(Route("GET", "/v1/openapi.json", _described))
     app.routes.append(Route("GET", "/healthz", _healthy))
-    app.routes.append(Route("GET", "/readyz", _ready(hall, wait_s)))
-    app.routes.append(Route("GET", "/metrics", _figures(hall, telling)))
+    app.routes.append(Route("GET", "/readyz", _ready(backend, wait_s)))
+    app.routes.append(Route("GET", "/metrics", _figures(backend, telling)))
 
 
-def _asked(hall: Hall, name: str, wait_s: float) -> Callable[[Request], Any]:
+def _verb_route(backend: Backend, name: str, wait_s: float) -> Callable[[Request], Any]:
     async def handle(request: Request) -> Any:
         verb = verb_named(name)
         given = verb.checked(await request.json())
-        how = _how(request.scope["query_string"])
+        options = _lore_options(request.scope["query_string"])
         work = partial(result_text, name=name, given=given)
         if verb.reads:
-            return await soon(hall.read(request.token, work, how), wait_s)
+            return await soon(backend.read(request.token, work, options), wait_s)
         if key := request.header(b"idempotency-key"):
-            return await _once(hall, request, key, name, given, how, wait_s)
+            return await _run_once(backend, request, key, name, given, options, wait_s)
         if name in SEARCHES:
-            return await soon(hall.read(request.token, work, how), wait_s)
-        return await soon(hall.write(request.token, work, how, brief=name in BRIEF), wait_s)
+            return await soon(backend.read(request.token, work, options), wait_s)
+        return await soon(backend.write(request.token, work, options, brief=name in BRIEF), wait_s)
 
     return handle
 
 
-def _how(query: bytes) -> tuple[str, tuple[str, ...]]:
-    """Whose rules are meant, and what the asker's project is built with, where the address says so:
+def _lore_options(query: bytes) -> tuple[str, tuple[str, ...]]:
+    """Return the profile and the stacks of the caller's project from the query string:
     `/v1/recall?profile=lane&stacks=python,docker`."""
     asked = parse_qs(query.decode("latin-1"))
     profiles = asked.get("profile", [])
@@ -229,38 +230,37 @@ def _how(query: bytes) -> tuple[str, tuple[str, ...]]:
     return profiles[-1] if profiles else "", built_with
 
 
-async def _once(
-    hall: Hall, request: Request, key: str, name: str, given: dict[str, Any], how: Any, wait_s: float
+async def _run_once(
+    backend: Backend, request: Request, key: str, name: str, given: dict[str, Any], options: Any, wait_s: float
 ) -> Any:
-    """For a sender that may ask again because an answer was lost."""
+    """Run a request with an idempotency key: its sender may repeat it if an answer was lost."""
     if not is_id(key):
         raise InvalidInput("that cannot name a request", ID_HINT)
-    asked = hashlib.sha256(json.dumps([name, given, how], sort_keys=True).encode()).hexdigest()
-    once = hall.search_once if name in SEARCHES else partial(hall.write_once, brief=name in BRIEF)
-    told = await soon(once(request.token, key, asked, partial(_written, name=name, given=given), how), wait_s)
-    return Ready(told.encode("utf-8", "replace"))
+    asked = hashlib.sha256(json.dumps([name, given, options], sort_keys=True).encode()).hexdigest()
+    once = backend.search_once if name in SEARCHES else partial(backend.write_once, brief=name in BRIEF)
+    answer = await soon(once(request.token, key, asked, partial(_result_str, name=name, given=given), options), wait_s)
+    return Ready(answer.encode("utf-8", "replace"))
 
 
-def _written(lore: Lore, name: str, given: dict[str, Any]) -> str:
+def _result_str(lore: Lore, name: str, given: dict[str, Any]) -> str:
     return result_text(lore, name, given).decode()
 
 
 def result(lore: Lore, name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """What a method tells, as a document."""
+    """Call a method of `Lore` and return its result as a JSON document."""
     if name == "remember":
         cited = tuple(_citation(item) for item in given.get("citations", ()))
-        given = {**given, "citations": cited, "defer": True}  # nobody waits for a vector here; the worker makes it
-    told = getattr(lore, name)(**given)
-    return document(name, told)
+        given = {**given, "citations": cited, "defer": True}  # the worker embeds it later
+    return document(name, getattr(lore, name)(**given))
 
 
 def result_text(lore: Lore, name: str, given: dict[str, Any]) -> Ready:
-    """The same, written down where it was found out."""
+    """Return the same as serialised JSON; this runs in the reader process."""
     return ready(result(lore, name, given))
 
 
 def _citation(item: Any) -> Any:
-    """A place by its name, or as somebody found it in a checkout of their own; the gate looks at both."""
+    """Return a citation: a name, or a place from the caller's own checkout; the gate checks both."""
     if not isinstance(item, dict):
         return item
     if "path" not in item:
@@ -268,33 +268,32 @@ def _citation(item: Any) -> Any:
     return make(Citation, item, "a citation")
 
 
-def document(name: str, told: Any) -> dict[str, Any]:
+def document(name: str, result: Any) -> dict[str, Any]:
+    """Return the result of a method as a JSON document."""
     if name == "recall":
-        return {"result": plain(tuple(told)), "reports": list(told.reports), "notes": list(told.notes)}
+        return {"result": plain(tuple(result)), "reports": list(result.reports), "notes": list(result.notes)}
     if name == "undo":
-        return {"result": plain(tuple(told)), "operation": told.operation}
+        return {"result": plain(tuple(result)), "operation": result.operation}
     if name == "history":
-        return {"result": [change(row) for row in told]}
+        return {"result": [change(row) for row in result]}
     if name == "stats":
-        return {"result": {key: value for key, value in told.items() if key not in HIDDEN}}
+        return {"result": {key: value for key, value in result.items() if key not in HIDDEN}}
     if name == "report":
-        some = _worth_telling(told.memories)
-        besides = told.memories_left_out + len(told.memories) - len(some)
-        told = replace(told, memories=some, memories_left_out=besides)
-    return {"result": plain(told)}
+        kept = _most_active(result.memories)
+        left_out = result.memories_left_out + len(result.memories) - len(kept)
+        result = replace(result, memories=kept, memories_left_out=left_out)
+    return {"result": plain(result)}
 
 
-def _worth_telling(memories: Sequence[MemoryFigures]) -> tuple[MemoryFigures, ...]:
-    """The memories of a report for an answer of ordinary size: all of them, or those about which there is something to
-    tell, and then the newest."""
-    if len(memories) <= MOST_TOLD:
+def _most_active(memories: Sequence[MemoryFigures]) -> tuple[MemoryFigures, ...]:
+    """Return the memories of a report: all, or at most 10,000, those with activity first."""
+    if len(memories) <= MOST_REPORTED:
         return tuple(memories)
-    told = sorted(memories, key=lambda it: not (it.shown or it.cut or it.junk or it.helped or it.hurt))
-    return tuple(told[:MOST_TOLD])
+    ordered = sorted(memories, key=lambda it: not (it.shown or it.cut or it.junk or it.helped or it.hurt))
+    return tuple(ordered[:MOST_REPORTED])
 
 
 async def _described(_: Request) -> Any:
-
     return described()
 
 
@@ -302,20 +301,20 @@ async def _healthy(_: Request) -> Any:
     return {"ok": True}
 
 
-def _ready(hall: Hall, wait_s: float) -> Callable[[Request], Any]:
+def _ready(backend: Backend, wait_s: float) -> Callable[[Request], Any]:
     async def handle(request: Request) -> Any:
-        await soon(hall.read(request.token, Lore.count), wait_s)
-        await soon(hall.write(request.token, Lore.now, brief=True), wait_s)
+        await soon(backend.read(request.token, Lore.count), wait_s)
+        await soon(backend.write(request.token, Lore.now, brief=True), wait_s)
         return {"ok": True}
 
     return handle
 
 
-def _figures(hall: Hall, telling: Telling) -> Callable[[Request], Any]:
+def _figures(backend: Backend, telling: RequestLog) -> Callable[[Request], Any]:
     async def handle(request: Request) -> Any:
         if request.token.role != "lead":
             raise NotAllowed("figures are for a lead", "show the token of a lead")
-        return Figures(telling.figures(hall.figures()))
+        return Figures(telling.figures(backend.figures()))
 
     return handle
 
@@ -324,38 +323,38 @@ ANSWER_S = 1.0  # a hook waits a little longer
 MOST_EVENTS = 100
 
 
-def add_hook_routes(app: App, hall: Hall) -> None:
-    """Let the application answer here."""
-    app.routes.append(Route("POST", "/v1/hooks/answer", _answer(hall)))
-    app.routes.append(Route("POST", "/v1/hooks/events", _events(hall)))
+def add_hook_routes(app: App, backend: Backend) -> None:
+    """Add the routes for hook events of other machines."""
+    app.routes.append(Route("POST", "/v1/hooks/answer", _answer(backend)))
+    app.routes.append(Route("POST", "/v1/hooks/events", _events(backend)))
 
 
-def _answer(hall: Hall) -> Callable[[Request], Any]:
+def _answer(backend: Backend) -> Callable[[Request], Any]:
     async def handle(request: Request) -> Any:
         until = time.monotonic() + ANSWER_S
         body = _body(await request.json(), "event", dict)
         stacks = _stacks(body.get("stacks", []))
-        work = partial(answer_far, values=body["event"], until=until)
-        return {"result": {"text": await soon(hall.read(request.token, work, ("", stacks)), ANSWER_S)}}
+        work = partial(answer_remote, values=body["event"], until=until)
+        return {"result": {"text": await soon(backend.read(request.token, work, ("", stacks)), ANSWER_S)}}
 
     return handle
 
 
-def _events(hall: Hall) -> Callable[[Request], Any]:
+def _events(backend: Backend) -> Callable[[Request], Any]:
     async def handle(request: Request) -> Any:
-        told = {"new": 0, "known": 0, "bad": 0}
+        counts = {"new": 0, "known": 0, "bad": 0}
         events = _body(await request.json(), "events", list)["events"]
         if len(events) > MOST_EVENTS:
             raise InvalidInput(f"{len(events)} events at once", f"send {MOST_EVENTS} at most")
         for values in events:
-            told[await soon(hall.write(request.token, _digest(values)), WAIT_S)] += 1
-        return {"result": told}
+            counts[await soon(backend.write(request.token, _digest(values)), WAIT_S)] += 1
+        return {"result": counts}
 
     return handle
 
 
 def _digest(values: Any) -> Callable[[Any], str]:
-    return lambda lore: digest_far(lore, values)
+    return lambda lore: take_in_remote(lore, values)
 
 
 def _body(body: Any, name: str, kind: type) -> dict[str, Any]:
@@ -365,6 +364,6 @@ def _body(body: Any, name: str, kind: type) -> dict[str, Any]:
 
 
 def _stacks(given: Any) -> tuple[str, ...]:
-    """What the project is built with on the machine of the hook."""
+    """Return the known stacks among those that the hook's machine reported."""
     known = known_stacks()
     return tuple(sorted({name for name in given if name in known})) if isinstance(given, list) else ()

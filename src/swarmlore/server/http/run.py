@@ -1,4 +1,4 @@
-"""Running the server: one per home, on an address that was chosen with care, until it is told to end."""
+"""Runs the HTTP server: one per home, on a checked address, until SIGTERM or SIGINT."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import signal
 import socket
 import ssl
 
-from swarmlore.clients.hook.spool import HAVE_LOCKS, locked
+from swarmlore.clients.hook.spool import HAVE_LOCKS, try_lock
 from swarmlore.errors import Conflict, InvalidInput, StoreError
-from swarmlore.exchange.foreign import TOOL_SETS, compat
+from swarmlore.exchange import TOOL_SETS, compat
 from swarmlore.frozen import TYPE_CHECKING, frozen
 from swarmlore.server.http import routes, streams
 from swarmlore.server.http.app import App
-from swarmlore.server.http.guard import LOOPBACK, Door
-from swarmlore.server.http.log import Telling
+from swarmlore.server.http.guard import LOOPBACK, RequestGuard
+from swarmlore.server.http.log import RequestLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import uvicorn
 
-    from swarmlore.server.service import Hall
+    from swarmlore.server.service import Backend
 
 
 LOCK = "serve.lock"
@@ -34,7 +34,7 @@ MOST_RATE = 1_000_000.0
 
 @frozen
 class Place:
-    """Where a server listens, and how."""
+    """The address and the options of a server."""
 
     host: str = "127.0.0.1"
     port: int = 8787
@@ -42,17 +42,18 @@ class Place:
     cert: str = ""
     key: str = ""
     public: bool = False
-    plain: bool = False  # over the network without encryption, because something in front of it does that
+    plain: bool = False  # over the network without TLS, because a proxy in front of it encrypts
     rate: float = 100.0
     burst: float = 200.0
-    works: bool = True  # whether it has a worker beside it
+    works: bool = True  # whether it starts a worker process
 
     @property
     def is_local(self) -> bool:
         return self.host in LOOPBACK
 
     def check(self) -> None:
-        """Refuse an address that others can reach, unless both is said: that it is meant, and how it is kept safe."""
+        """Raise InvalidInput if others can reach the address, unless `public` and a certificate (or `plain`) are
+        set."""
         if not 1 <= self.rate <= MOST_RATE:  # NaN fails here too
             raise InvalidInput(f"--rate {self.rate:g} is out of range", f"from 1 to {MOST_RATE:g} requests a second")
         if bool(self.cert) != bool(self.key):
@@ -66,17 +67,18 @@ class Place:
             raise InvalidInput("tokens would go over the network in clear text", hint)
 
     def url(self, port: int) -> str:
+        """Return the URL of the server at this port."""
         name = self.names[0] if self.names else self.host
         return f"http{'s' if self.cert else ''}://{f'[{name}]' if ':' in name else name}:{port}"
 
 
-class OnlyOne:
-    """The right to serve a home: a lock that dies with its process."""
+class ServerLock:
+    """Exclusive lock to serve a home; it ends with its process."""
 
     def __init__(self, home: str) -> None:
         path = os.path.join(home, LOCK)
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        if HAVE_LOCKS and not locked(self._fd):
+        if HAVE_LOCKS and not try_lock(self._fd):
             os.close(self._fd)
             raise Conflict(f"a server for {home} is running already", "end that one first, or choose another home")
 
@@ -85,9 +87,9 @@ class OnlyOne:
 
 
 def listening(place: Place) -> socket.socket:
-    """A socket that is bound, so that the port is known before anybody is told."""
+    """Return a bound socket, so that the port is known before it is announced."""
     family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
-    # Named as TCP, without which asyncio leaves small answers to wait for 40 ms until the last one was acknowledged.
+    # IPPROTO_TCP explicitly: else asyncio sets no TCP_NODELAY, and small answers wait 40 ms for an acknowledgement.
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -104,50 +106,51 @@ def run(
     home: str | None,
     place: Place,
     env: Mapping[str, str],
-    telling: Telling,
+    telling: RequestLog,
     ready: Callable[[str], None],
 ) -> None:
-    """Serve until SIGTERM or SIGINT; what was begun is brought to its end."""
-    from swarmlore.server.service import Hall
+    """Serve until SIGTERM or SIGINT, and finish running requests."""
+    from swarmlore.server.service import Backend
 
     place.check()
-    hall = Hall(home, env)
+    backend = Backend(home, env)
     try:
-        only = OnlyOne(hall.home)
+        lock = ServerLock(backend.home)
     except BaseException:
-        hall.close(0)
+        backend.close(0)
         raise
     sock = listening(place)
     try:
-        app = make_app(hall, place, telling)
-        asyncio.run(_serve(app, hall, telling, sock, place, lambda: ready(place.url(sock.getsockname()[1]))))
+        app = make_app(backend, place, telling)
+        asyncio.run(_serve(app, backend, telling, sock, place, lambda: ready(place.url(sock.getsockname()[1]))))
     finally:
         sock.close()
-        hall.close(DRAIN_S)
-        only.close()
+        backend.close(DRAIN_S)
+        lock.close()
         telling.close()
 
 
-def make_app(hall: Hall, place: Place, telling: Telling) -> App:
+def make_app(backend: Backend, place: Place, telling: RequestLog) -> App:
+    """Build the application with all its routes."""
     names = (*place.names, place.host, *(LOOPBACK if place.is_local else ()))
-    app = App(hall, Door(names), telling, rate=place.rate, burst=place.burst)
-    routes.add_routes(app, hall, telling)
-    compat(TOOL_SETS["agent-swarm"]).add(app, hall)
-    routes.add_hook_routes(app, hall)
-    streams.add(app, hall)
+    app = App(backend, RequestGuard(names), telling, rate=place.rate, burst=place.burst)
+    routes.add_routes(app, backend, telling)
+    compat(TOOL_SETS["agent-swarm"]).add(app, backend)
+    routes.add_hook_routes(app, backend)
+    streams.add(app, backend)
     return app
 
 
 def _configured(app: App, place: Place) -> uvicorn.Config:
-    """How the requests are read: plainly, and nothing is told about the program that reads them."""
+    """Return the uvicorn configuration: no proxy headers, no header that names the program."""
     import uvicorn
 
-    from swarmlore.server.http.connection import Line, make_room
+    from swarmlore.server.http.connection import LimitedProtocol, make_room
 
     make_room()
     config = uvicorn.Config(
         app,
-        http=Line,
+        http=LimitedProtocol,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -168,16 +171,16 @@ def _configured(app: App, place: Place) -> uvicorn.Config:
 
 
 async def _serve(
-    app: App, hall: Hall, telling: Telling, sock: socket.socket, place: Place, ready: Callable[[], None]
+    app: App, backend: Backend, telling: RequestLog, sock: socket.socket, place: Place, ready: Callable[[], None]
 ) -> None:
     import uvicorn
 
-    from swarmlore.server.http.local_daemon import Beside, Household
-    from swarmlore.server.http.mcp_endpoint import Tools
+    from swarmlore.server.http.local_daemon import LocalDaemon, WorkerProcess
+    from swarmlore.server.http.mcp_endpoint import McpEndpoint
 
     server = uvicorn.Server(_configured(app, place))
     telling.overhear("uvicorn", "asyncio")
-    Telling.hush("mcp")
+    RequestLog.hush("mcp")
     loop = asyncio.get_running_loop()
 
     def end() -> None:
@@ -187,17 +190,17 @@ async def _serve(
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, end)
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
-    household = Household(hall, telling, loop)
-    worker = Beside(hall.home, team=hall.writer.store.engine.remote) if place.works else None
+    local_daemon = LocalDaemon(backend, telling, loop)
+    worker = WorkerProcess(backend.home, team=backend.writer.store.engine.remote) if place.works else None
     try:
-        await asyncio.to_thread(household.open)
-        async with Tools(hall) as tools:
+        await asyncio.to_thread(local_daemon.open)
+        async with McpEndpoint(backend) as tools:
             app.mounted["/mcp"] = tools.handle
             gc.collect()
-            gc.freeze()  # what is there by now stays: to look through it again would hold up everybody for a moment
+            gc.freeze()  # keep the long-lived objects out of later garbage collections, which stop all requests
             ready()
             await server.serve(sockets=[sock])
     finally:
-        await household.close()
+        await local_daemon.close()
         if worker is not None:
             await asyncio.to_thread(worker.close)

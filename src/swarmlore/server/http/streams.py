@@ -1,8 +1,8 @@
-"""Lines in and out, of any number: `POST /v1/import` and `GET /v1/export`.
+"""Streams of any length: `POST /v1/import` and `GET /v1/export`.
 
-Lines that come in are stored a few at a time; nothing more is read from the network meanwhile, and other writers have
-their turns in between. What an answer has counted is on disk. Both streams end with a line that says so: where it is
-missing, the stream was cut.
+Imported lines are stored a few at a time; meanwhile no more is read from the network, and other writes run in between.
+Everything that an answer has counted is on disk. Both streams end with a final line; if it is missing, the stream was
+cut.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
     from swarmlore.exchange.import_files import Brought
     from swarmlore.lore import Lore
     from swarmlore.server.http.app import App, Request
-    from swarmlore.server.service import Hall
+    from swarmlore.server.service import Backend
 
 
 BOM = b"\xef\xbb\xbf"
 
 
 class Splitter:
-    """Takes parts of any size, gives whole lines; holds one line at most."""
+    """Splits parts of any size into whole lines; holds one line at most."""
 
     def __init__(self, cap: int = LINE_BYTES) -> None:
-        self._most = cap + 1  # so that whoever reads it sees that it is too long
+        self._most = cap + 1  # one byte more, so that the reader sees that the line is too long
         self._held = bytearray()
         self._begun = False
 
     def feed(self, part: bytes) -> list[bytes]:
-        """The lines that end in this part."""
+        """Return the lines that end in this part."""
         *ended, rest = part.split(b"\n")
         found = []
         for piece in ended:
@@ -56,7 +56,7 @@ class Splitter:
         return found
 
     def rest(self) -> list[bytes]:
-        """A last line that no line end follows."""
+        """Return the last line, if it has no line end."""
         return [self._whole()] if self._held else []
 
     def _hold(self, piece: bytes) -> None:
@@ -73,45 +73,46 @@ class Splitter:
 
 NDJSON = b"application/x-ndjson"
 IMPORTED = ("auto", *SENT)
-EXPORTED = ("knowledge", "shared", "lane", "mcp-memory", "mem0")  # texts; mem0's is one document, and has its own end
+EXPORTED = ("knowledge", "shared", "lane", "mcp-memory", "mem0")  # mem0 is one JSON document with its own end
 WHOLE = ("mem0",)
 IDLE_S = 30.0  # without a byte in either direction
-WAIT_S = 60.0  # for a turn
-TURN_S = 0.012  # of computing: others wait as long for the lines of one turn, and longer where the machine is busy
-FEWEST, MOST = 5, 100  # lines of a turn
-TELL_S, TELL_SELDOM_S = 1.0, 10.0  # between two lines about how far it has come: somebody may never read them
+WAIT_S = 60.0  # for a queued write
+WRITE_S = 0.012  # CPU time of one write, for which other writers wait; more on a busy machine
+FEWEST, MOST = 5, 100  # lines of one write
+TELL_S, TELL_SELDOM_S = 1.0, 10.0  # between two progress lines, which the client may never read
 MOST_STREAMS, MOST_OF_ONE = 8, 2  # at the same time
 PIECE_BYTES = 65_536
-TOLD = ("read", "added", "updated", "known", "refused")
+COUNTS = ("read", "added", "updated", "known", "refused")
 
 
-def add(app: App, hall: Hall) -> None:
-    """Let the application answer here."""
-    places = Places()
+def add(app: App, backend: Backend) -> None:
+    """Add the routes for import and export."""
+    limit = StreamLimit()
 
-    async def take(request: Request) -> None:
+    async def receive_import(request: Request) -> None:
         format = _format(request, IMPORTED, "auto")
         check_type(request.scope, NDJSON)
-        with places.taken(request.token.id):
-            await Incoming(hall, request, format, app.ending).run()
+        with limit.taken(request.token.id):
+            await Import(backend, request, format, app.ending).run()
 
-    async def give(request: Request) -> None:
+    async def send_export(request: Request) -> None:
         format = _format(request, EXPORTED, "knowledge")
-        with places.taken(request.token.id):
-            await _give(hall, request, format, app.ending)
+        with limit.taken(request.token.id):
+            await _export(backend, request, format, app.ending)
 
-    app.routes.append(Route("POST", "/v1/import", take))
-    app.routes.append(Route("GET", "/v1/export", give))
+    app.routes.append(Route("POST", "/v1/import", receive_import))
+    app.routes.append(Route("GET", "/v1/export", send_export))
 
 
-class Places:
-    """How many streams there may be at once, in all and of one token: each holds a connection for long."""
+class StreamLimit:
+    """Limits the concurrent streams, in total and per token, as each holds a connection for long."""
 
     def __init__(self) -> None:
         self._taken: Counter[str] = Counter()
 
     @contextmanager
     def taken(self, token: str) -> Iterator[None]:
+        """Context manager that counts a stream; raises 503 if there are too many."""
         if self._taken[token] >= MOST_OF_ONE or self._taken.total() >= MOST_STREAMS:
             raise Turned(503, "too many imports and exports at once", "try again later", (b"retry-after", b"5"))
         self._taken[token] += 1
@@ -122,7 +123,7 @@ class Places:
 
 
 def _format(request: Request, known: tuple[str, ...], usual: str) -> str:
-    """The format that the address asks for."""
+    """Return the format from the query string; raise InvalidInput for an unknown one."""
     asked = parse_qs(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
     if strange := sorted(set(asked) - {"format"}):
         raise InvalidInput(f"unknown parameter: {strange[0][:40]!r}", "this path takes ?format=")
@@ -132,35 +133,36 @@ def _format(request: Request, known: tuple[str, ...], usual: str) -> str:
     return named[0]
 
 
-class Incoming:
-    """One import while it comes in."""
+class Import:
+    """One import in progress."""
 
-    def __init__(self, hall: Hall, request: Request, format: str, ending: asyncio.Event) -> None:
+    def __init__(self, backend: Backend, request: Request, format: str, ending: asyncio.Event) -> None:
         check_sent(format)
         self._ending = asyncio.ensure_future(ending.wait())
-        self._hall, self._request, self._format = hall, request, format
+        self._backend, self._request, self._format = backend, request, format
         self._splitter = Splitter()
-        self._told: Brought | None = None
+        self._result: Brought | None = None
         self._stored = 0  # lines, blank ones too
         self._size = FEWEST
         self._next_at, self._pause_s = time.monotonic() + TELL_S, TELL_S
 
     async def run(self) -> None:
+        """Receive and store all lines, and answer with counts."""
         try:
             begun = await self._receive()
-            await _begin(self._request, NDJSON)
-            await _say(self._request, await self._said(begun), more=False)
+            await _begin_answer(self._request, NDJSON)
+            await _send_line(self._request, await self._outcome(begun), more=False)
         finally:
             self._ending.cancel()
 
-    async def _said(self, begun: dict[str, Any]) -> dict[str, Any]:
-        """The last line of the answer."""
+    async def _outcome(self, begun: dict[str, Any]) -> dict[str, Any]:
+        """Store all lines and return the last line of the answer: the result, or the error and the counts."""
         try:
-            return await self._take_all(begun)
+            return await self._store_all(begun)
         except SwarmloreError as error:
             return {**told(error), "status": error.http_status, **self._counts()}
 
-    async def _take_all(self, message: dict[str, Any]) -> dict[str, Any]:
+    async def _store_all(self, message: dict[str, Any]) -> dict[str, Any]:
         waiting: list[bytes] = []
         try:
             while True:
@@ -175,7 +177,10 @@ class Incoming:
             self._finish()
             raise
         done = await soon(self._finish(), WAIT_S)
-        return {"done": True, "result": {**plain(done), "resumed_at": 0}}  # the number of a line, and no time
+        return {
+            "done": True,
+            "result": {**plain(done), "resumed_at": 0},
+        }  # a line number, which `plain` would format as a time
 
     async def _receive(self) -> dict[str, Any]:
         coming = asyncio.ensure_future(self._request.receive())
@@ -193,68 +198,68 @@ class Incoming:
         return message
 
     async def _store(self, waiting: list[bytes], *, all: bool) -> list[bytes]:
-        """Store lines in turns that others do not notice; returns those that are too few for one."""
+        """Store lines in short writes; return those that are too few for one."""
         while len(waiting) >= self._size or (all and waiting):
             piece, waiting = waiting[: self._size], waiting[self._size :]
-            self._told, took_s = await soon(self._turn(piece), WAIT_S)
+            self._result, took_s = await soon(self._write(piece), WAIT_S)
             self._stored += len(piece)
-            self._size = min(MOST, max(FEWEST, int(len(piece) * TURN_S / max(took_s, 0.0001))))
-            await self._tell()
+            self._size = min(MOST, max(FEWEST, int(len(piece) * WRITE_S / max(took_s, 0.0001))))
+            await self._report_progress()
         return waiting
 
-    def _turn(self, piece: list[bytes]) -> Any:
-        """Store some lines, when it is our turn; tells what became of them and how long that was computed."""
-        facts: dict[str, Any] = {"first": self._stored + 1, "so_far": self._told, "more": True}
+    def _write(self, piece: list[bytes]) -> Any:
+        """Queue a write of some lines; it returns the result and the CPU time."""
+        facts: dict[str, Any] = {"first": self._stored + 1, "so_far": self._result, "more": True}
 
         def work(lore: Lore) -> tuple[Brought, float]:
             began = time.thread_time()
             done = lore.import_lines(piece, self._format, **facts)
             return done, time.thread_time() - began
 
-        return self._hall.write(self._request.token, work)
+        return self._backend.write(self._request.token, work)
 
     def _finish(self) -> Any:
-        """Let everything follow that comes after an import, also after one that was cut."""
-        so_far = self._told
-        return self._hall.write(self._request.token, lambda lore: lore.import_lines((), self._format, so_far=so_far))
+        """Queue the work that follows an import, also after one that was cut."""
+        so_far = self._result
+        return self._backend.write(self._request.token, lambda lore: lore.import_lines((), self._format, so_far=so_far))
 
-    async def _tell(self) -> None:
+    async def _report_progress(self) -> None:
         if time.monotonic() < self._next_at:
             return
-        await _say(self._request, self._counts(), more=True)
+        await _send_line(self._request, self._counts(), more=True)
         self._pause_s = min(TELL_SELDOM_S, 1.5 * self._pause_s)
         self._next_at = time.monotonic() + self._pause_s
 
     def _counts(self) -> dict[str, Any]:
-        counted = {name: getattr(self._told, name) for name in TOLD} if self._told else {}
+        counted = {name: getattr(self._result, name) for name in COUNTS} if self._result else {}
         return {"line": self._stored, **counted}
 
 
-async def _give(hall: Hall, request: Request, format: str, ending: asyncio.Event) -> None:
-    desks = await asyncio.to_thread(hall.apart)
-    gone = asyncio.ensure_future(_hung_up(request))
+async def _export(backend: Backend, request: Request, format: str, ending: asyncio.Event) -> None:
+    lores = await asyncio.to_thread(backend.open_connection)
+    disconnected = asyncio.ensure_future(_disconnected(request))
     try:
-        pieces = _pieces(desks.of(request.token).export_lines(format), format)
-        piece = await asyncio.to_thread(next, pieces)  # what goes wrong at once has a status of its own
-        await _begin(request, b"application/json" if format in WHOLE else NDJSON)
-        while piece and not gone.done():
+        pieces = _pieces(lores.of(request.token).export_lines(format), format)
+        piece = await asyncio.to_thread(next, pieces)  # an immediate error gets its own status
+        await _begin_answer(request, b"application/json" if format in WHOLE else NDJSON)
+        while piece and not disconnected.done():
             if ending.is_set() or not await _send(request, piece, more=True):
-                break  # without its mark: whoever reads it sees that it was cut
+                break  # without the end line, so that the client sees that it was cut
             piece = await asyncio.to_thread(next, pieces)
         await _send(request, b"", more=False)
     finally:
-        gone.cancel()
-        await asyncio.shield(asyncio.to_thread(desks.lore.close))
+        disconnected.cancel()
+        await asyncio.shield(asyncio.to_thread(lores.lore.close))
 
 
-async def _hung_up(request: Request) -> None:
+async def _disconnected(request: Request) -> None:
     with suppress(ConnectionError):
         while (await request.receive())["type"] != "http.disconnect":
             pass
 
 
 def _pieces(lines: Iterator[bytes], format: str) -> Iterator[bytes]:
-    """The lines, many at once, then how many they were; an empty piece is the end."""
+    """Yield the lines in chunks of 64 KB, then the end line; an empty chunk marks the end."""
     held, count = bytearray(), 0
     for line in lines:
         held += line
@@ -266,18 +271,18 @@ def _pieces(lines: Iterator[bytes], format: str) -> Iterator[bytes]:
     yield b""
 
 
-async def _begin(request: Request, kind: bytes) -> None:
+async def _begin_answer(request: Request, kind: bytes) -> None:
     headers = [*FIXED, (b"content-type", kind), (b"x-accel-buffering", b"no")]
     await request.send({"type": "http.response.start", "status": 200, "headers": headers})
 
 
-async def _say(request: Request, document: dict[str, Any], *, more: bool) -> None:
+async def _send_line(request: Request, document: dict[str, Any], *, more: bool) -> None:
     line = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
     await _send(request, line + b"\n", more=more)
 
 
 async def _send(request: Request, data: bytes, *, more: bool) -> bool:
-    """Send something; False where nobody takes it."""
+    """Send data; return False if the client does not read it in time."""
     try:
         async with asyncio.timeout(IDLE_S):
             await request.send({"type": "http.response.body", "body": data, "more_body": more})

@@ -1,1 +1,1 @@
-"""The tools that agents call over the Model Context Protocol."""
+"""The MCP server: the tools that agents call over the Model Context Protocol."""

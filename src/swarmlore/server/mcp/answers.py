@@ -1,7 +1,7 @@
-"""What a tool answers: values for programs, and the same as a text for a model.
+"""Answers of the MCP tools: structured values for programs, and the same as text for a model.
 
-A memory is data. Wherever its words stand in an answer they are made harmless (`rules.block.neutralise`). Whole
-memories stand inside a fence: nothing in them passes for an answer of ours, and our own capture leaves them alone.
+Memories are data. Their text is neutralised wherever it stands in an answer (`neutralise`), and whole memories stand in
+a fence, so that nothing in them passes for an answer of ours and our own capture skips them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import os
 from collections.abc import Iterable, Sequence
 
 from swarmlore.domain.json_codec import iso
+from swarmlore.domain.language.citations import is_stale
 from swarmlore.domain.policy.context_block import WHOLE_CHARS, neutralise, notice
 from swarmlore.domain.policy.fence import HEADER
-from swarmlore.domain.policy.ranking import is_stale
 from swarmlore.domain.records import Hit, Memory, Outcome, Remembered
 from swarmlore.frozen import TYPE_CHECKING, frozen
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from swarmlore.retrieval.prime import Primed
 
 
-_ROW_CHARS = 600  # of what a project's files tell about one thing
+_ROW_CHARS = 600  # of one fact from the project's files
 PERSON_DECIDES = "A person decides: show these differences to the user and ask which to keep."
-_MOST_LINES = 400  # of a difference
+_MOST_LINES = 400  # of a diff
 _SHOWN_CHARS = 400  # of a memory among others; `get` has the rest
 _OUTCOMES = {
     "added": "Remembered as [{}].",
@@ -41,7 +41,7 @@ _OUTCOMES = {
 
 @frozen
 class Answer:
-    """What a tool gives back."""
+    """The answer of a tool: values, text, and whether it is an error."""
 
     values: dict[str, Any]
     text: str
@@ -49,13 +49,13 @@ class Answer:
 
 
 def harmless(text: str, most: int = _SHOWN_CHARS) -> str:
-    """Words from a memory as one line that nothing in it can make more of."""
+    """Return the text of a memory as one neutralised, shortened line."""
     line = neutralise(text[: 2 * most], "")
     return line if len(line) <= most else line[:most] + "…"
 
 
 def summary(hit: Hit) -> dict[str, Any]:
-    """One hit in a list."""
+    """Return one hit of a list as values."""
     memory = hit.memory
     return {
         "id": memory.id,
@@ -73,7 +73,7 @@ def summary(hit: Hit) -> dict[str, Any]:
 
 
 def found(hits: Sequence[Hit], block: Block, notes: Iterable[str]) -> Answer:
-    """What recall found; what the fence refuses (trust 0) is in neither form."""
+    """Return the hits of a recall; memories that the fence refuses (trust 0) are in neither form."""
     shown = {item.memory for item in block.receipt.shown}
     listed = [summary(hit) for hit in hits if hit.memory.id in shown]
     values = {"note": HEADER, "hits": listed, "notes": list(notes)}
@@ -81,7 +81,7 @@ def found(hits: Sequence[Hit], block: Block, notes: Iterable[str]) -> Answer:
 
 
 def whole(hit: Hit, block: Block) -> Answer:
-    """One memory with its origin and evidence."""
+    """Return one memory with its origin and evidence."""
     memory = hit.memory
     values = {**summary(hit), "text": harmless(memory.text, WHOLE_CHARS), "title": harmless(memory.title)}
     values |= {"status": "forgotten" if memory.forgotten_at is not None else memory.status, "scope": memory.scope}
@@ -94,28 +94,32 @@ def whole(hit: Hit, block: Block) -> Answer:
     return Answer({"note": HEADER, **values} if block.text else {"handle": memory.handle, "text": ""}, text)
 
 
-def remembered(told: Remembered) -> Answer:
-    memory = told.memory
-    lines = [_OUTCOMES[told.outcome].format(memory.handle)]
-    if told.redacted:
-        lines.append(f"Secrets were taken out: {', '.join(told.redacted)}.")
-    lines += [f"Warning: {warning}." for warning in told.warnings]
-    values = {"outcome": told.outcome, "id": memory.id, "handle": memory.handle, "operation": told.operation}
-    more = {"related": list(told.related), "warnings": list(told.warnings), "redacted": list(told.redacted)}
+def remembered(result: Remembered) -> Answer:
+    """Return what became of a text: outcome, redactions and warnings."""
+    memory = result.memory
+    lines = [_OUTCOMES[result.outcome].format(memory.handle)]
+    if result.redacted:
+        lines.append(f"Secrets were taken out: {', '.join(result.redacted)}.")
+    lines += [f"Warning: {warning}." for warning in result.warnings]
+    values = {"outcome": result.outcome, "id": memory.id, "handle": memory.handle, "operation": result.operation}
+    more = {"related": list(result.related), "warnings": list(result.warnings), "redacted": list(result.redacted)}
     return Answer({**values, **more}, "\n".join(lines))
 
 
 def forgotten(memory: Memory) -> Answer:
+    """Return which memory was forgotten."""
     return Answer({"id": memory.id, "handle": memory.handle, "forgotten": True}, f"Forgot [{memory.handle}].")
 
 
 def rated(memory: Memory, helpful: bool) -> Answer:
+    """Return the new score of a rated memory."""
     values = {"id": memory.id, "handle": memory.handle, "helpful": helpful}
     values |= {"feedback_score": memory.feedback_score, "feedback_count": memory.feedback_count}
     return Answer(values, f"Noted: [{memory.handle}] {'helped' if helpful else 'misled'}.")
 
 
 def recorded(outcome: Outcome) -> Answer:
+    """Return the score and verdict of a recorded outcome."""
     used = sorted({*outcome.cited, *outcome.applied})
     values = {"id": outcome.id, "score": outcome.score, "verdict": outcome.verdict}
     values |= {"shown": list(outcome.shown), "used": used}
@@ -124,7 +128,7 @@ def recorded(outcome: Outcome) -> Answer:
 
 
 def primed(begin: Primed, block: Block) -> Answer:
-    """The project in a fence, then the memories in theirs: a README is as little an instruction as a memory is."""
+    """Return the project in a fence, then the memories in theirs: neither a README nor a memory is an instruction."""
     shown = {item.memory for item in block.receipt.shown}
     sides = {"relevant": begin.relevant, "approaches": begin.approaches, "recent": begin.recent}
     sides |= {"notes": begin.notes, "patterns": begin.patterns}
@@ -137,13 +141,14 @@ def primed(begin: Primed, block: Block) -> Answer:
 
 
 def _project(begin: Primed) -> list[tuple[str, str]]:
-    """What the project's files tell, in harmless lines that stay short."""
+    """Return the facts from the project's files as short neutralised lines."""
     from swarmlore.retrieval.prime import codebase_rows, stack_rows
 
     purpose = [("purpose", begin.readme.purpose.text)] if begin.readme.purpose else []
-    said = {"set-up": begin.readme.setup, "conventions": begin.readme.conventions}
+    sections = {"set-up": begin.readme.setup, "conventions": begin.readme.conventions}
     lines = [
-        (name, " · ".join(f"{item.text} ({item.path}:{item.line})" for item in items)) for name, items in said.items()
+        (name, " · ".join(f"{item.text} ({item.path}:{item.line})" for item in items))
+        for name, items in sections.items()
     ]
     loaded = [("loaded by clients", ", ".join(begin.loaded))]
     rows = [
@@ -156,7 +161,7 @@ def _project(begin: Primed) -> list[tuple[str, str]]:
 
 
 def proposed(made: Reflection, shown: Sequence[Proposal]) -> Answer:
-    """What a look back proposes; nothing of it is done."""
+    """Return the proposals of a reflection; none of them is carried out."""
     signals = {level: int(count) for level, count in made.signals.items()}
     values: dict[str, Any] = {"id": made.id, "signals": signals, "known": made.known, "decides": PERSON_DECIDES}
     values |= {"proposals": [_proposal(item) for item in shown], "refused": [harmless(why) for why in made.refused]}
@@ -168,7 +173,7 @@ def proposed(made: Reflection, shown: Sequence[Proposal]) -> Answer:
 
 
 def decided(done: Decided) -> Answer:
-    """What an answer did."""
+    """Return what an answer to proposals did."""
     listed = [{"label": item.label, "state": item.state, "reason": harmless(item.reason)} for item in done.proposals]
     names = ", ".join(item.label for item in done.proposals) or "nothing"
     values = {"verb": done.verb, "proposals": listed, "decides": PERSON_DECIDES}
@@ -196,17 +201,17 @@ def _proposal(item: Proposal) -> dict[str, Any]:
 
 
 def _diff(item: Proposal) -> list[str]:
-    """A difference line by line; what a line says can make nothing more of it."""
+    """Return the neutralised lines of a diff, 400 at most."""
     return [line[:1] + harmless(line[1:]) for line in item.diff.splitlines()[:_MOST_LINES]]
 
 
 def _proposal_lines(item: Proposal) -> list[str]:
     head = f"{item.number}. [{item.label}] {item.route}, {item.level}, {item.action} {harmless(item.target)}"
-    beside = [f"   conflict: {harmless(item.conflict)}"] if item.conflict else []
-    return [head, *beside, *(f"   {line}" for line in _diff(item))]
+    conflict = [f"   conflict: {harmless(item.conflict)}"] if item.conflict else []
+    return [head, *conflict, *(f"   {line}" for line in _diff(item))]
 
 
 def failed(error: SwarmloreError, code: str) -> Answer:
-    """What went wrong, and what to do about it."""
+    """Return an error with its hint."""
     values = {"error": error.message, "hint": error.hint, "code": code}
     return Answer(values, f"{error.message}\nhint: {error.hint}" if error.hint else error.message, failed=True)

@@ -1,4 +1,4 @@
-"""From a tool call to a method of Lore and back. Loaded with the first call."""
+"""Runs tool calls as methods of `Lore` and turns results and errors into answers. Imported with the first call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from swarmlore.lore import Lore
-    from swarmlore.server.mcp.tool_answers import Talk
+    from swarmlore.server.mcp.tool_answers import ConnectionState
 
     Handler = Callable[[Lore, dict[str, Any], str], Answer]
 
@@ -27,19 +27,23 @@ DEBUG = "SWARMLORE_DEBUG"
 
 
 def answer(open_lore: Callable[[], Lore], name: str, arguments: Mapping[str, Any] | None, session: str) -> Answer:
-    """Do what a call of one of the eight tools asks; whatever goes wrong becomes an answer in words."""
+    """Run a call of one of the eight tools; every error becomes an answer."""
 
     def work() -> Answer:
         given = checked(tool_named(name), arguments)
         return HANDLERS[name](open_lore(), given, session)
 
-    return _in_words(work)
+    return _with_errors_as_answers(work)
 
 
 def answer_in(
-    sets: Sequence[str], lend: Callable[[str], Lore], name: str, arguments: Mapping[str, Any] | None, talk: Talk
+    sets: Sequence[str],
+    lend: Callable[[str], Lore],
+    name: str,
+    arguments: Mapping[str, Any] | None,
+    talk: ConnectionState,
 ) -> Answer:
-    """The same where a connection asked for sets of tools; `lend` gives the memory by the rules of a profile."""
+    """Run a call for a connection that asked for tool sets; `lend` opens the memory with the ranking of a profile."""
     from swarmlore.server.mcp.tool_answers import suited
     from swarmlore.server.mcp.tools import DEFAULT, PROFILES, handler_of, set_of
 
@@ -52,21 +56,22 @@ def answer_in(
         talk.find_session(lore)
         return handler_of(chosen, name)(lore, given, talk)
 
-    return _in_words(work)
+    return _with_errors_as_answers(work)
 
 
-def _in_words(work: Callable[[], Answer]) -> Answer:
+def _with_errors_as_answers(work: Callable[[], Answer]) -> Answer:
+    """Run `work` and turn every error into an answer."""
     try:
         return work()
     except SwarmloreError as error:
         return answers.failed(error, code_of(error))
-    except Exception as error:  # noqa: BLE001 - the door to an agent: words, never a traceback, which can hold a memory
+    except Exception as error:  # noqa: BLE001 - an entry point: a message, never a traceback, which can hold the text of a memory
         if os.environ.get(DEBUG):
             import traceback
 
             traceback.print_exception(error)
-        said = SwarmloreError(f"something unforeseen happened ({type(error).__name__})", f"{DEBUG}=1 shows where")
-        return answers.failed(said, "UNFORESEEN")
+        unforeseen = SwarmloreError(f"something unforeseen happened ({type(error).__name__})", f"{DEBUG}=1 shows where")
+        return answers.failed(unforeseen, "UNFORESEEN")
 
 
 def _remember(lore: Lore, given: dict[str, Any], session: str) -> Answer:
@@ -122,8 +127,8 @@ def _reflect(lore: Lore, given: dict[str, Any], session: str) -> Answer:
 
 def _prime(lore: Lore, given: dict[str, Any], session: str) -> Answer:
     begin = lore.prime(given.get("topic", ""))
-    told = (*begin.patterns, *begin.notes, *begin.relevant, *begin.approaches, *begin.recent)
-    block = lore.quote(told, begin.topic, trigger="prime", session=session)
+    shown = (*begin.patterns, *begin.notes, *begin.relevant, *begin.approaches, *begin.recent)
+    block = lore.quote(shown, begin.topic, trigger="prime", session=session)
     return answers.primed(begin, block)
 
 

@@ -1,4 +1,5 @@
-"""The process that serves: its own client over standard input and output and, if it is the warm one, everybody else."""
+"""The process behind `swarmlore mcp`: serves its own client over stdio and, if it is the daemon, the proxies of other
+clients."""
 
 from __future__ import annotations
 
@@ -14,22 +15,19 @@ from contextlib import AsyncExitStack
 from swarmlore.clients.hook.socket import MOST_LINE
 from swarmlore.errors import SwarmloreError
 from swarmlore.frozen import TYPE_CHECKING
+from swarmlore.server.mcp.context import DaemonHost, Memory, context_of
 from swarmlore.server.mcp.proxy import Handover, answered_id, write_all
-from swarmlore.server.mcp.server import context_of, in_thread, serve_session
+from swarmlore.server.mcp.server import in_thread, serve_session
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from swarmlore.lore import Lore
-    from swarmlore.server.daemon import SharedMemory
-    from swarmlore.server.daemon_lock import Elected
-    from swarmlore.server.mcp.server import Context, Lend
-
-    Handle = Callable[[Any, Mapping[str, Any]], None]
+    from swarmlore.server.mcp.context import Context
+    from swarmlore.server.mcp.server import Lend
 
 
 class Bridge:
-    """Takes connections in threads and serves them in one loop, until closed."""
+    """Takes connections of proxies in threads and serves them in one event loop, until closed."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, lend: Lend) -> None:
         self._loop = loop
@@ -38,12 +36,12 @@ class Bridge:
         self._sessions: set[asyncio.Task[None]] = set()
 
     def handle(self, sock: Any, hello: Mapping[str, Any]) -> None:
-        """Serve one proxy; returns when it has left."""
-        own = sock.dup()  # the loop closes its own; whoever gave us this one closes that
+        """Serve one proxy; return when it has left."""
+        own = sock.dup()  # the loop closes this copy; the caller closes the original
         try:
             asyncio.run_coroutine_threadsafe(self._serve(own, hello), self._loop).result()
         except (OSError, RuntimeError, CancelledError):
-            own.close()  # it went away, or the loop did
+            own.close()  # the proxy or the loop is gone
 
     async def _serve(self, sock: Any, hello: Mapping[str, Any]) -> None:
         task = asyncio.current_task()
@@ -54,29 +52,29 @@ class Bridge:
 
         async def write(line: bytes) -> None:
             if self._closing:
-                return  # what the protocol says about its own end would be taken for the answer
+                return  # an error about the shutdown would be taken for the answer
             writer.write(line)
             await writer.drain()
 
         try:
-            await serve_session(_lines_of_bridge(reader), write, context_of(hello), self._lend)
+            await serve_session(_socket_lines(reader), write, context_of(hello), self._lend)
         finally:
             writer.close()
 
     def dismiss(self) -> None:
-        """Let the proxies go, from any thread: another server is there for them."""
+        """Close all sessions, from any thread, because another daemon takes over."""
         asyncio.run_coroutine_threadsafe(self.close(), self._loop)
 
     async def close(self) -> None:
-        """End the sessions that are left; their proxies find another server, and ask it what has no answer yet."""
+        """End the open sessions; their proxies find another daemon and repeat their unanswered requests."""
         self._closing = True
         for task in list(self._sessions):
             task.cancel()
         await asyncio.gather(*self._sessions, return_exceptions=True)
 
 
-async def _lines_of_bridge(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """Whole lines until the other side closes; a line that is too long ends the connection."""
+async def _socket_lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """Yield whole lines until the other side closes; a line that is too long ends the connection."""
     while True:
         try:
             line = await reader.readline()
@@ -87,104 +85,19 @@ async def _lines_of_bridge(reader: asyncio.StreamReader) -> AsyncIterator[bytes]
         yield line
 
 
-READY_S = 30.0  # for the protocol to be loaded, on a machine that is busy
-
-
-class Memory:
-    """The memory of a home, opened when first asked for."""
-
-    def __init__(self, home: str, context: Context) -> None:
-        self._home = home
-        self._context = context
-        self._lock = threading.Lock()
-        self._shared: SharedMemory | None = None
-        self._closed = False
-
-    def shared(self) -> SharedMemory:
-        with self._lock:
-            if self._closed:
-                raise SwarmloreError("this server is ending", "start it again")
-            if self._shared is None:
-                from swarmlore.server.daemon import SharedMemory
-
-                own = self._context
-                self._shared = SharedMemory(self._home, own.folder, own.client, own.env)
-            return self._shared
-
-    def lend(self, context: Context) -> Lore:
-        """The memory as a connection sees it."""
-        return self.shared().lore_for(context.folder, context.client, context.env, context.profile)
-
-    def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            if self._shared is not None:
-                self._shared.close()
-
-
-class Warm:
-    """Listens at the place of the warm process, if it is ours. `open_to` lets the sessions of proxies in."""
-
-    def __init__(self, place: Elected | None, memory: Memory) -> None:
-        self._ready = threading.Event()
-        self._handle: Handle | None = None
-        self._dismiss: Callable[[], None] | None = None
-        self._server: Any = None
-        self._place = place
-        if place is not None:
-            from swarmlore.server.daemon import WarmServer
-
-            self._server = WarmServer(place, memory.shared, self._sessions, self._make_room)
-            self._server.start()
-
-    def _make_room(self) -> None:
-        """A server that stays takes over; this process goes on for its own client. Proxies find the other one."""
-        self._server.close()
-        if self._dismiss is not None:
-            self._dismiss()
-
-    def open_to(self, handle: Handle, dismiss: Callable[[], None] | None = None) -> None:
-        self._dismiss = dismiss
-        self._handle = handle
-        self._ready.set()
-        if self._place is not None:
-            self._place.is_ready()
-
-    def _sessions(self, sock: Any, hello: dict[str, Any]) -> None:
-        if self._ready.wait(READY_S) and self._handle is not None:
-            self._handle(sock, hello)
-
-    def close(self) -> None:
-        self._handle = None
-        self._ready.set()
-        if self._server is not None:
-            self._server.close()
-
-
-def elected(home: str) -> Elected | None:
-    """The place of the warm process, if it is free and the home can have one."""
-    from swarmlore.server.daemon_lock import elect
-
-    try:
-        os.makedirs(home, mode=0o700, exist_ok=True)
-        return elect(home)
-    except (OSError, ValueError, SwarmloreError):
-        return None  # tools still work, or each call says what is wrong with the home
-
-
 CLOSE_S = 3.0
 _CHUNK = 65_536
 
 
-def serve(context: Context, handover: Handover, memory: Memory, warm: Warm) -> int:
-    """Serve until standard input closes or somebody ends us."""
+def serve(context: Context, handover: Handover, memory: Memory, warm: DaemonHost) -> int:
+    """Serve until standard input closes or a signal ends the process."""
     incoming, outgoing = _claim_streams()
     asyncio.run(_serve(context, handover, memory, warm, incoming, outgoing))
     return 0
 
 
 async def _serve(
-    context: Context, handover: Handover, memory: Memory, warm: Warm, incoming: int, outgoing: int
+    context: Context, handover: Handover, memory: Memory, warm: DaemonHost, incoming: int, outgoing: int
 ) -> None:
     loop = asyncio.get_running_loop()
     async with AsyncExitStack() as stack:
@@ -204,7 +117,7 @@ async def _serve(
 
 
 async def _finish(close: Callable[[], None]) -> None:
-    """Close the memory, within limits: whatever hangs is left to the store, which survives worse."""
+    """Close the memory within three seconds; a store that is not closed recovers by itself."""
     try:
         await asyncio.wait_for(asyncio.shield(in_thread(close)), CLOSE_S)
     except (TimeoutError, SwarmloreError):
@@ -223,7 +136,7 @@ def _stop_on_signals(loop: asyncio.AbstractEventLoop, own: asyncio.Future[None])
 
 
 def _claim_streams() -> tuple[int, int]:
-    """Private copies of standard input and output; whatever else reads or prints in this process meets neither."""
+    """Return private copies of standard input and output; the originals no longer reach the client."""
     incoming, outgoing = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -235,7 +148,7 @@ def _claim_streams() -> tuple[int, int]:
 
 
 async def _lines(replay: Sequence[bytes], rest: bytes, fd: int) -> AsyncIterator[bytes]:
-    """Lines that were read before, then those that come."""
+    """Yield the lines that were read before, then those from standard input."""
     for line in replay:
         yield line
     queue: asyncio.Queue[bytes] = asyncio.Queue()
@@ -252,7 +165,7 @@ async def _lines(replay: Sequence[bytes], rest: bytes, fd: int) -> AsyncIterator
 
 
 def _read(fd: int, loop: asyncio.AbstractEventLoop, queue: asyncio.Queue[bytes]) -> None:
-    """Standard input may be anything; a thread can wait for it, whatever it is."""
+    """Read standard input in a thread, because it may be a file, which the event loop cannot wait for."""
     while True:
         try:
             chunk = os.read(fd, _CHUNK)
@@ -267,7 +180,7 @@ def _read(fd: int, loop: asyncio.AbstractEventLoop, queue: asyncio.Queue[bytes])
 
 
 def _writer(fd: int, swallow: set[Any]) -> Callable[[bytes], Any]:
-    """Writes lines in order from a thread; answers that the client has already are left out."""
+    """Return a function that writes lines in order from threads, and skips answers that the client has already."""
     turn = asyncio.Lock()
 
     async def write(line: bytes) -> None:
@@ -280,6 +193,7 @@ def _writer(fd: int, swallow: set[Any]) -> Callable[[bytes], Any]:
 
 
 def _is_swallowed(line: bytes, swallow: set[Any]) -> bool:
+    """Tell whether a line answers a request that the client has an answer to; each is skipped once."""
     id = answered_id(line)
     if id is None or id not in swallow:
         return False

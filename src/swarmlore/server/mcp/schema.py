@@ -1,4 +1,4 @@
-"""What a tool takes, as JSON schema, and whether a call fits it. Free of imports that cost time."""
+"""JSON schema of the tool parameters, and the check of a call against it. Without expensive imports."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 
 from swarmlore.domain.language.display import choices_hint
+from swarmlore.domain.language.unicode import NO_TEXT
 from swarmlore.errors import InvalidInput
 from swarmlore.frozen import TYPE_CHECKING, frozen
-from swarmlore.lore.verbs import NO_TEXT
 
 if TYPE_CHECKING:
     from typing import Any
@@ -29,7 +29,7 @@ _TYPES = {
 
 @frozen
 class Tool:
-    """One tool as it is offered. `reads`: calling it changes nothing that an agent could miss."""
+    """A tool as it is offered. `reads`: calling it changes nothing that an agent could notice."""
 
     name: str
     description: str
@@ -38,48 +38,54 @@ class Tool:
     reads: bool = False
 
     def schema(self) -> dict[str, Any]:
-        """What it takes, as JSON schema."""
-        made = {"type": "object", "properties": self.takes, "additionalProperties": False}
-        return {**made, "required": list(self.required)} if self.required else made
+        """Return the JSON schema of the parameters."""
+        schema = {"type": "object", "properties": self.takes, "additionalProperties": False}
+        return {**schema, "required": list(self.required)} if self.required else schema
 
     def offer(self) -> dict[str, Any]:
-        """The tool as a client is told of it."""
-        made = {"name": self.name, "description": self.description, "inputSchema": self.schema()}
-        return {**made, "annotations": {"readOnlyHint": True}} if self.reads else made
+        """Return the tool as `tools/list` shows it."""
+        offer = {"name": self.name, "description": self.description, "inputSchema": self.schema()}
+        return {**offer, "annotations": {"readOnlyHint": True}} if self.reads else offer
 
 
 def text(about: str = "", most: int = MAX_NAME) -> dict[str, Any]:
+    """Schema of a text."""
     return {"type": "string", **({"description": about} if about else {}), "maxLength": most}
 
 
 def one_of(words: tuple[str, ...], about: str = "") -> dict[str, Any]:
+    """Schema of one of these words."""
     return {"type": "string", "enum": list(words), **({"description": about} if about else {})}
 
 
 def texts(about: str = "") -> dict[str, Any]:
+    """Schema of a list of texts."""
     return {"type": "array", "items": {"type": "string"}, **({"description": about} if about else {})}
 
 
 def count(about: str = "", least: int = 0, most: int = 10**12) -> dict[str, Any]:
+    """Schema of a whole number."""
     limits = {"minimum": least} if most == 10**12 else {"minimum": least, "maximum": most}
     return {"type": "integer", **({"description": about} if about else {}), **limits}
 
 
 def number(about: str, least: float, most: float) -> dict[str, Any]:
+    """Schema of a number."""
     return {"type": "number", "description": about, "minimum": least, "maximum": most}
 
 
 def flag(about: str = "") -> dict[str, Any]:
+    """Schema of a boolean."""
     return {"type": "boolean", **({"description": about} if about else {})}
 
 
 def things(about: str) -> dict[str, Any]:
-    """A list of objects, or of texts that stand for them; whoever takes them looks at what is in them."""
+    """Schema of a list of objects or texts; its handler checks the items."""
     return {"type": "array", "items": {}, "description": about}
 
 
 def checked(tool: Tool, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The arguments, if they are what the tool takes; null counts as not said."""
+    """Return the arguments if they fit the schema, else raise InvalidInput; null counts as not given."""
     given = {name: value for name, value in (arguments or {}).items() if value is not None}
     for name in given:
         if name not in tool.takes:
@@ -92,7 +98,7 @@ def checked(tool: Tool, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _check(name: str, value: Any, spec: Mapping[str, Any]) -> None:
-    """Refuse one argument that does not fit its schema."""
+    """Raise InvalidInput if an argument does not fit its schema."""
     if not _is(value, spec["type"], spec.get("items")):
         raise InvalidInput(f"{name} must be {_TYPES[spec['type']]}, not {type(value).__name__}", _wanted(spec))
     if spec["type"] in ("integer", "number") and not spec["minimum"] <= value <= spec.get("maximum", 10**12):
@@ -125,10 +131,10 @@ def _is(value: Any, kind: str, inner: object = True) -> bool:
 
 
 def _wanted(spec: Mapping[str, Any]) -> str:
-    """What to give, in words."""
+    """Return in words which value a schema accepts."""
     words = spec.get("enum") or spec.get("items", {}).get("enum")
     if words:
         return "one of: " + ", ".join(words)
-    said = f"{_TYPES[spec['type']]}" + (f": {spec['description']}" if "description" in spec else "")
+    described = f"{_TYPES[spec['type']]}" + (f": {spec['description']}" if "description" in spec else "")
     most = spec.get("maximum")
-    return f"{said} ({spec['minimum']} to {most})" if most else said
+    return f"{described} ({spec['minimum']} to {most})" if most else described

@@ -1,16 +1,15 @@
-"""The server: sessions of the protocol in one event loop, each over lines that come and go.
+"""MCP sessions in one event loop, each over a stream of lines; the official SDK implements the protocol.
 
-The official SDK speaks the protocol. What a tool does runs in a thread of its own, so that a slow or cancelled call
-keeps nobody waiting; the memory itself is opened by the first call, or while the client reads the list of tools.
+Each tool call runs in its own thread, so that a slow or cancelled call blocks no other. The memory is opened by the
+first call, or just after the client listed the tools.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
 import anyio
@@ -19,7 +18,8 @@ from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 
 import swarmlore
-from swarmlore.frozen import TYPE_CHECKING, field, frozen, replace
+from swarmlore.frozen import TYPE_CHECKING, replace
+from swarmlore.server.mcp.context import Context
 from swarmlore.server.mcp.tools import instructions, listing
 
 if TYPE_CHECKING:
@@ -30,85 +30,26 @@ if TYPE_CHECKING:
 
     from swarmlore.lore import Lore
     from swarmlore.server.mcp.answers import Answer
-    from swarmlore.server.mcp.tool_answers import Talk
+    from swarmlore.server.mcp.tool_answers import ConnectionState
 
     Lend = Callable[["Context"], Lore]
 
     Write = Callable[[bytes], Awaitable[None]]
 
 
-PROJECT_DIR = "CLAUDE_PROJECT_DIR"
-# What clients tell the servers that they start about the session they are in.
-SESSION_IDS = ("SWARMLORE_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "COPILOT_AGENT_SESSION_ID")
-_PASSED_ON = ("SWARMLORE_", "MEMORY_")
-_MOST_CHARS = 4_096
-_MOST_SETS = 16
-
-
-@frozen
-class Context:
-    """Where a connection comes from."""
-
-    cwd: str
-    client: str = "mcp"
-    env: Mapping[str, str] = field(default_factory=dict)
-    tools: tuple[str, ...] = ()  # the sets of tools that it asked for; none means the usual one
-    profile: str = ""  # whose rules a call means, by the set that its tool is from
-
-    @property
-    def folder(self) -> str:
-        """The folder whose project is meant: what the client says, else where it started us."""
-        said = self.env.get(PROJECT_DIR, "")
-        return said if said and os.path.isdir(said) else self.cwd
-
-    @property
-    def session(self) -> str:
-        """The client's session, or ''."""
-        return next((found for name in SESSION_IDS if (found := self.env.get(name, ""))), "")[:200]
-
-
-def hello(context: Context) -> dict[str, Any]:
-    """What a proxy says first."""
-    said = {"op": "mcp", "cwd": context.cwd, "client": context.client, "env": dict(context.env)}
-    return {**said, "tools": list(context.tools)} if context.tools else said
-
-
-def context_of(said: Mapping[str, Any]) -> Context:
-    """Who speaks, from what a proxy said first; nothing in it is taken for granted."""
-    cwd, client, env = (said.get(name) for name in ("cwd", "client", "env"))
-    known = {
-        name: value
-        for name, value in (env.items() if isinstance(env, dict) else ())
-        if _is_passed_on(name) and isinstance(value, str) and len(value) <= _MOST_CHARS
-    }
-    folder = cwd if isinstance(cwd, str) and "\0" not in cwd and os.path.isabs(cwd) else os.path.expanduser("~")
-    sets = said.get("tools")
-    tools = tuple(name for name in sets if isinstance(name, str))[:_MOST_SETS] if isinstance(sets, list) else ()
-    return Context(folder, client[:80] if isinstance(client, str) and client else "mcp", known, tools)
-
-
-def passed_on(env: Mapping[str, str]) -> dict[str, str]:
-    """The part of an environment that says for whom a server works."""
-    return {name: value for name, value in env.items() if _is_passed_on(name)}
-
-
-def _is_passed_on(name: str) -> bool:
-    return name.startswith(_PASSED_ON) or name == PROJECT_DIR or name in SESSION_IDS
-
-
 FINISH_S = 2.0  # for answers that are under way when a client leaves
-MOST_CALLS = 16  # of one session at the same time; the others wait
-IN_TURN = "swarmmail_"  # each of these tools counts on what the one before said
+MOST_CALLS = 16  # concurrent calls of one session; others wait
+IN_TURN = "swarmmail_"  # tools with this prefix run in order: each relies on the one before
 OPEN_AFTER_S = 0.05  # after the list of tools was sent
 
 
 class Session:
-    """One connection: its tools, its memory, and the requests that wait for an answer."""
+    """One connection: its tools, its memory, and its unanswered requests."""
 
     def __init__(self, context: Context, lend: Lend) -> None:
         self._context = context
         self._lend = lend
-        self._talk: Talk | None = None  # where other sets of tools are asked for
+        self._talk: ConnectionState | None = None  # only with other tool sets
         self._room = asyncio.Semaphore(MOST_CALLS)
         self._turn = asyncio.Lock()
         self._opened = False
@@ -117,7 +58,7 @@ class Session:
         self.idle.set()
 
     def server(self) -> Server[Any]:
-        """The SDK's server with our tools."""
+        """Return the SDK's server with our tools."""
         return Server(
             "swarmlore",
             version=swarmlore.__version__,
@@ -129,7 +70,7 @@ class Session:
     async def _list(self, _: ServerRequestContext[Any], __: Any) -> types.ListToolsResult:
         if not self._opened:
             self._opened = True
-            asyncio.get_running_loop().call_later(OPEN_AFTER_S, _begin, lambda: self._lend(self._context))
+            asyncio.get_running_loop().call_later(OPEN_AFTER_S, _open_early, lambda: self._lend(self._context))
         return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listing(self._context.tools)])
 
     async def _call(self, _: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -142,33 +83,35 @@ class Session:
         await self._room.acquire()
         done = in_thread(lambda: self._answer(params.name, params.arguments))
         done.add_done_callback(lambda _: self._room.release())
-        told: Answer = await asyncio.shield(done)  # the thread goes on after a cancellation, and so does its place
-        content = types.TextContent(type="text", text=told.text)
-        return types.CallToolResult(content=[content], structured_content=told.values, is_error=told.failed)
+        answered: Answer = await asyncio.shield(done)  # after a cancellation the thread goes on and keeps its place
+        content = types.TextContent(type="text", text=answered.text)
+        return types.CallToolResult(content=[content], structured_content=answered.values, is_error=answered.failed)
 
     def _answer(self, name: str, arguments: dict[str, Any] | None) -> Answer:
         from swarmlore.server.mcp.calls import answer, answer_in
 
         if not self._context.tools:
             return answer(lambda: self._lend(self._context), name, arguments, self._context.session)
-        return answer_in(self._context.tools, self._lend_by, name, arguments, self._talking())
+        return answer_in(self._context.tools, self._lend_by, name, arguments, self._state())
 
     def _lend_by(self, profile: str) -> Lore:
         return self._lend(replace(self._context, profile=profile))
 
-    def _talking(self) -> Talk:
-        """What this connection keeps in mind between its calls."""
-        from swarmlore.server.mcp.tool_answers import Talk
+    def _state(self) -> ConnectionState:
+        """Return the state that this connection keeps between its calls."""
+        from swarmlore.server.mcp.tool_answers import ConnectionState
 
         if self._talk is None:
-            self._talk = Talk(self._context.session)
+            self._talk = ConnectionState(self._context.session)
         return self._talk
 
     def asked(self, id: str | int) -> None:
+        """Record a request that waits for an answer."""
         self.waiting.add(id)
         self.idle.clear()
 
     def answered(self, id: str | int | None) -> None:
+        """Record the answer to a request, or its cancellation."""
         if id is not None:
             self.waiting.discard(id)
         if not self.waiting:
@@ -176,7 +119,7 @@ class Session:
 
 
 def in_thread(work: Callable[[], Any]) -> asyncio.Future[Any]:
-    """What `work` returns, from a thread that ends with the process: one that hangs must not keep it alive."""
+    """Run `work` in a daemon thread, which cannot keep the process alive, and return a future of its result."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
@@ -191,17 +134,17 @@ def in_thread(work: Callable[[], Any]) -> asyncio.Future[Any]:
     def run() -> None:
         try:
             result, error = work(), None
-        except BaseException as raised:  # noqa: BLE001 - handed to whoever waits
+        except BaseException as raised:  # noqa: BLE001 - passed to the future
             result, error = None, raised
-        with suppress(RuntimeError):  # the loop has ended; nobody waits any more
+        with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(finish, result, error)
 
     threading.Thread(target=run, name="swarmlore-call", daemon=True).start()
     return future
 
 
-def _begin(work: Callable[[], Any]) -> None:
-    """Do something ahead of time; if it fails, whoever needs it will be told."""
+def _open_early(work: Callable[[], Any]) -> None:
+    """Run `work` ahead of time; errors are ignored, as the first call reports them."""
 
     def quietly() -> None:
         with suppress(Exception):
@@ -211,7 +154,7 @@ def _begin(work: Callable[[], Any]) -> None:
 
 
 async def serve_session(read: AsyncIterator[bytes], write: Write, context: Context, lend: Lend) -> None:
-    """Serve one client over lines until it leaves; `lend` gives the memory for a context."""
+    """Serve one client over lines until it leaves; `lend` returns the `Lore` for a context."""
     session = Session(context, lend)
     server = session.server()
     to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -221,7 +164,7 @@ async def serve_session(read: AsyncIterator[bytes], write: Write, context: Conte
         async def send(line: bytes) -> None:
             try:
                 await write(line)
-            except OSError:  # nobody reads any more
+            except OSError:  # the client is gone
                 tasks.cancel_scope.cancel()
 
         tasks.start_soon(_take_lines, read, send, to_server, session)
@@ -236,7 +179,7 @@ async def _take_lines(
     to_server: MemoryObjectSendStream[SessionMessage | Exception],
     session: Session,
 ) -> None:
-    """Lines to the server; after the last one, answers that are under way have a moment."""
+    """Pass lines to the SDK; after the last one, running requests have two seconds."""
     async with to_server:
         async for line in read:
             if not line.strip():
@@ -264,10 +207,10 @@ async def _give_lines(from_server: MemoryObjectReceiveStream[SessionMessage], wr
 
 
 def _refusal(line: bytes) -> bytes:
-    """The answer to a line that is no message: to the request in it, if there is one to name."""
+    """Return the error for a line that is no message, with its request id if it has one."""
     try:
-        said = json.loads(line)
-        id = said.get("id") if isinstance(said, dict) else None
+        message = json.loads(line)
+        id = message.get("id") if isinstance(message, dict) else None
     except (ValueError, RecursionError):
         id = None
     known = id if isinstance(id, (str, int)) and not isinstance(id, bool) else None

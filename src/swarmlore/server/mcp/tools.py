@@ -1,7 +1,7 @@
-"""The eight tools: what each is called, what it says of itself, what it takes; and which tools a connection has.
+"""The table of the eight MCP tools with their descriptions and parameters, and the tool sets of a connection.
 
-Kept free of imports that cost time: the table is sent before anything of the memory is loaded. Descriptions are read by
-a model at every session, so they say what to save and when to look, and nothing else.
+Without expensive imports: the table is sent before the memory is loaded. A model reads the descriptions at every
+session, so they only tell what to save and when to search.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from swarmlore.domain.language.display import choices_hint
 from swarmlore.domain.records import KINDS, TIERS
 from swarmlore.errors import NotFound
-from swarmlore.exchange.foreign import TOOL_SETS, compat
+from swarmlore.exchange import TOOL_SETS, compat
 from swarmlore.frozen import TYPE_CHECKING
 from swarmlore.server.mcp.schema import MAX_NAME, MAX_QUERY, MAX_TEXT, Tool, count, one_of, text, texts
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from swarmlore.lore import Lore
     from swarmlore.server.mcp.answers import Answer
-    from swarmlore.server.mcp.tool_answers import Talk
+    from swarmlore.server.mcp.tool_answers import ConnectionState
 
-    Handler = Callable[[Lore, dict[str, Any], Talk], Answer]
+    Handler = Callable[[Lore, dict[str, Any], ConnectionState], Answer]
 
 
 DEFAULT = "default"
@@ -32,19 +32,19 @@ NAMES = tuple(PROFILES)
 
 
 def tools_in(name: str) -> dict[str, Tool]:
-    """The tools of a set by their names; none of one that is unknown, as a newer program may know more."""
+    """Return the tools of a set by name; empty for an unknown set, as a newer client may name more."""
     if name == DEFAULT:
         return BY_NAME
     return {tool.name: tool for tool in compat(TOOL_SETS[name]).TOOLS} if name in PROFILES else {}
 
 
 def set_of(tool: str, sets: Sequence[str]) -> str:
-    """Which of these sets a tool is from; the usual one where no other has it."""
+    """Return the set that a tool belongs to; the default set if no other has it."""
     return next((name for name in sets if name != DEFAULT and tool in tools_in(name)), DEFAULT)
 
 
 def handler_of(name: str, tool: str) -> Handler:
-    """What a tool of a set does."""
+    """Return the handler of a tool in a set."""
     handlers: dict[str, Handler] = compat(TOOL_SETS[name]).HANDLERS
     return handlers[tool]
 
@@ -153,24 +153,24 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 def tools_of(sets: Sequence[str] = ()) -> dict[str, Tool]:
-    """The tools of these sets by their names; the eight where none is named."""
+    """Return the tools of these sets by name; the eight if no set is named."""
     if not sets:
         return BY_NAME
-
     return {name: tool for chosen in sets for name, tool in tools_in(chosen).items()}
 
 
 def instructions(sets: Sequence[str] = ()) -> str:
-    """What a client tells its model about the tools as a whole."""
+    """Return the instructions that a client shows its model for all tools."""
     return INSTRUCTIONS if not sets or "default" in sets else DATA
 
 
 def listing(sets: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """The tools as a client is told of them."""
+    """Return the tools as `tools/list` shows them."""
     return [tool.offer() for tool in tools_of(sets).values()]
 
 
 def tool_named(name: str, sets: Sequence[str] = ()) -> Tool:
+    """Return a tool by name; raise NotFound if these sets have none."""
     known = tools_of(sets)
     if name not in known:
         raise NotFound(f"no tool {name[:MAX_NAME]!r}", choices_hint(name[:MAX_NAME], tuple(known)))

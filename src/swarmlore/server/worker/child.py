@@ -1,7 +1,7 @@
-"""The child of a worker: takes one job after the other, runs its handler, and tells how it went.
+"""Child process of a worker: claims one job after the other, runs its handler, and reports to its parent.
 
-Its parent is told before a job begins and after it ended, so that it can end this process when a job takes too long,
-and knows what to blame when this process is gone.
+It reports before a job begins and after it ended, so that the parent can kill it when a job takes too long, and knows
+which job to blame if the process dies.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from swarmlore.clients.hook.home import spool_dir
-from swarmlore.config import Settings, stamps
+from swarmlore.config import Settings, file_stamps
 from swarmlore.domain.policy.gate import scrub_text
 from swarmlore.domain.records import Job
 from swarmlore.errors import StoreError, StoreReadOnly, SwarmloreError
@@ -39,22 +39,22 @@ PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent: int) -> None:
-    """Let the system kill this process when its parent ends, where it can do that."""
+    """Ask Linux to kill this process when its parent ends (PR_SET_PDEATHSIG)."""
     if not sys.platform.startswith("linux"):
         return
     import ctypes
 
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # it ended before the system knew
+    if os.getppid() != parent:  # the parent ended before the call
         os._exit(1)
 
 
 def limit_memory(megabytes: int) -> None:
-    """Refuse what goes beyond; and leave no image of the memory behind, which may hold anything."""
+    """Limit the memory of this process, and disable core dumps, which may hold private text."""
     try:
         import resource
-    except ImportError:  # Windows: the watch over the process has to do
+    except ImportError:  # Windows: the parent's check of the memory has to do
         return
     for kind, wanted in ((resource.RLIMIT_DATA, megabytes * 2**20), (resource.RLIMIT_CORE, 0)):
         _, most = resource.getrlimit(kind)
@@ -64,7 +64,7 @@ def limit_memory(megabytes: int) -> None:
 
 
 def megabytes_of(pid: int) -> float:
-    """What a process takes of the memory, 0 where the system does not tell."""
+    """Return the memory of a process in MB; 0 if the system does not tell."""
     try:
         with open(f"/proc/{pid}/statm", encoding="ascii") as file:
             pages = int(file.read().split()[1])
@@ -73,11 +73,11 @@ def megabytes_of(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-RENEWALS = 3  # tries in the time of one lease
+RENEWALS = 3  # renewals per lease time
 
 
 class Renewing:
-    """Renews the lease of the job at hand; nothing is opened for jobs that are done before that."""
+    """Renews the lease of a running job from a thread, over a store connection opened for long jobs only."""
 
     def __init__(self, home: str, settings: Settings) -> None:
         self._home = home
@@ -86,7 +86,7 @@ class Renewing:
 
     @contextmanager
     def of(self, job: Job) -> Iterator[None]:
-        """Inside, the lease is renewed until it is lost or the job has ended."""
+        """Context manager: renew the lease of a job until it is lost or the job has ended."""
         ended = threading.Event()
         thread = threading.Thread(target=self._renew, args=(job, ended), name="swarmlore-renew", daemon=True)
         thread.start()
@@ -101,39 +101,40 @@ class Renewing:
         held = True
         while held and not ended.wait(own.lease_s / RENEWALS):
             try:
-                store = self._opened()
+                store = self._connected()
                 with store.engine.hurried(own.lease_s / RENEWALS):
                     held = store.renew(job, store.engine.now, own.lease_s)
             except SwarmloreError:
-                continue  # a store that is busy or gone for the moment: there is another try before the lease ends
+                continue  # a busy or unreachable store: the next renewal comes before the lease ends
 
-    def _opened(self) -> Store:
+    def _connected(self) -> Store:
         if self._store is None:
             self._store = open_store(self._home, self._settings, round(time.time(), 3))
-            self._store.engine.leave_tidying()  # a lease is a row: whoever writes more does it
+            self._store.engine.leave_tidying()  # this connection writes one row: leave checkpoints to others
         return self._store
 
     def close(self) -> None:
+        """Close the store connection."""
         if self._store is not None:
             self._store.close()
 
 
-SLICE_S = 0.5  # of waiting, before a look whether to stop
-RACE_S = 0.02  # before the next look, where another worker was quicker
-TROUBLE_S = 1.0  # before the next look, while the store cannot be used
+SLICE_S = 0.5  # of waiting, before the next check whether to stop
+RACE_S = 0.02  # before the next claim, if another worker was quicker
+TROUBLE_S = 1.0  # before the next attempt, while the store cannot be used
 MOST_TROUBLE = 5
-TELL_S = 60.0  # between two signs of life
+HEARTBEAT_S = 60.0
 MOST_PAUSE_S = 600.0
 MOST_ERROR = 300
 MOST_OPEN = 64
 NICE = 19
-DIGEST_S = 30.0  # of taking in what hooks left, before jobs have their turn again
+DIGEST_S = 30.0  # of digesting spooled events, before jobs run again
 
 
 @frozen
-class Orders:
-    """What a child is started with. `blame`: the job during which its predecessor ended, and how. `release`: a job that
-    was interrupted because the worker has to leave; giving it back is all there is to do then."""
+class ChildOptions:
+    """Start options of a child. `blame`: the job during which its predecessor died, and how. `release`: an interrupted
+    job to give back; the child does nothing else."""
 
     home: str
     owner: str
@@ -144,19 +145,21 @@ class Orders:
     blame: tuple[Job, str] | None = None
     release: Job | None = None
     parent: int = 0
-    steps_back: bool = False  # for those who ask a server: they wait for an answer, nobody waits for a vector
+    steps_back: bool = False  # lower priority beside a server, whose callers wait, while no one waits for an embedding
     env: Mapping[str, str] | None = None
 
 
-def run(orders: Orders, handlers: Mapping[str, Handler], pipe: Connection, other: Connection | None = None) -> None:
-    """The whole life of a child. `other` is the parent's end of the pipe, which a copy of the parent has as well."""
-    for name in ("SIGINT", "SIGHUP"):  # a terminal tells both; the parent decides
+def run(
+    orders: ChildOptions, handlers: Mapping[str, Handler], pipe: Connection, other: Connection | None = None
+) -> None:
+    """Main function of a child. `other` is the parent's end of the pipe, which a forked child inherits."""
+    for name in ("SIGINT", "SIGHUP"):  # a terminal signals both processes; the parent decides
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     die_with_parent(orders.parent)
     if other is not None:
-        other.close()  # else the end of the parent would not be the end of the pipe
+        other.close()  # else the pipe would not close when the parent ends
     try:
         with Lore.open(orders.home, cwd=orders.home, client="worker", env=orders.env) as lore:
             if orders.release is not None:
@@ -166,77 +169,79 @@ def run(orders: Orders, handlers: Mapping[str, Handler], pipe: Connection, other
     except SwarmloreError as error:
         pipe.send(("broken", error.message, error.hint))
     except BrokenPipeError:
-        return  # the parent is gone; what it was to be told, the store knows
+        return  # the parent is gone; the results are in the store
     except Exception as error:
         what = f"the worker met something unforeseen ({type(error).__name__})"
         pipe.send(("broken", what, "please report it: swarmlore worker --until-empty shows where"))
         raise
 
 
-def _work(lore: Lore, orders: Orders, handlers: Mapping[str, Handler], pipe: Connection) -> None:
+def _work(lore: Lore, orders: ChildOptions, handlers: Mapping[str, Handler], pipe: Connection) -> None:
+    """Run jobs until told to stop, and report at the end."""
     if lore.store.engine.readonly:
         raise StoreReadOnly(f"{lore.home} cannot be written", "check its owner and permissions")
     limit_memory(lore.settings.worker.memory_mb)
     if orders.steps_back:
         lore.embedding.step_back(NICE)
-        lore.store.engine.leave_tidying()  # the server does it, while nobody waits for a commit
+        lore.store.engine.leave_tidying()  # the server's checkpointer does it
     if "embed" in orders.kinds and lore.store.count_pending().get("embed"):
-        lore.embed_later()  # what came in without a job: from a former version, or through files
+        lore.embed_later()  # texts without a job: from a former version, or imported files
     if "index" in orders.kinds:
         lore.index_later()
-    _look_for_silent(lore)
+    _queue_silent_sessions(lore)
     runner = Runner(lore, orders, handlers, pipe.send, pipe.poll)
     runner.run()
     pipe.send(("leaves", runner.worn))
 
 
 def _give_back(lore: Lore, job: Job) -> None:
+    """Release an interrupted job without counting the attempt."""
     store = lore.store
     with lore.acting():
         store.look(lambda: store.release(job, store.engine.now))
 
 
-def _look_for_silent(lore: Lore) -> None:
-    """Leave work for sessions whose end nobody reported; now and then, however often this is called."""
+def _queue_silent_sessions(lore: Lore) -> None:
+    """Queue jobs for sessions whose end was never reported; does nothing if it ran a short time ago."""
     from swarmlore.capture.pipeline import is_time
 
     if not is_time(spool_dir(lore.home), lore.now()):
         return
-    from swarmlore.capture.pipeline import Digester
+    from swarmlore.capture.pipeline import SpoolReader
 
-    with contextlib.suppress(StoreError, OSError):  # busy or full: the next look does it
-        Digester(lore).read_silent()
+    with contextlib.suppress(StoreError, OSError):  # busy or full: the next run does it
+        SpoolReader(lore).read_silent()
 
 
-def do_here(
+def run_due_jobs(
     lore: Lore, handlers: Mapping[str, Handler], owner: str, stopped: Callable[[], bool] = lambda: False
 ) -> None:
-    """Do what is due in this process, for handlers that are known to behave; one that fails waits for its next try."""
-    orders = Orders(lore.home, owner, tuple(handlers), until_empty=True)
+    """Run all due jobs in this process, for handlers that are known to be safe; failed ones wait for a retry."""
+    orders = ChildOptions(lore.home, owner, tuple(handlers), until_empty=True)
     Runner(lore, orders, handlers, lambda _: None, stopped).run()
 
 
 class Runner:
-    """Does jobs until it is told to stop, or until nothing is due."""
+    """Claims and runs jobs until told to stop, or until none is due."""
 
     def __init__(
         self,
         lore: Lore,
-        orders: Orders,
+        orders: ChildOptions,
         handlers: Mapping[str, Handler],
-        tell: Callable[[Any], None],
+        report: Callable[[Any], None],
         stopped: Callable[[], bool],
     ) -> None:
         self._lore = lore
         self._orders = orders
         self._handlers = handlers
-        self._tell = tell
+        self._report = report
         self._stopped = stopped
         self._own = lore.settings.worker
         self._terms = Terms(orders.owner, orders.kinds, self._own.lease_s, self._own.attempts, orders.team)
         self._open: dict[tuple[object, ...], Lore] = {}
-        self._told_at = time.monotonic()
-        self._is_known = False
+        self._heartbeat_at = time.monotonic()
+        self._has_heartbeat = False
         self._inode = 0
         self.worn = False
         self._error = ""
@@ -246,7 +251,7 @@ class Runner:
         self._renewing = Renewing(lore.home, lore.settings)
 
     def run(self) -> None:
-        """Go on through whatever happens to the store: it may be locked, full or restarted."""
+        """Run jobs; a locked, full or restarted store is retried up to five times in a row."""
         trouble = 0
         try:
             while not self._stopped() and not self.worn:
@@ -257,9 +262,9 @@ class Runner:
                 except StoreError:
                     trouble += 1
                     if trouble == MOST_TROUBLE and self._orders.until_empty:
-                        return  # whoever came for a moment does not wait for better times
+                        return  # a one-shot worker does not wait for the store
                     if trouble == MOST_TROUBLE:
-                        raise  # the next child opens the store anew: it may be another one
+                        raise  # the next child opens the store again: it may have been replaced
                     time.sleep(TROUBLE_S)
         finally:
             self._renewing.close()
@@ -267,70 +272,70 @@ class Runner:
                 self._watch.close()
 
     def _step(self) -> bool:
-        """One job or one wait; False where it is time to leave."""
+        """Run one job or wait once; return False when it is time to exit."""
         if self._blame is not None:
             self._fail(*self._blame)
             self._blame = None
-        if not (self._is_known or self._orders.until_empty):
-            self._sign()
-        did = self._next()
-        if time.monotonic() - self._told_at > TELL_S or not (did or self._is_known):
-            self._sign()
-        if not did and self._orders.digests:
-            did = self._take_in()
-        if did or self._orders.until_empty:
-            return did
+        if not (self._has_heartbeat or self._orders.until_empty):
+            self._heartbeat()
+        worked = self._next()
+        if time.monotonic() - self._heartbeat_at > HEARTBEAT_S or not (worked or self._has_heartbeat):
+            self._heartbeat()
+        if not worked and self._orders.digests:
+            worked = self._digest()
+        if worked or self._orders.until_empty:
+            return worked
         if self._store_is_gone():
             self.worn = True
             return True
-        if self._watch is None:  # one more look after it, as what came before is not told
+        if self._watch is None:  # claim once more after this, as the watch does not report earlier jobs
             self._watch = self._lore.store.engine.watch()
             return True
         return self._wait(self._watch)
 
-    def _take_in(self) -> bool:
-        """What hooks left on disk, while nobody else does that; whether there was anything."""
-        from swarmlore.capture.pipeline import Digester
+    def _digest(self) -> bool:
+        """Digest the events that hooks spooled, if no other process does; return whether there were any."""
+        from swarmlore.capture.pipeline import SpoolReader
 
-        return bool(sum(Digester(self._lore).drain(DIGEST_S).counts))
+        return bool(sum(SpoolReader(self._lore).drain(DIGEST_S).counts))
 
     def _store_is_gone(self) -> bool:
-        """Whether another file is where the store was: this one is nobody's any more."""
+        """Tell whether the store file was replaced, so that this process has a deleted one open."""
         own = _inode(self._lore)
         self._inode = self._inode or own
         return own != self._inode
 
-    def _sign(self) -> None:
-        """Tell now and then that there is a worker; `doctor` looks for that. Jobs go first."""
+    def _heartbeat(self) -> None:
+        """Record a heartbeat of the worker, which `doctor` checks; the first one follows the first job."""
         with self._lore.acting():
             store = self._lore.store
             pid = self._orders.parent or os.getpid()
             store.seen_worker(self._orders.owner, _host(), pid, store.engine.now(), team=self._orders.team)
-        self._told_at, self._is_known = time.monotonic(), True
-        if "index" in self._orders.kinds and not self._orders.until_empty:  # whoever leaves looked when it came
+        self._heartbeat_at, self._has_heartbeat = time.monotonic(), True
+        if "index" in self._orders.kinds and not self._orders.until_empty:  # a one-shot worker did this at its start
             self._lore.index_later()
-        _look_for_silent(self._lore)
+        _queue_silent_sessions(self._lore)
 
     def _next(self) -> bool:
-        """Do the next job; False where none is due."""
+        """Claim and run the next job; return False if none is due."""
         store = self._lore.store
         with self._lore.acting():
             now = store.engine.now()
-            likely = self._busy or store.due_in(self._terms, now) == 0  # looking needs no lock, taking does
+            likely = self._busy or store.due_in(self._terms, now) == 0  # this read needs no lock, but a claim does
             job = store.claim(self._terms, store.engine.now) if likely else None
         self._busy = job is not None
         if job is None:
             return False
         done, self._error = False, ""
-        self._tell(("job", job))
+        self._report(("job", job))
         try:
             done = self._do(job)
-        finally:  # also where the store could not be told: then the lease ends by itself
-            self._tell(("ended", done, self._error))
+        finally:  # even if the store could not be updated: then the lease expires
+            self._report(("ended", done, self._error))
         return True
 
     def _wait(self, watch: Watch) -> bool:
-        """Until somebody puts a job, one is due, or it is time to look; False where it is time to stop."""
+        """Wait until a job is queued or due, or the poll interval is over; return False when told to stop."""
         with self._lore.acting():
             due = self._lore.store.due_in(self._terms, self._lore.store.engine.now())
         left = self._own.poll_s if due is None else min(self._own.poll_s, max(RACE_S, due))
@@ -341,21 +346,21 @@ class Runner:
         return not self._stopped()
 
     def _do(self, job: Job) -> bool:
-        """Run a job's handler and tell the store how it went, which counts only while the lease is ours."""
+        """Run the handler of a job and record the result, which counts only while this worker holds the lease."""
         try:
             with self._renewing.of(job):
                 self._handlers[job.kind](self._lore_of(job), job)
-        except BaseException as error:  # noqa: BLE001 - the worker's loop: it outlives what it runs
-            self.worn = isinstance(error, MemoryError)  # what is left of this process is not worth relying on
+        except BaseException as error:  # noqa: BLE001 - the worker's loop must survive its handlers
+            self.worn = isinstance(error, MemoryError)  # a process that ran out of memory is not reliable
             self._error = described(error)
             self._fail(job, self._error)
             return False
         return self._finish(job)
 
     def _lore_of(self, job: Job) -> Lore:
-        """The memory as whoever put the job sees it, with the settings as they are now."""
+        """Return the `Lore` of the caller that queued the job, with the current settings."""
         folder = job.folder if os.path.isdir(job.folder) else self._lore.home
-        key = (job.caller, folder, stamps(self._lore.home, folder))
+        key = (job.caller, folder, file_stamps(self._lore.home, folder))
         if key not in self._open:
             if len(self._open) >= MOST_OPEN:
                 self._open.clear()
@@ -368,6 +373,7 @@ class Runner:
             return store.look(lambda: store.finish(job, store.engine.now))
 
     def _fail(self, job: Job, error: str) -> None:
+        """Record a failed attempt and when to try again: exponential backoff with jitter, 600 seconds at most."""
         pause_s = min(MOST_PAUSE_S, self._own.backoff_s * 2 ** (job.attempts - 1)) * random.uniform(0.75, 1.25)
         store, most = self._lore.store, self._own.attempts
         with self._lore.acting():
@@ -375,7 +381,7 @@ class Runner:
 
 
 def _inode(lore: Lore) -> int:
-    """Which file the store is; 0 where it is none, or nobody can tell."""
+    """Return the inode of the store file; 0 for PostgreSQL, -1 if there is no file."""
     if lore.store.engine.remote:
         return 0
     try:
@@ -385,15 +391,15 @@ def _inode(lore: Lore) -> int:
 
 
 def _host() -> str:
-    """The name of this machine; the module that knows better costs more than it is worth here."""
+    """Return the host name; importing `platform` or `socket` would cost too much here."""
     return (os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", ""))[:100]
 
 
 def described(error: BaseException) -> str:
-    """What went wrong, in one line without secrets; its name first."""
-    told = str(error)
+    """Return an error as one line without secrets, with its class name first."""
+    message = str(error)
     if isinstance(error, SwarmloreError):
-        told = f"{error.message} ({error.hint})" if error.hint else error.message
-    said = f"{type(error).__name__}: {told}".rstrip(": ")  # others are shown what stands before the colon only
-    plain = " ".join(said[: 8 * MOST_ERROR].split()).encode("utf-8", "replace").decode()
-    return scrub_text(plain)[:MOST_ERROR]  # in this order: half a secret is not recognised
+        message = f"{error.message} ({error.hint})" if error.hint else error.message
+    line = f"{type(error).__name__}: {message}".rstrip(": ")  # other agents are shown only the part before the colon
+    plain = " ".join(line[: 8 * MOST_ERROR].split()).encode("utf-8", "replace").decode()
+    return scrub_text(plain)[:MOST_ERROR]  # cut after the redaction: half a secret is not recognised

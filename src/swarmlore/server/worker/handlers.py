@@ -1,6 +1,6 @@
-"""What is done for each kind of job. A handler may be killed at any point and run again: it has to bear that.
+"""Handlers by kind of job. A handler may be killed at any point and run again, so it must be idempotent.
 
-`Lore.once` is for effects that must not happen twice; what is the same however often it is done needs nothing.
+`Lore.once` is for effects that must not happen twice; a handler that gives the same result each time does not need it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     Handler: TypeAlias = Callable[[Lore, Job], None]
 
 
-STEP = 1_024  # texts that are embedded in a row; others write meanwhile
+STEP = 1_024  # texts per call of `catch_up`
 
 
 def embed(lore: Lore, _: Job) -> None:
-    """Make the vectors of texts that wait for one: each is stored with its text's row, or left waiting."""
+    """Embed all pending texts. Each vector is stored with its text's row, or the text stays pending."""
     while lore.catch_up(STEP):
         pass
     lore.index_later()
@@ -33,41 +33,47 @@ def embed(lore: Lore, _: Job) -> None:
 
 
 def sweep(lore: Lore, job: Job) -> None:
-    """Let memories rise and leave as their phases say, once: another run would take them another step."""
+    """Promote and remove memories as their phases say, exactly once: another run would take them another step."""
 
     def swept() -> None:
-        with contextlib.suppress(Conflict):  # too much would leave: `doctor` says so, and trying again changes nothing
+        with contextlib.suppress(
+            Conflict
+        ):  # too many would be removed: `doctor` reports it, and a retry would not help
             lore.sweep()
 
     lore.once(job, swept, last=True)
 
 
 def extract(lore: Lore, job: Job) -> None:
-    from swarmlore.capture.extract import extract as catch
+    """Extract lessons from a session or an outcome."""
+    from swarmlore.capture.extract import extract as extract_lessons
 
-    catch(lore, job)
+    extract_lessons(lore, job)
 
 
 def summarise(lore: Lore, job: Job) -> None:
-    from swarmlore.capture.extract import summarise as sum_up
+    """Summarise a session."""
+    from swarmlore.capture.extract import summarise as summarise_session
 
-    sum_up(lore, job)
+    summarise_session(lore, job)
 
 
 def reflect(lore: Lore, job: Job) -> None:
-    from swarmlore.notes.reflect.reflections import look_back
+    """Propose learnings from a session."""
+    from swarmlore.notes.reflect.reflections import run_reflection_job
 
-    look_back(lore, job)
+    run_reflection_job(lore, job)
 
 
 def connect(lore: Lore, job: Job) -> None:
+    """Let a language model extract the entities of notes."""
     from swarmlore.notes.graph_extraction import read_notes
 
     read_notes(lore, job)
 
 
 def index(lore: Lore, _: Job) -> None:
-    """Make the file of vectors that large stores are searched by, if it is still due."""
+    """Build the vector index file that large stores are searched by, if it is still due."""
     lore.embedding.build_index()
 
 

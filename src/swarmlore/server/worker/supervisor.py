@@ -1,4 +1,5 @@
-"""A worker for a moment: what is due now is done, then it is gone. For whoever leaves a process behind anyway."""
+"""Parent process of the worker: starts a child that runs jobs, kills it when a job exceeds its limits, and starts the
+next one."""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ from multiprocessing import connection
 
 from swarmlore import config
 from swarmlore.clients.hook.home import spool_dir
-from swarmlore.clients.hook.spool import locked
+from swarmlore.clients.hook.spool import try_lock
 from swarmlore.errors import StoreError
 from swarmlore.frozen import TYPE_CHECKING, frozen, replace
-from swarmlore.server.worker.child import Orders, megabytes_of, run
+from swarmlore.server.worker.child import ChildOptions, megabytes_of, run
 from swarmlore.server.worker.handlers import HANDLERS
 from swarmlore.store.jobs import Terms
 
@@ -29,33 +30,33 @@ if TYPE_CHECKING:
     from swarmlore.server.worker.handlers import Handler
 
 
-WITH_PARENT = "SWARMLORE_SERVER_PID"  # set by a server: its process, with which its worker ends
-TICK_S = 0.1  # between two looks at a child that has a job
+WITH_PARENT = "SWARMLORE_SERVER_PID"  # set by a server to its process id: its worker ends with it
+TICK_S = 0.1  # between two checks of a child that has a job
 IDLE_TICK_S = 0.5
-DRAIN_S = 5.0  # for the job at hand, after a signal to stop
+DRAIN_S = 5.0  # for the current job, after a signal to stop
 RELEASE_S = 5.0
-LEAVE_S = 2.0  # from its last word to the end of its process
-MOST_IN_VAIN = 3  # children in a row that came to nothing
-PAUSE_S = 1.0  # before the next child, where the last one could not even begin
+LEAVE_S = 2.0  # from the last message of a child to the end of its process
+MOST_IN_VAIN = 3  # children in a row that did no job
+PAUSE_S = 1.0  # before the next child, if the last one could not begin a job
 
 
 @frozen
 class Tally:
-    """How many jobs were done, and how often one was not."""
+    """Counts of completed and failed jobs."""
 
     done: int = 0
     failed: int = 0
 
 
 class _Child:
-    """One child process, and what it was last heard to do."""
+    """A child process, its pipe, and the job that it last reported."""
 
-    def __init__(self, orders: Orders, handlers: Mapping[str, Handler]) -> None:
-        # A copy of this process where that is safe: it has one thread and no file of the store open.
-        copied = sys.platform.startswith("linux")
-        context: Any = multiprocessing.get_context("fork" if copied else "spawn")
+    def __init__(self, orders: ChildOptions, handlers: Mapping[str, Handler]) -> None:
+        # Fork where that is safe: this process has one thread and no store open.
+        forked = sys.platform.startswith("linux")
+        context: Any = multiprocessing.get_context("fork" if forked else "spawn")
         self.pipe, theirs = context.Pipe()
-        args = (orders, handlers, theirs, self.pipe if copied else None)
+        args = (orders, handlers, theirs, self.pipe if forked else None)
         self.process = context.Process(target=run, args=args, daemon=True)
         self.process.start()
         theirs.close()
@@ -67,39 +68,42 @@ class _Child:
         self.worked = False
         self._asked = False
 
-    def hear(self, seconds: float) -> list[Any]:
-        """What it says within a while; nothing, sooner, where it ended."""
+    def receive(self, seconds: float) -> list[Any]:
+        """Return the messages of the child within a time; return early if it ended."""
         connection.wait([self.pipe, self.process.sentinel], seconds)
-        said = []
+        messages = []
         try:
             while self.pipe.poll():
-                said.append(self.pipe.recv())
+                messages.append(self.pipe.recv())
         except (EOFError, OSError):
             pass
-        return said
+        return messages
 
     def ask_to_leave(self) -> None:
+        """Ask the child, once, to stop after its current job."""
         if not self._asked:
             self._asked = True
             with contextlib.suppress(OSError):
                 self.pipe.send("stop")
 
     def end(self) -> None:
+        """Kill the child."""
         self.process.kill()
         self.process.join()
 
     def close(self) -> None:
+        """Wait for the child and release its pipe."""
         self.process.join()
         self.process.close()
         self.pipe.close()
 
 
 class Worker:
-    """Does jobs, one at a time, until it is told to stop or, where that is asked, until nothing is due."""
+    """Runs jobs in child processes, one at a time, until stopped or, with `until_empty`, until none is due."""
 
     def __init__(
         self,
-        orders: Orders,
+        orders: ChildOptions,
         handlers: Mapping[str, Handler],
         settings: WorkerSettings,
         report: Callable[[Job, str], None] = lambda _job, _error: None,
@@ -107,7 +111,7 @@ class Worker:
         self._orders = replace(orders, parent=os.getpid())
         self._handlers = handlers
         self._settings = settings
-        self._report = report  # a job that has ended, and what went wrong
+        self._report = report  # called with an ended job and its error
         self._stop_at: float | None = None
         self._parent = 0
         self._drain_s = DRAIN_S
@@ -115,20 +119,21 @@ class Worker:
         self.tally = Tally()
 
     def stop(self, *_: object) -> None:
-        """Let the job at hand come to its end, for a moment; take no other."""
+        """Stop after the current job; take no other. Also a signal handler."""
         self._stop_at = self._stop_at or time.monotonic()
 
     def stay_with(self, parent: int) -> None:
-        """End when the process is gone that started this one, however it went."""
+        """Stop when the process `parent` that started this one is gone."""
         self._parent = parent
 
     def listen_to_signals(self) -> None:
+        """Stop on SIGTERM, SIGINT and SIGHUP."""
         for name in ("SIGTERM", "SIGINT", "SIGHUP"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), self.stop)
 
     def work(self, limit_s: float = float("inf"), drain_s: float = DRAIN_S) -> Tally:
-        """Until stopped, until nothing is due, or for so long; the job at hand then has so long to come to its end."""
+        """Run jobs until stopped, until none is due, or for `limit_s`; then the current job has `drain_s` to finish."""
         deadline, self._drain_s = time.monotonic() + limit_s, drain_s
         blame: tuple[Job, str] | None = None
         in_vain = 0
@@ -138,10 +143,10 @@ class Worker:
                 blame = self._watch(child, deadline)
                 if (child.left and self._orders.until_empty) or self._stop_at is not None:
                     break
-                self._check(child)
+                self._check_store(child)
                 in_vain = 0 if child.worked else in_vain + 1
                 if self._orders.until_empty and in_vain == MOST_IN_VAIN:
-                    break  # whoever came for a moment does not try for ever; the queue knows what is left
+                    break  # a one-shot worker gives up; the jobs stay queued
             finally:
                 child.end()
                 child.close()
@@ -150,33 +155,34 @@ class Worker:
         return self.tally
 
     def _give_back(self, job: Job) -> None:
-        """A job that we interrupted ourselves is not to blame: a last child tells the store so, in a moment."""
+        """Release a job that this worker interrupted itself, from a last child, so that it costs no attempt."""
         self.tally = replace(self.tally, failed=self.tally.failed - 1)
         child = _Child(replace(self._orders, release=job), {})
-        child.process.join(RELEASE_S)  # else its lease ends by itself, and costs an attempt
+        child.process.join(RELEASE_S)  # else its lease expires, which costs an attempt
         child.end()
         child.close()
 
     def _watch(self, child: _Child, deadline: float) -> tuple[Job, str] | None:
-        """Until a child is gone; the job that it had then, and what happened to it."""
+        """Watch a child until it is gone; return the job that it had then, and why it ended."""
         while child.process.is_alive():
-            self._take(child, child.hear(TICK_S if child.job else IDLE_TICK_S))
-            why = self._too_much(child) if child.job else ""
+            self._receive(child, child.receive(TICK_S if child.job else IDLE_TICK_S))
+            why = self._exceeded_limit(child) if child.job else ""
             if why:
                 child.end()
                 return self._failed(child, why)
             if time.monotonic() > deadline or (self._parent and os.getppid() != self._parent):
                 self.stop()
-            self._leave(child)
+            self._drain(child)
             if child.left_at and time.monotonic() - child.left_at > LEAVE_S:
-                child.end()  # a handler left something behind that does not end
-        self._take(child, child.hear(0))
+                child.end()  # a handler left a thread that does not end
+        self._receive(child, child.receive(0))
         code = child.process.exitcode or 0
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         return self._failed(child, f"the handler ended its process ({how})") if child.job else None
 
-    def _take(self, child: _Child, said: list[Any]) -> None:
-        for word, *rest in said:
+    def _receive(self, child: _Child, messages: list[Any]) -> None:
+        """Process the messages of a child."""
+        for word, *rest in messages:
             self._worked = self._worked or word != "broken"
             if word == "job":
                 child.job, child.since, child.worked = rest[0], time.monotonic(), True
@@ -191,7 +197,8 @@ class Worker:
             elif word == "leaves":
                 child.left, child.left_at = not rest[0], time.monotonic()
 
-    def _too_much(self, child: _Child) -> str:
+    def _exceeded_limit(self, child: _Child) -> str:
+        """Return which limit of time or memory the job exceeds; '' if none."""
         own = self._settings
         if time.monotonic() - child.since > own.job_s:
             return f"it took longer than {own.job_s:g} s"
@@ -205,16 +212,16 @@ class Worker:
             self._report(child.job, why)
         return (child.job, why) if child.job else None
 
-    def _leave(self, child: _Child) -> None:
-        """Where it is time to stop: ask, and after a while do not ask any more."""
+    def _drain(self, child: _Child) -> None:
+        """If stopped, ask the child to leave, and kill it after the drain time."""
         if self._stop_at is None:
             return
         child.ask_to_leave()
         if time.monotonic() - self._stop_at > self._drain_s:
             child.end()
 
-    def _check(self, child: _Child) -> None:
-        """A store that could never be opened is for the user to know; one that is gone for the moment is waited for."""
+    def _check_store(self, child: _Child) -> None:
+        """Raise StoreError if no child could ever open the store; if one could before, wait a second for the store."""
         if child.problem is not None and not self._worked:
             raise StoreError(*child.problem)
         if not child.worked:
@@ -222,28 +229,28 @@ class Worker:
 
 
 LOCK = "burst.lock"
-KINDS = tuple(kind for kind in HANDLERS if kind != "embed")  # loading the model is for those who stay
+KINDS = tuple(kind for kind in HANDLERS if kind != "embed")  # only long-lived processes load the model
 
 
 def new_owner() -> str:
-    """The name under which a worker holds its leases."""
+    """Return a unique name under which a worker holds its leases."""
     return f"{os.getpid()}-{os.urandom(8).hex()}"
 
 
 def is_due(lore: Lore, kinds: tuple[str, ...] = KINDS) -> bool:
-    """Whether a job can be taken now; only reads."""
+    """Tell whether a job can be claimed now; only reads."""
     with lore.acting():
         return lore.store.due_in(Terms("", kinds), lore.store.engine.now()) == 0
 
 
-def burst(home: str, limit_s: float, outlive: Callable[[float], None]) -> None:
-    """Take what is due, for so long at most, unless another process of this home is at it; the last job may take the
-    time that jobs may take. This process must have one thread, and the store closed."""
+def run_once(home: str, limit_s: float, outlive: Callable[[float], None]) -> None:
+    """One-shot worker: run every due job within `limit_s`, unless another one-shot worker of this home runs; the last
+    job may take the time limit of jobs. This process must have one thread, and the store closed."""
 
     fd = os.open(os.path.join(spool_dir(home), LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        if locked(fd):
-            orders = Orders(home, new_owner(), KINDS, until_empty=True)
+        if try_lock(fd):
+            orders = ChildOptions(home, new_owner(), KINDS, until_empty=True)
             settings = config.load(home, "", os.environ).worker
             outlive(settings.job_s + limit_s)
             Worker(orders, HANDLERS, settings).work(max(0.0, limit_s), settings.job_s)

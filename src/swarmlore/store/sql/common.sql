@@ -1,4 +1,4 @@
--- Statements that both engines understand. Each is loaded by its name; parameters are written :name.
+-- Statements that both engines share, loaded by name. A parameter is written :name.
 
 -- name: find_partition
 SELECT id FROM partition WHERE tier = :tier AND project = :project AND owner = :owner
@@ -294,7 +294,7 @@ WHERE project IN (:list:projects) AND (agent = :agent OR :every = 1) ORDER BY st
 SELECT id, client, project, agent, started_at, ended_at, cwd, extra FROM session
 WHERE ended_at IS NULL AND started_at > :since AND client <> '' ORDER BY started_at DESC LIMIT :limit
 
--- In two parts, as SQLite takes seven times as long for an OR of both.
+-- A UNION, as SQLite takes seven times as long for an OR of both parts.
 -- name: open_session_of
 SELECT id FROM (
     SELECT id, started_at FROM session
@@ -321,7 +321,7 @@ VALUES (:id, :at, :project, :agent, :session, :trigger, :cue, :chars, :tokens, :
 INSERT INTO receipt_item (receipt_seq, place, memory, handle, score, cut, why)
 VALUES (:receipt_seq, :place, :memory, :handle, :score, :cut, :why)
 
--- What another agent was given from its private memories alone is nobody else's to see: the cue may name one.
+-- Hide receipts of other agents that hold only their private memories, as the cue may name one.
 -- name: list_receipts
 SELECT seq, id, at, project, agent, session, trigger, cue, chars, tokens, reason, headroom,
     (SELECT count(*) FROM receipt_item WHERE receipt_seq = receipt.seq AND cut = 0),
@@ -441,7 +441,7 @@ SELECT id FROM memory WHERE session = :session AND partition IN (:list:partition
 INSERT INTO pending (memory_seq, situation_seq, work)
 SELECT memory_seq, situation_seq, 'embed' FROM embedding WHERE provider <> :provider ON CONFLICT DO NOTHING
 
--- The indexes anew, range by range of row numbers.
+-- Rebuilding the indexes, one range of row numbers at a time.
 
 -- name: queue_missing
 INSERT INTO pending (memory_seq, situation_seq, work)
@@ -544,7 +544,7 @@ ON CONFLICT (source) DO UPDATE SET position = excluded.position, line = excluded
 -- name: drop_import
 DELETE FROM import_state WHERE source = :source
 
--- Phases, and what they mean for memories
+-- Phases, and the ageing of memories by them.
 
 -- name: renew_memory
 UPDATE memory SET renewed_in = (SELECT coalesce(max(ended), 0) FROM phase) WHERE seq = :seq
@@ -652,7 +652,7 @@ SELECT 1 FROM phase WHERE project = :project AND name = :name AND started_at = :
 INSERT INTO phase (project, number, name, kind, started_at, completed_at, ended, note, by)
 VALUES (:project, :number, :name, :kind, :started_at, :completed_at, :ended, :note, :by)
 
--- Copies from store to store
+-- Copying from store to store.
 
 -- name: count_memories
 SELECT count(*) FROM memory
@@ -721,7 +721,7 @@ SELECT memory_seq, situation_seq, work, attempts, error FROM pending WHERE memor
 INSERT INTO pending (memory_seq, situation_seq, work, attempts, error)
 VALUES (:memory_seq, :situation_seq, :work, :attempts, :error) ON CONFLICT DO NOTHING
 
--- What a report counts. Times fall into periods of equal length from a start on.
+-- Counts for reports, grouped into periods of equal length from a start time.
 
 -- name: first_times
 SELECT (SELECT min(created_at) FROM memory WHERE partition IN (:list:partitions)),
@@ -735,7 +735,7 @@ SELECT seq, id, handle, partition, project, tier, kind, source, status, created_
     forgotten_at, expires_at, title, substr(text, 1, 400), more
 FROM memory WHERE partition IN (:list:partitions) AND seq > :after ORDER BY seq LIMIT :limit
 
--- What was given to another agent from its private memories alone is nobody else's to count.
+-- Leave out blocks of other agents that held only their private memories.
 -- name: moments_by_period
 SELECT project, floor((at - :start) / :length), trigger, reason, CASE WHEN seen > 0 THEN 1 ELSE 0 END,
     count(*), sum(CASE WHEN seen > 0 THEN tokens * 1.0 * seen / given ELSE 0 END), max(at)
@@ -868,7 +868,7 @@ FROM job WHERE project = :project AND agent = :agent AND key = :key AND key <> '
 SELECT 1 FROM job
 WHERE project = :project AND agent = :agent AND key = :key AND key <> '' AND state = 'waiting' AND folder = :folder
 
--- One that waits keeps its pause and its attempts: what fails is not tried more often for being asked for again.
+-- A waiting job keeps its pause and attempts, so that queueing it again does not retry a failing job more often.
 -- name: arm_job
 UPDATE job SET
     again = CASE WHEN state = 'running' THEN 1 ELSE 0 END,
@@ -902,7 +902,7 @@ UPDATE job SET state = CASE WHEN attempts >= :most THEN 'dead' ELSE 'waiting' EN
     error = :error, owner = ''
 WHERE id = :id AND owner = :owner AND fence = :fence AND state = 'running' RETURNING state
 
--- Nothing is wrong with a job whose worker was told to leave: it has its attempt back.
+-- A job released by a stopping worker did not fail, so its attempt is given back.
 -- name: release_job
 UPDATE job SET state = 'waiting', attempts = attempts - 1, not_before = :now, since = :now, owner = ''
 WHERE id = :id AND owner = :owner AND fence = :fence AND state = 'running' RETURNING id
@@ -959,7 +959,7 @@ DELETE FROM job WHERE id = :id AND state = 'dead' RETURNING id
 SELECT id, body, error FROM job
 WHERE state <> 'done' AND project IN (:list:projects) AND (agent = :agent OR :every = 1) ORDER BY seq
 
--- A job that is at it is taken from whoever has it: what it holds may be stored no more.
+-- A running job is taken from its worker as well, as its content must no longer be stored.
 -- name: change_job
 UPDATE job SET body = :body, error = :error, fence = fence + 1,
     owner = '', state = CASE WHEN state = 'running' THEN 'waiting' ELSE state END
@@ -1001,12 +1001,12 @@ UPDATE outcome SET task = :task, more = :more WHERE id = :id
 -- name: drop_message
 DELETE FROM message WHERE id = :id
 
--- Held against the newest too: a clock that is ahead for a moment would take all of them.
+-- Compared with the newest row too, as a clock that is briefly ahead would delete all rows.
 -- name: prune_jobs
 DELETE FROM job WHERE state = 'done' AND ended_at < :now - :age
   AND ended_at < (SELECT max(last.ended_at) FROM job AS last WHERE last.state = 'done') - :age
 
--- What a job that was given up has done stays known as long as it may be tried again.
+-- Keep the effects of dead jobs while they can still be retried.
 -- name: prune_effects
 DELETE FROM effect WHERE at < :now - :age AND at < (SELECT max(last.at) FROM effect AS last) - :age
   AND at < coalesce((SELECT min(queued_at) FROM job WHERE state <> 'done'), :now)
@@ -1021,7 +1021,7 @@ DELETE FROM worker WHERE seen_at < :before
 -- name: list_workers
 SELECT host, pid, started_at, seen_at FROM worker ORDER BY seen_at DESC LIMIT :limit
 
--- The graph: what memories mention, how that hangs together.
+-- The graph of mentions, relations and communities.
 
 -- name: add_mention
 INSERT INTO mention (partition, name, memory_seq, said, type, about, weight)
@@ -1051,7 +1051,7 @@ WHERE partition IN (:list:partitions) AND name IN (:list:names) GROUP BY name
 SELECT name, memory_seq, weight FROM mention WHERE partition IN (:list:partitions) AND name IN (:list:names)
 
 -- name: mentions_of_rows
--- The plus keeps the partition out of the choice of an index: by that one a whole partition would be read.
+-- The plus keeps SQLite from using the index on the partition, which would read the whole partition.
 SELECT memory_seq, name, said, type, about, weight FROM mention
 WHERE +partition IN (:list:partitions) AND memory_seq IN (:list:seqs)
 

@@ -1,4 +1,4 @@
--- Statements that PostgreSQL says in its own way.
+-- Statements in the dialect of PostgreSQL.
 
 -- name: index_words
 WITH words AS (
@@ -130,8 +130,8 @@ FROM places WHERE place_size.partition = places.partition
 -- name: unindex_cues_between
 DELETE FROM cue_posting WHERE situation_seq > :after AND situation_seq <= :upto
 
--- By how much the counts of a partition are off; one statement sees both as they are at one moment. A text's size is
--- how often its terms occur in all.
+-- The error of each partition's stored counts; one statement reads both sides in one snapshot. The size of a text is
+-- the number of occurrences of its terms.
 -- name: words_miscounted
 SELECT * FROM (
     SELECT partition, coalesce(there.memories, 0) - coalesce(told.memories, 0) AS memories,
@@ -166,7 +166,7 @@ WHERE partition = :partition
   AND seq < :below
 ORDER BY seq DESC LIMIT :limit
 
--- Vectors are searched where they are: exactly in small partitions, through the index in large ones.
+-- Vector search in the database, exact in small partitions and by the index in large ones.
 
 -- name: seen_partitions
 SELECT id FROM partition

@@ -1,4 +1,4 @@
--- Statements that SQLite says in its own way.
+-- Statements in the dialect of SQLite.
 
 -- name: index_words
 INSERT INTO words (rowid, title, body, tags, place) VALUES (:seq, :title, :body, :tags, :place)
@@ -12,7 +12,7 @@ INSERT INTO cue_words (rowid, body, place) VALUES (:seq, :body, :place)
 -- name: unindex_cue
 DELETE FROM cue_words WHERE rowid IN (:list:seqs)
 
--- By the function, not by the column `rank`: that one sorts all rows with their positions, and takes a third longer.
+-- Order by the function bm25, not by the column `rank`, which sorts all rows with their positions (a third slower).
 -- name: search_words
 SELECT rowid FROM words WHERE words MATCH :match ORDER BY bm25(words, 1.0, 1.0, 1.0, 0.0) LIMIT :limit
 
@@ -56,7 +56,7 @@ SELECT id FROM memory WHERE partition IN (:list:partitions) AND (forgotten_at IS
     SELECT 1 FROM json_each(more, '$.source_ref.derived_from') WHERE json_each.value IN (:list:ids)
 )
 
--- For an index that is damaged: row by row, that would be read.
+-- Empty a damaged index at once; deleting row by row would read it.
 -- name: clear_words
 INSERT INTO words (words) VALUES ('delete-all')
 
@@ -97,7 +97,7 @@ VALUES (
     ), :provider, :dimension, :data, :piece_ids
 )
 
--- Each row has a change of its own: caches read them in pages, and a page may end anywhere.
+-- Each row gets its own change number, as caches read rows in pages that may end anywhere.
 -- name: turn_embeddings
 UPDATE embedding SET
     live = :live, partition = :partition, change = turned.place + max(
@@ -122,7 +122,7 @@ ORDER BY memory_seq, situation_seq LIMIT :limit
 -- name: count_vectors
 SELECT count(*) FROM embedding WHERE provider = :provider
 
--- The same for all providers: reads the smallest index only.
+-- Count the vectors of all providers, reading only the smallest index.
 -- name: count_all_vectors
 SELECT count(*) FROM embedding
 
@@ -156,8 +156,8 @@ FROM tally WHERE partition IN (:list:partitions) AND rows > 0
 SELECT shingle, group_concat(memory_seq) FROM shingle WHERE partition = :partition AND shingle > :after
 GROUP BY shingle HAVING count(*) BETWEEN 2 AND :most ORDER BY shingle LIMIT :limit
 
--- How many phases a row outlives: a todo's own measure, what the row says itself, or the usual one. `thresholds` holds
--- by number of phases the completion after which a row must have been renewed; there is none where too few are complete.
+-- Lessons not renewed within their number of phases, which is that of a todo, the row's own, or the usual one.
+-- `thresholds` gives by number of phases the completion after which a row must have been renewed, if there were enough.
 
 -- name: aged_memories
 SELECT seq, renewed_in, confidence FROM memory

@@ -1,7 +1,7 @@
-"""Making the file of vectors: from the table page by page, by one process at a time, while others write.
+"""Build the vector file from the table, page by page, by one process at a time, while others write.
 
-What is written meanwhile has a higher change than the file and is read from the table by whoever opens it. What is
-erased meanwhile must not be in it: then the file is thrown away before anybody sees it.
+Vectors written meanwhile have a higher change number than the file and are read from the table. If something is erased
+meanwhile, the file is discarded before use, as it could contain it.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ Progress = Callable[[int, int], None]
 Acting = Callable[[], AbstractContextManager[object]]
 
 
-def look_at(home: str, token: str) -> mapped_file.Kept | None:
-    """The file of this name, mapped; None where it is not there or not whole. Asks no store: for another thread."""
+def look_at(home: str, token: str) -> mapped_file.MappedVectors | None:
+    """Map the file with this token; None if it is missing or damaged. Uses no store, so threads may call it."""
     try:
         return mapped_file.load(home, token)
     except StoreCorrupt:
         return None
 
 
-def find(store: Store, home: str, provider: str) -> tuple[Known, mapped_file.Kept | None, str]:
-    """The file of a store, mapped, if it holds the vectors of this provider; else None and what is wrong with it."""
+def find(store: Store, home: str, provider: str) -> tuple[Known, mapped_file.MappedVectors | None, str]:
+    """Return the store's file record and the mapped file if it holds this provider's vectors, else the problem."""
     why = ""
     for pause_s in (LOOK_AGAIN_S, 0.0):
         has = known(store)
@@ -49,14 +49,14 @@ def find(store: Store, home: str, provider: str) -> tuple[Known, mapped_file.Kep
         try:
             return has, mapped_file.load(home, has.token), ""
         except StoreCorrupt as error:
-            why = why or error.message  # a damaged one is gone the second time
-            time.sleep(pause_s)  # perhaps another one is being put in its place
+            why = why or error.message  # a damaged file was deleted: the second try only finds it missing
+            time.sleep(pause_s)  # perhaps it is just being replaced
     return has, None, why
 
 
 def build(store: Store, home: str, progress: Progress | None = None, acting: Acting = nullcontext) -> int:
-    """Make the file anew from the table; returns how many vectors it holds, 0 where another process is at it. The store
-    is used inside of `acting` alone."""
+    """Build the file from the table; return the number of vectors, 0 if another process is building it. The store is
+    used only inside `acting`."""
     with acting():
         newest = store.newest_vector()
     lock = FairLock(os.path.join(home, LOCK), 0.0)
@@ -70,7 +70,7 @@ def build(store: Store, home: str, progress: Progress | None = None, acting: Act
 
 
 class Builder:
-    """Makes one file for the vectors of one provider."""
+    """Builds one file for the vectors of one provider."""
 
     def __init__(self, store: Store, home: str, provider: str, dimension: int, acting: Acting = nullcontext) -> None:
         self._store = store
@@ -83,8 +83,9 @@ class Builder:
         self._pieces = bytearray()
 
     def build(self, progress: Progress | None) -> int:
+        """Build the file and put it in place; return the number of vectors, 0 if it was discarded."""
         try:
-            making = mapped_file.Making(self._home)
+            making = mapped_file.VectorFileWriter(self._home)
             try:
                 return self._build(making, progress)
             finally:
@@ -92,7 +93,7 @@ class Builder:
         except OSError as error:
             raise refusal(path_of(self._home), error) from error
 
-    def _build(self, making: mapped_file.Making, progress: Progress | None) -> int:
+    def _build(self, making: mapped_file.VectorFileWriter, progress: Progress | None) -> int:
         change, total = self._begin()
         making.begin()
         for page in iter(self._page, []):
@@ -111,7 +112,7 @@ class Builder:
         return rows if self._take_place(making, facts) else 0
 
     def _begin(self) -> tuple[int, int]:
-        """Tell the store that a file is being made; its last change, and about how many vectors it has."""
+        """Record the build in the store; return the last change number and the approximate number of vectors."""
         with self._acting(), self._store.engine.writing():
             self._store.ask("put_meta", name=MAKING_META, value=self._token)
             return self._store.last_change(), self._store.count_vectors()
@@ -128,12 +129,12 @@ class Builder:
             self._columns[name].append(value)
         return data
 
-    def _take_place(self, making: mapped_file.Making, facts: Known) -> bool:
-        """Let the new file be the store's own, unless something was erased since its making began."""
+    def _take_place(self, making: mapped_file.VectorFileWriter, facts: Known) -> bool:
+        """Make the new file the store's own, unless something was erased since the build began."""
         with self._acting(), self._store.engine.writing():
             if self._store.meta(MAKING_META) != self._token:
                 return False
             self._store.ask("drop_meta", name=MAKING_META)
             self._store.ask("put_meta", name=FILE_META, value=json.dumps(facts.facts()))
-            making.take_place()  # should the commit fail, the store means another file, and this one is not used
+            making.take_place()  # if the commit fails, the token differs and the file is not used
         return True

@@ -1,4 +1,4 @@
-"""Which file of vectors a store calls its own, and whether a new one is due; loads nothing to find that out."""
+"""State of the store's vector file, and whether a new one is due; the file itself is not loaded."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from swarmlore.frozen import frozen
 from swarmlore.store.memories import FILE_META
 from swarmlore.store.store import Store
 
-TAIL = 20_000  # vectors beside the file that are searched exactly, before a new file is made
-TAIL_SHARE = 0.05  # or this share of the file
+TAIL = 20_000  # newer vectors, searched exactly, from which a new file is built
+TAIL_SHARE = 0.05  # or this share of the file's vectors, if that is more
 
 
 @frozen
 class Known:
-    """The file that a store calls its own."""
+    """The vector file that belongs to the store, as recorded in the store."""
 
     token: str = ""
     provider: str = ""
@@ -23,22 +23,23 @@ class Known:
     rows: int = 0
 
     def facts(self) -> dict[str, str | int]:
+        """Return the fields as a dict, for JSON."""
         return {"token": self.token, "provider": self.provider, "change": self.change, "rows": self.rows}
 
 
 def known(store: Store) -> Known:
-    """What a store says about its file of vectors; an empty token where it has none."""
-    told = store.meta(FILE_META)
-    return Known(**json.loads(told)) if told else Known()
+    """Return the store's record of its vector file; the token is empty if it has none."""
+    stored = store.meta(FILE_META)
+    return Known(**json.loads(stored)) if stored else Known()
 
 
 def is_many(store: Store, own: RecallSettings) -> bool:
-    """Whether there are more vectors than are searched exactly."""
+    """Return whether there are more vectors than are searched exactly."""
     return own.approximate and store.count_changed(0, own.exact_rows + 1) > own.exact_rows
 
 
 def can_build(store: Store, own: RecallSettings) -> bool:
-    """Whether a file of vectors would help, and can be made here."""
+    """Return whether a vector file would help and can be built here."""
     if store.engine.remote or store.engine.readonly or not is_many(store, own):
         return False
     from swarmlore.store.vectors.approximate import can_shorten, library
@@ -48,7 +49,7 @@ def can_build(store: Store, own: RecallSettings) -> bool:
 
 
 def is_due(store: Store, home: str, own: RecallSettings) -> bool:
-    """Whether a file of vectors would help, and is missing or far behind; only reads."""
+    """Return whether a vector file would help and is missing or far behind; reads only."""
     if not can_build(store, own):
         return False
     from swarmlore.store.vectors.mapped_file import is_there

@@ -1,7 +1,6 @@
-"""Vectors in memory: exact search for small stores, for large ones an index of short codes, or else a coarse pass over
-sign bits, before it.
+"""Vector search in memory: exact for small stores; larger ones pre-select by an index of short codes or by sign bits.
 
-The table is the truth. The index catches up by the table's change numbers, so writes of other processes are seen. Of
+The table is the truth: the index catches up by the table's change numbers, so it sees writes of other processes. In
 large stores most vectors are in a file that all processes map (`kept`): a slot below its size is a row of the file.
 """
 
@@ -16,42 +15,43 @@ from numpy.typing import NDArray
 from swarmlore.domain.language.late_interaction import VOCABULARY, piece_frequencies
 from swarmlore.frozen import frozen
 from swarmlore.store.store import Store
-from swarmlore.store.vectors.mapped_file import Kept
+from swarmlore.store.vectors.mapped_file import MappedVectors
 
-SAMPLE = 5_000  # memories of a partition from which it is learnt, the newest
-TOLERATED = 0.01
-MOST_COUNTED = 256  # partitions whose count is kept
+SAMPLE = 5_000  # newest memories of a partition that word pieces are counted in
+TOLERATED = 0.01  # share of changed memories before a recount
+MOST_COUNTED = 256  # partitions whose counts are cached
 
 Read = Callable[[int], Iterable[bytes]]
 
 
 @frozen
 class Counted:
-    """In how many of some memories of a partition each piece occurs."""
+    """In how many of a partition's sampled memories each word piece occurs."""
 
     pieces: NDArray[np.intp]
     times: NDArray[np.int64]
     memories: int
-    news: int  # changes of the partition before it was counted
+    news: int  # number of changes of the partition when it was counted
 
 
 class Common:
-    """The counts of the partitions that were asked for. It keeps no `read`: that would make a cycle with the index."""
+    """Cached word-piece counts of partitions. It keeps no `read`: a reference cycle with the index."""
 
     def __init__(self) -> None:
         self._news: dict[int, int] = {}
         self._counted: dict[int, Counted] = {}
 
     def changed(self, partition: int) -> None:
-        """A memory of this partition came, went or changed."""
+        """Note that a memory of this partition was added, changed or removed."""
         self._news[partition] = self._news.get(partition, 0) + 1
 
     def forget(self) -> None:
+        """Drop all counts."""
         self._counted.clear()
 
     def among(self, partitions: Sequence[int], read: Read) -> tuple[NDArray[np.int64], int]:
-        """In how many memories of these partitions each piece occurs, and of how many; `read` gives the pieces of the
-        newest memories of one."""
+        """Return for each word piece the number of memories in these partitions that hold it, and their total number;
+        `read` yields the word pieces of a partition's newest memories."""
         times, memories = np.zeros(VOCABULARY, np.int64), 0
         for counted in (self._of(partition, read) for partition in partitions):
             times[counted.pieces] += counted.times
@@ -71,27 +71,27 @@ class Common:
         return counted
 
 
-COARSE_KEEP = 200  # candidates per asked row that the coarse pass hands on, at least
-COARSE_SHARE = 0.01  # and of all; recall is measured in bench/approximate.py
+COARSE_KEEP = 200  # fewest candidates per requested row after the coarse pass
+COARSE_SHARE = 0.01  # or this share of all vectors, if more; recall is measured in bench/approximate.py
 GROW = 1.25
 MOST_SIMILAR = 6
 READ_AT_ONCE = 2_000
 HIDDEN = -1  # the partition of a vector whose memory is not live
-GONE = -2  # of one that is no more
-SPARE = 1_024  # slots that are added at once, at least
+GONE = -2  # the partition of a deleted vector
+SPARE = 1_024  # fewest slots added at once
 BITS_AT_ONCE = 50_000
-MOST_SIGHTS = 8  # callers whose sight is kept
+MOST_VISIBLE = 8  # sets of partitions whose visible slots are cached
 
 
 class VectorIndex:
-    """All vectors of one provider, with the row, situation and partition each belongs to."""
+    """All vectors of one provider, with the memory row, situation and partition of each."""
 
-    def __init__(self, provider: str, dimension: int, exact_rows: int, kept: Kept | None = None) -> None:
+    def __init__(self, provider: str, dimension: int, exact_rows: int, kept: MappedVectors | None = None) -> None:
         self.provider = provider
         self.dimension = dimension
         self.kept = kept
         self._exact_rows = exact_rows
-        self._first = len(kept) if kept else 0  # slots below are rows of the file
+        self._first = len(kept) if kept else 0  # slots below this are rows of the file
         self._change = kept.head.change if kept else 0
         self._gone: int | None = kept.head.change if kept else None
         self._size = self._first
@@ -101,22 +101,22 @@ class VectorIndex:
         self._cue = _copied(kept.cue if kept else ())
         self._partition = _copied(kept.partition if kept else ())
         self._changed = np.full(self._first, self._change, np.int64)
-        self._bits: NDArray[np.uint64] | None = None  # of the slots that were there when it was last needed
+        self._bits: NDArray[np.uint64] | None = None  # of the slots that existed at the last coarse search
         self._pieces: list[bytes] = []
         self._cues: dict[int, list[int]] = {}
         self._common = Common()
-        self._sights: dict[tuple[int, ...], tuple[NDArray[np.bool_], NDArray[np.bool_]]] = {}
+        self._visible_cache: dict[tuple[int, ...], tuple[NDArray[np.bool_], NDArray[np.bool_]]] = {}
 
     @property
     def is_sound(self) -> bool:
-        """Whether it can be searched: the file under it was not cut."""
+        """Return whether the index can be searched: the mapped file was not truncated."""
         return self.kept is None or self.kept.is_sound
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self._partition[: self._size] != GONE))
 
     def refresh(self, store: Store) -> None:
-        """Take in what changed since the last time."""
+        """Apply the changes of the table since the last call."""
         if self._gone is None:
             self._gone = store.last_change()
             self._reserve(store.count_vectors())
@@ -125,32 +125,33 @@ class VectorIndex:
             self._take(rows)
 
     def _forget(self, store: Store) -> None:
-        """Let go of vectors that are no more; whoever missed some of the deletions looks at what is left."""
-        since, told = store.vectors_gone()
+        """Drop deleted vectors. If the deletion log no longer reaches back far enough, compare all keys."""
+        since, deletions = store.vectors_gone()
         assert self._gone is not None
         if self._gone < since:
-            last, left = store.last_change(), set(store.vector_keys(self.provider))
+            last, remaining = store.last_change(), set(store.vector_keys(self.provider))
             keys = zip(self._memory[: self._size].tolist(), self._cue[: self._size].tolist(), strict=True)
-            lost = [slot for slot, key in enumerate(keys) if key not in left]
-            self._partition[lost] = GONE
+            missing = [slot for slot, key in enumerate(keys) if key not in remaining]
+            self._partition[missing] = GONE
             self._gone = last
-            self._sights.clear()
+            self._visible_cache.clear()
             self._common.forget()
             return
-        for change, memory, cue in told:
+        for change, memory, cue in deletions:
             slot = self._find(memory, cue) if change > self._gone else None
             if slot is not None and self._changed[slot] < change:
                 self._common.changed(int(self._partition[slot]))
                 self._partition[slot] = GONE
-                self._sights.clear()
-        self._gone = max(self._gone, told[-1][0] if told else 0)
+                self._visible_cache.clear()
+        self._gone = max(self._gone, deletions[-1][0] if deletions else 0)
 
     def _take(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add or replace vectors read from the table."""
         self._reserve(self._size + len(rows))
         for memory, cue, partition, live, change, data, piece_ids in rows:
             vector, self._change = np.frombuffer(data, np.float32), change
             if len(vector) != self.dimension:
-                continue  # of a model that gave another size under the same name
+                continue  # a vector of another dimension under the same model name
             slot = self._place(memory, cue, vector)
             if slot >= self._first:
                 self._pieces[slot - self._first] = b"" if cue else bytes(piece_ids)
@@ -162,10 +163,10 @@ class VectorIndex:
                 self._common.changed(place)
             self._partition[slot] = partition if live else HIDDEN
             self._changed[slot] = change
-        self._sights.clear()
+        self._visible_cache.clear()
 
     def _place(self, memory: int, cue: int, vector: NDArray[np.float32]) -> int:
-        """The slot of a vector: the row of the file that holds the same one, the one it has, or a new one."""
+        """Return the slot for a vector: the file's row if it holds the same vector, its current slot, or a new one."""
         known = self._slot.get((memory, cue))
         if known is None and self.kept is not None and (slot := self.kept.slot_of(memory, cue)) is not None:
             if np.array_equal(self.kept.matrix[slot], vector):
@@ -181,7 +182,7 @@ class VectorIndex:
         return slot
 
     def _find(self, memory: int, cue: int) -> int | None:
-        """The slot of a vector that is there."""
+        """Return the slot of an existing vector, or None."""
         slot = self._slot.get((memory, cue))
         if slot is None and self.kept is not None:
             slot = self.kept.slot_of(memory, cue)
@@ -190,42 +191,42 @@ class VectorIndex:
     def nearest(
         self, query: NDArray[np.float32], partitions: Sequence[int], limit: int
     ) -> tuple[list[tuple[int, float]], list[tuple[int, float]]]:
-        """((row, cosine) by text, (row, cosine) by situation), each best first."""
-        texts, cues = self._sight(partitions)
+        """Return ((row, cosine) by text, (row, cosine) by situation), each best first."""
+        texts, cues = self._visible(partitions)
         return self._nearest(query, texts, limit), self._nearest(query, cues, limit)
 
     def nearest_exactly(self, query: NDArray[np.float32], partitions: Sequence[int], limit: int) -> list[int]:
-        """The rows of the nearest texts without any short cut: what the others are held against."""
-        texts, _ = self._sight(partitions)
+        """Return the rows of the nearest texts without approximation, to measure it against."""
+        texts, _ = self._visible(partitions)
         slots = np.flatnonzero(texts)
         return [row for row, _ in self._best(slots, self._scores(query, slots), limit)]
 
     @property
     def way(self) -> str:
-        """By what large partitions are searched."""
+        """Return how large partitions are searched, in words."""
         return "sign bits" if self.kept is None or self.kept.near is None else "the index beside the store"
 
     def is_exact(self, partitions: Sequence[int]) -> bool:
-        """Whether what these partitions hold is searched without a short cut."""
-        return bool(np.count_nonzero(self._sight(partitions)[0]) <= self._exact_rows)
+        """Return whether these partitions are searched without approximation."""
+        return bool(np.count_nonzero(self._visible(partitions)[0]) <= self._exact_rows)
 
-    def _sight(self, partitions: Sequence[int]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which slots are visible texts, and which are visible situations."""
+    def _visible(self, partitions: Sequence[int]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return masks of the slots that are visible texts and visible situations; cached."""
         asked = tuple(partitions)
-        if asked not in self._sights:
-            if len(self._sights) >= MOST_SIGHTS:
-                self._sights.clear()
+        if asked not in self._visible_cache:
+            if len(self._visible_cache) >= MOST_VISIBLE:
+                self._visible_cache.clear()
             mine = np.isin(self._partition[: self._size], np.asarray(partitions, np.int64))
             situations = self._cue[: self._size] > 0
-            self._sights[asked] = mine & ~situations, mine & situations
-        return self._sights[asked]
+            self._visible_cache[asked] = mine & ~situations, mine & situations
+        return self._visible_cache[asked]
 
     def _nearest(self, query: NDArray[np.float32], mine: NDArray[np.bool_], limit: int) -> list[tuple[int, float]]:
         slots = self._candidates(query, mine, limit)
         return self._best(slots, self._scores(query, slots), limit)
 
     def _candidates(self, query: NDArray[np.float32], mine: NDArray[np.bool_], limit: int) -> NDArray[np.int64]:
-        """The slots that are compared exactly: all where they are few, else those that a short cut finds."""
+        """Return the slots to compare exactly: all if they are few, else those of an approximate search."""
         many = int(np.count_nonzero(mine))
         if many <= self._exact_rows:
             return np.flatnonzero(mine)
@@ -237,19 +238,19 @@ class VectorIndex:
         return slots if len(slots) >= min(limit, many) else np.flatnonzero(mine)
 
     def cosines(self, query: NDArray[np.float32], rows: Sequence[int]) -> dict[int, float]:
-        """The cosine of the query to the texts of given rows; rows without a vector are left out."""
+        """Return the cosine of the query to the texts of these rows; rows without a vector are left out."""
         known = self._texts(rows)
         scores = self._scores(query, np.asarray(list(known.values()), np.int64))
         return dict(zip(known, scores.tolist(), strict=True))
 
     def _texts(self, rows: Sequence[int]) -> dict[int, int]:
-        """The slots of the texts of rows that have a vector; the file is asked once for all of them."""
+        """Return the text slots of rows that have a vector; one lookup in the file for all."""
         kept = self.kept.texts_of(rows) if self.kept else {}
         found = ((row, self._slot.get((row, 0), kept.get(row))) for row in rows)
         return {row: slot for row, slot in found if slot is not None and self._partition[slot] != GONE}
 
     def cue_cosines(self, query: NDArray[np.float32], rows: Sequence[int]) -> dict[int, float]:
-        """The best cosine of the query to any situation of given rows."""
+        """Return the best cosine of the query to any situation of each row."""
         kept = self.kept.situations_of(rows) if self.kept else {}
         mine = {row: [*kept.get(row, ()), *self._cues.get(row, ())] for row in rows if row in kept or row in self._cues}
         known = {row: [slot for slot in slots if self._partition[slot] != GONE] for row, slots in mine.items()}
@@ -260,12 +261,12 @@ class VectorIndex:
     def piece_frequencies(
         self, partitions: Sequence[int], ids: NDArray[np.integer[Any]] | Sequence[int]
     ) -> tuple[NDArray[np.int64], int]:
-        """In how many visible memories each word piece occurs (at least these), and of how many; of a large partition
-        the newest stand for all."""
+        """Return in how many visible memories each word piece occurs, and of how many; a large partition is sampled by
+        its newest memories. All pieces are counted, not only these."""
         return self._common.among(partitions, self._newest_pieces)
 
     def _newest_pieces(self, partition: int) -> Iterator[bytes]:
-        """Those of the newest texts of a partition."""
+        """Yield the word pieces of the newest texts of a partition."""
         texts = (self._partition[: self._size] == partition) & (self._cue[: self._size] == 0)
         return map(self._pieces_at, np.flatnonzero(texts)[-SAMPLE:].tolist())
 
@@ -275,8 +276,8 @@ class VectorIndex:
         return self._pieces[slot - self._first]
 
     def similar(self, queries: NDArray[np.float32], partition: int, floor: float) -> list[list[tuple[int, float]]]:
-        """For each query the texts of one partition whose cosine reaches the floor, best first."""
-        mine, _ = self._sight([partition])
+        """Return for each query the texts of one partition with a cosine of at least `floor`, best first."""
+        mine, _ = self._visible([partition])
         if np.count_nonzero(mine) > self._exact_rows:
             near = self._nearest_to_each(queries, mine)
             return [[(row, cosine) for row, cosine in found if cosine >= floor] for found in near]
@@ -287,7 +288,7 @@ class VectorIndex:
     def _nearest_to_each(
         self, queries: NDArray[np.float32], mine: NDArray[np.bool_]
     ) -> Iterator[list[tuple[int, float]]]:
-        """What is nearly the same as each of several; what the file lacks is multiplied with all of them at once."""
+        """Yield each query's near-duplicates; newer vectors are multiplied with all queries at once."""
         if self.kept is None or self.kept.near is None:
             yield from (self._nearest(query, mine, MOST_SIMILAR) for query in queries)
             return
@@ -299,23 +300,24 @@ class VectorIndex:
             yield self._best(np.concatenate([found, self._first + tail]), scores, MOST_SIMILAR)
 
     def vector(self, row: int) -> NDArray[np.float32] | None:
+        """Return the vector of a memory's text, or None."""
         slot = self._find(row, 0)
         return None if slot is None else self._rows(np.asarray([slot]))[0]
 
     def some_rows(self, partitions: Sequence[int], many: int) -> list[int]:
-        """Rows of visible texts, spread over all of them."""
-        slots = np.flatnonzero(self._sight(partitions)[0])
+        """Return rows of visible texts, spread evenly over all of them."""
+        slots = np.flatnonzero(self._visible(partitions)[0])
         step = max(1, len(slots) // many)
         return [int(row) for row in self._memory[slots[::step][:many]]]
 
     def partition_of(self, row: int) -> int | None:
-        """The partition of a live row, or None."""
+        """Return the partition of a live row, or None."""
         slot = self._find(row, 0)
         place = HIDDEN if slot is None else int(self._partition[slot])
         return None if place < 0 else place
 
     def _scores(self, query: NDArray[np.float32], slots: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The cosines of some slots to one query, or to the columns of several."""
+        """Return the cosines of some slots to one query, or to the columns of several."""
         if self.kept is None:
             return _product(self._matrix[: self._size], slots, query)
         below = slots < self._first
@@ -334,7 +336,7 @@ class VectorIndex:
         return found
 
     def _coarse(self, query: NDArray[np.float32], slots: NDArray[np.int64], keep: int) -> NDArray[np.int64]:
-        """The slots whose sign bits differ least from the query's."""
+        """Return the slots whose sign bits differ least from the query's."""
         away = np.zeros(self._size, np.uint16)
         for bits, asked in zip(self._sign_bits(), _sign_bits(query[None])[:, 0], strict=True):
             away += np.bitwise_count(bits ^ asked)
@@ -342,13 +344,13 @@ class VectorIndex:
         return slots[near]
 
     def _sign_bits(self) -> NDArray[np.uint64]:
-        """Those of all slots; what was computed before is kept."""
+        """Return the sign bits of all slots; computed only for new slots."""
         done = 0 if self._bits is None else self._bits.shape[1]
         starts = range(done, self._size, BITS_AT_ONCE)
         new = [_sign_bits(self._rows(np.arange(at, min(at + BITS_AT_ONCE, self._size)))) for at in starts]
         if new:
             self._bits = np.concatenate([*([] if self._bits is None else [self._bits]), *new], axis=1)
-        assert self._bits is not None  # it is asked for among many slots only
+        assert self._bits is not None  # called only if there are many slots
         return self._bits
 
     def _best(self, slots: NDArray[np.int64], scores: NDArray[np.float32], limit: int) -> list[tuple[int, float]]:
@@ -368,7 +370,7 @@ class VectorIndex:
         for name in ("_matrix", "_memory", "_cue", "_partition", "_changed"):
             old = getattr(self, name)
             first = self._first if name == "_matrix" else 0
-            fresh = np.zeros((room - first, *old.shape[1:]), old.dtype)  # takes no memory before it is written
+            fresh = np.zeros((room - first, *old.shape[1:]), old.dtype)  # pages are allocated when written
             fresh[: self._size - first] = old[: self._size - first]
             setattr(self, name, fresh)
 
@@ -378,12 +380,12 @@ def _copied(values: NDArray[np.int64] | tuple[()]) -> NDArray[np.int64]:
 
 
 def _sign_bits(rows: NDArray[np.float32]) -> NDArray[np.uint64]:
-    """One bit a dimension, 64 of them a line: so that all rows are compared in one go, line by line."""
+    """Return one sign bit per dimension, as 64-bit words, transposed: all rows are compared word by word."""
     packed = np.packbits(rows > 0, axis=1)
     return np.ascontiguousarray(np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64).T)
 
 
 def _product(matrix: NDArray[np.float32], rows: NDArray[np.int64], query: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The product of some rows; gathering most of them would cost more than multiplying all."""
+    """Multiply some rows with the query; above half of them, multiplying all is cheaper than gathering."""
     found: NDArray[np.float32] = (matrix @ query)[rows] if len(rows) * 2 > len(matrix) else matrix[rows] @ query
     return found

@@ -1,8 +1,8 @@
-"""The file of vectors beside a store: a copy in the order of rows, mapped by all processes, and an index of it.
+"""The vector file beside a store: a copy of the vectors sorted by row, mapped by all processes, with an index.
 
-Derived: the table is the truth, and a file that is cut, damaged or another store's is not used. What tells is at its
-end, so that half a file has none; each part has a checksum, and all are checked before anything is looked at, as a
-library that reads a damaged index can end the process.
+It is derived from the table; a file that is truncated, damaged or another store's is not used. The header is at the
+end, so that a half-written file has none. Each part has a checksum, and all are verified before use, as a damaged index
+can crash the process that loads it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from swarmlore.store.vectors import UNFINISHED, path_of, unfinished
 from swarmlore.store.vectors.approximate import Near
 
 MAGIC = b"swarmlore vectors 1\n"
-ALIGNED = 4096  # where a part begins: on a page, as libraries read whole words
+ALIGNED = 4096  # parts begin on a page boundary, as libraries read whole words
 READ_BYTES = 1 << 22
 MOST_HEAD = 1 << 20
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -41,18 +41,18 @@ PARTS = {
 
 @frozen
 class Head:
-    """What a file says about itself."""
+    """The header of a vector file."""
 
-    token: str  # the store names the file that is its own
+    token: str  # the store records the token of its file
     provider: str
     dimension: int
     rows: int
-    change: int  # of the last vector that is surely in it
-    parts: dict[str, tuple[int, int, int]]  # where each begins, its bytes, its checksum
+    change: int  # all vectors up to this change number are in the file
+    parts: dict[str, tuple[int, int, int]]  # by name: offset, size in bytes, checksum
 
 
-class Kept:
-    """A file of vectors that was found whole, mapped into memory."""
+class MappedVectors:
+    """A verified vector file, mapped into memory."""
 
     def __init__(self, file: BinaryIO, head: Head) -> None:
         self.head = head
@@ -75,29 +75,29 @@ class Kept:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the file has the length it had: to read what was cut off a mapped one would end this process."""
+        """Return whether the file still has its length: reading a mapped page beyond the end would kill the process."""
         return self._map.size() == len(self._map)
 
     def pieces(self, slot: int) -> bytes:
-        """The word pieces of a text."""
+        """Return the word-piece ids of a text."""
         return self._pieces[self._ends[slot - 1] if slot else 0 : self._ends[slot]].tobytes()
 
     def slots_of(self, memory: int) -> range:
-        """Where the text and the situations of a memory are, the text first."""
+        """Return the slots of a memory's text and situations, the text first."""
         first, last = np.searchsorted(self.memory, [memory, memory + 1])
         return range(int(first), int(last))
 
     def texts_of(self, memories: Sequence[int]) -> dict[int, int]:
-        """Where the texts of those memories are that have one here."""
+        """Return the slots of the texts of those memories that have one here."""
         asked = np.asarray(memories, np.int64)
-        slots = np.searchsorted(self.memory, asked)  # of several the first: the text
+        slots = np.searchsorted(self.memory, asked)  # the first slot of a memory is its text
         inside = slots < len(self)
         asked, slots = asked[inside], slots[inside]
         here = (self.memory[slots] == asked) & (self.cue[slots] == 0)
         return dict(zip(asked[here].tolist(), slots[here].tolist(), strict=True))
 
     def situations_of(self, memories: Sequence[int]) -> dict[int, list[int]]:
-        """Where the situations of those memories are that have some here."""
+        """Return the slots of the situations of those memories that have some here."""
         asked = np.asarray(memories, np.int64)
         firsts, lasts = np.searchsorted(self.memory, asked), np.searchsorted(self.memory, asked, "right")
         places = zip(asked.tolist(), firsts.tolist(), lasts.tolist(), strict=True)
@@ -108,11 +108,12 @@ class Kept:
         }
 
     def slot_of(self, memory: int, cue: int) -> int | None:
+        """Return the slot of a memory's text (cue 0) or situation, or None."""
         return next((slot for slot in self.slots_of(memory) if self.cue[slot] == cue), None)
 
 
 def is_there(home: str, token: str) -> bool:
-    """Whether the file that a store means is there, by what it says about itself."""
+    """Return whether the file with this token exists, judged by its header."""
     try:
         file, _ = _opened(home, token)
     except StoreCorrupt:
@@ -121,15 +122,15 @@ def is_there(home: str, token: str) -> bool:
     return True
 
 
-def load(home: str, token: str) -> Kept:
-    """The file that a store means, whole; else an error that says what is wrong. A damaged one is taken away."""
+def load(home: str, token: str) -> MappedVectors:
+    """Map the file with this token; raise StoreCorrupt if it is missing or damaged, and delete a damaged one."""
     file, head = _opened(home, token)
     try:
         for start, size, checksum in head.parts.values():
             if _checksum(file, start, size) != checksum:
                 _discard(file, path_of(home))
                 raise _wrong(path_of(home), "is damaged")
-        return Kept(file, head)
+        return MappedVectors(file, head)
     finally:
         file.close()
 
@@ -137,7 +138,7 @@ def load(home: str, token: str) -> Kept:
 def _opened(home: str, token: str) -> tuple[BinaryIO, Head]:
     path = path_of(home)
     try:
-        file = open(os.open(path, _FLAGS), "rb")  # noqa: SIM115 - whoever asked for it closes it
+        file = open(os.open(path, _FLAGS), "rb")  # noqa: SIM115 - the caller closes it
     except OSError as error:
         raise _wrong(path, f"cannot be read: {(error.strerror or '').lower()}") from error
     try:
@@ -151,14 +152,14 @@ def _opened(home: str, token: str) -> tuple[BinaryIO, Head]:
 
 
 def _discard(file: BinaryIO, path: str) -> None:
-    """Take a damaged file away, if it is still there: a new one is made as if there were none."""
+    """Delete a damaged file if it is still in place, so that a new one is built as if there were none."""
     with contextlib.suppress(OSError):
         if os.path.samestat(os.stat(path), os.fstat(file.fileno())):
             os.unlink(path)
 
 
 def _head(file: BinaryIO, path: str) -> Head:
-    """What the end of a file says, if that is what we write and fits its size."""
+    """Read the header at the end of the file and check that it is ours and fits the file's size."""
     whole = file.seek(0, os.SEEK_END)
     file.seek(max(0, whole - 12))
     tail = file.read(12)
@@ -171,14 +172,15 @@ def _head(file: BinaryIO, path: str) -> Head:
     file.seek(0)
     if zlib.crc32(text) != checksum or file.read(len(MAGIC)) != MAGIC:
         raise _wrong(path, "is damaged, or of another version")
-    told = json.loads(text)
-    head = Head(**{**told, "parts": {name: tuple(part) for name, part in told["parts"].items()}})
+    fields = json.loads(text)
+    head = Head(**{**fields, "parts": {name: tuple(part) for name, part in fields["parts"].items()}})
     if not _fits(head, begin):
         raise _wrong(path, "is damaged")
     return head
 
 
 def _fits(head: Head, end: int) -> bool:
+    """Return whether all parts lie within the file and have the size that rows and dimension imply."""
     widths = {"memory": 8, "cue": 8, "partition": 8, "ends": 8, "matrix": 4 * head.dimension}
     sizes = {name: width * head.rows for name, width in widths.items()}
     return set(head.parts) == set(PARTS) and all(
@@ -199,56 +201,58 @@ def _wrong(path: str, why: str) -> StoreCorrupt:
     return StoreCorrupt(f"{path} {why}", "searching goes on without it; to make it anew: swarmlore reindex")
 
 
-class Making:
-    """A file while it is written, under another name: nobody sees it before it is whole and on disk."""
+class VectorFileWriter:
+    """A vector file under construction, under another name until it is complete and on disk."""
 
     def __init__(self, home: str) -> None:
         self._home = home
-        for left in unfinished(home):  # whoever was at it is gone: the lock says so
+        for left in unfinished(home):  # left by a dead process: we hold the lock
             os.unlink(left)
         self.path = f"{path_of(home)}.{os.urandom(6).hex()}{UNFINISHED}"
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
         self._file = open(os.open(self.path, flags, 0o600), "w+b", buffering=1 << 20)  # noqa: SIM115 - closed by `drop`
         self._file.write(MAGIC)
         self._parts: dict[str, tuple[int, int, int]] = {}
-        self._begun = (0, 0)  # where the part at hand begins, and its checksum so far
+        self._begun = (0, 0)  # offset and running checksum of the current part
 
     def begin(self) -> None:
-        """Begin a part, on a page of its own."""
+        """Begin a part on a page boundary."""
         self._file.write(bytes(-self._file.tell() % ALIGNED))
         self._begun = (self._file.tell(), 0)
 
     def write(self, data: bytes | memoryview) -> None:
+        """Append data to the current part."""
         start, checksum = self._begun
         self._file.write(data)
         self._begun = (start, zlib.crc32(data, checksum))
 
     def end(self, name: str) -> None:
+        """End the current part and record its offset, size and checksum."""
         start, checksum = self._begun
         self._parts[name] = (start, self._file.tell() - start, checksum)
 
     def add(self, name: str, values: NDArray[Any]) -> None:
-        """A whole part."""
+        """Write a whole part."""
         self.begin()
         self.write(np.ascontiguousarray(values.astype(PARTS[name], copy=False)).data.cast("B"))
         self.end(name)
 
     def rows(self, first: int, last: int, dimension: int) -> NDArray[np.float32]:
-        """Some rows of what was written as the matrix."""
+        """Read back rows of the matrix that was written."""
         self._file.seek(self._parts["matrix"][0] + 4 * dimension * first)
         data = self._file.read(4 * dimension * (last - first))
         self._file.seek(0, os.SEEK_END)
         return np.frombuffer(data, np.float32).reshape(-1, dimension)
 
     def finish(self, **facts: str | int) -> None:
-        """Write what tells about it, and see to it that all of it is on disk."""
+        """Write the header and call fsync."""
         text = json.dumps({**facts, "parts": self._parts}).encode()
         self._file.write(text + len(text).to_bytes(8, "little") + zlib.crc32(text).to_bytes(4, "little"))
         self._file.flush()
         os.fsync(self._file.fileno())
 
     def take_place(self) -> None:
-        """Be the file of the home from now on."""
+        """Rename the file to the home's vector file, durably."""
         os.replace(self.path, path_of(self._home))
         if os.name != "posix":
             return  # a folder cannot be opened there
@@ -259,7 +263,7 @@ class Making:
             os.close(folder)
 
     def drop(self) -> None:
-        """Let go of it; what did not take its place is removed."""
+        """Close the file, and delete it unless it took its place."""
         self._file.close()
         if os.path.exists(self.path):
             os.unlink(self.path)
