@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import labelled
-from swarmlore.capture.extract import inside, session_body
+from swarmlore.capture.extract import relative_to_project, session_body
 from swarmlore.clients.transcripts import CLIENTS, read_transcript
 from swarmlore.domain.records import Caller, Memory
 from swarmlore.lore import Lore
@@ -49,7 +49,7 @@ class Figures:
 def extracted(session: labelled.Session, folder: Path) -> list[Memory]:
     """The lessons that are stored after a session has ended."""
     path = labelled.write_session(session, folder)
-    turns = [inside(turn, labelled.ROOT) for turn in read_transcript(session.client, str(path))]
+    turns = [relative_to_project(turn, labelled.ROOT) for turn in read_transcript(session.client, str(path))]
     assert turns, f"{session.client}: nothing was read"
     who = Caller("bench", session.client)
     home, env = folder / session.name / "home", {"SWARMLORE_EMBEDDER_KIND": "none"}

@@ -30,7 +30,7 @@ from typing import Any
 import corpus
 from swarmlore.domain.records import Caller, Citation, Cited, Draft
 from swarmlore.lore import Lore
-from swarmlore.workspace.cited_code import WHOLE, Look, Tree
+from swarmlore.workspace.cited_code import UNLIMITED, CitationCheck, Tree
 
 STATES = ("unchanged", "moved", "changed", "gone")
 IDENTITY = ("-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "core.autocrlf=false")
@@ -126,7 +126,7 @@ def replay(repo: Path, commits: int, origins: int, spans: int) -> dict[str, Any]
             touched = {item: walk.touched(item, begin) for item in cited}
             for now in range(begin + 1, last + 1):
                 walk.check_out(walk.commits[now])
-                look = Look(Tree(str(walk.folder)), lambda _: True, WHOLE)
+                look = CitationCheck(Tree(str(walk.folder)), lambda _: True, UNLIMITED)
                 for item in cited:
                     said = look.check(item)
                     state, first = walk.truth(item, begin, now, touched[item])

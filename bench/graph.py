@@ -238,7 +238,7 @@ def timed(work: Any, times: int = 1) -> float:
 
 def cost(count: int) -> None:
     with tempfile.TemporaryDirectory() as home, filled(home, many_notes(count)) as lore:
-        from swarmlore.retrieval import graph_communities
+        from swarmlore.retrieval import graph as graph_communities
 
         rebuild = timed(lambda _: lore.store.reindex_words())
         partitions = lore.store.visible(lore.caller)

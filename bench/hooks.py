@@ -97,7 +97,7 @@ def fill(home: str, rows: int) -> None:
 def digested(home: str) -> None:
     """Wait for the process that a hook leaves behind to digest what it reported."""
     deadline = time.monotonic() + 30
-    while spool.waits(spool_dir(home)) and time.monotonic() < deadline:
+    while spool.has_events(spool_dir(home)) and time.monotonic() < deadline:
         time.sleep(0.02)
 
 

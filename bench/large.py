@@ -37,7 +37,7 @@ BAD_LINES = (b'{"id":"cut","lesson":"cut of', b'{"lesson":"\xff\xfe"}', b"<<<<<<
 CHILD = """
 import sys, json
 from swarmlore import Lore
-from swarmlore.records import Caller
+from swarmlore.domain.records import Caller
 with Lore.open(sys.argv[1], cwd=sys.argv[1], caller=Caller("bench/large", "import", "lead"), env={env!r}) as lore:
     told = lore.import_file(sys.argv[2])
     print(json.dumps({{name: getattr(told, name) for name in ("read", "added", "known", "refused", "resumed_at")}}))

@@ -251,9 +251,9 @@ def _write_directly(number: int, texts: list[str], path: str, seconds: float) ->
 
 
 def _write_through(number: int, texts: list[str], port: int, tokens: list[str], seconds: float) -> list[agents.Told]:
-    from swarmlore.server.client.http import Line
+    from swarmlore.server.client.http import Connection
 
-    line, told = Line(f"http://127.0.0.1:{port}", tokens[number]), []
+    line, told = Connection(f"http://127.0.0.1:{port}", tokens[number]), []
     until = time.monotonic() + seconds
     while (began := time.monotonic()) < until and texts:
         said = line.ask("/v1/remember", {"text": texts.pop()})

@@ -16,7 +16,7 @@ import tempfile
 import textwrap
 import time
 
-from swarmlore.clients.hook.spool import waits
+from swarmlore.clients.hook.spool import has_events
 
 WIDTH = 100
 SNAPSHOTS = "Snapshot tests are recorded with make snap-record, never by hand"
@@ -86,7 +86,7 @@ class Demo:
     def let_a_day_pass(self) -> None:
         """Nobody waits for what a hook reported: it is learned behind the hook's back, in a moment."""
         spool, deadline = os.path.join(self.env["SWARMLORE_HOME"], "spool"), time.monotonic() + 10
-        while waits(spool) and time.monotonic() < deadline:
+        while has_events(spool) and time.monotonic() < deadline:
             time.sleep(0.05)
 
     def expect(self, holds: bool, claim: str) -> None:

@@ -21,7 +21,7 @@ import tempfile
 from collections import Counter
 from typing import Any
 
-from swarmlore.capture.pipeline import Digester
+from swarmlore.capture.pipeline import SpoolReader
 from swarmlore.clients.hook import event as e
 from swarmlore.clients.hook import spool
 from swarmlore.clients.hook.event import Event
@@ -89,13 +89,13 @@ def go_on(home: str, folder: str, kill_at: int) -> None:
         if seen == kill_at:
             os.kill(os.getpid(), 9)
 
-    from swarmlore.server.worker.child import do_here
+    from swarmlore.server.worker.child import run_due_jobs
     from swarmlore.server.worker.handlers import HANDLERS
 
     sys.setprofile(step)
     with Lore.open(home, cwd=folder, env=ENV, client="claude") as lore:
-        Digester(lore).drain()
-        do_here(lore, HANDLERS, "torture")
+        SpoolReader(lore).drain()
+        run_due_jobs(lore, HANDLERS, "torture")
     sys.setprofile(None)
     print(seen)
 
@@ -116,7 +116,7 @@ def kept(home: str, folder: str) -> Counter[str]:
         found["confirmed"] = sum(len(memory.confirmed_by) for memory in lore.list(limit=100))
         with lore.acting():
             found["waiting or given up"] = sum(many for _, kind, many, _ in lore.store.job_counts() if kind != "embed")
-        found["spooled"] = int(spool.waits(spool_dir(home)))
+        found["spooled"] = int(spool.has_events(spool_dir(home)))
         found["problems"] = len(spool.problems(spool_dir(home)))
     return +found
 

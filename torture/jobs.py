@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from swarmlore import config
 from swarmlore.domain.records import Caller, Job, uuid7
 from swarmlore.lore import Lore
-from swarmlore.server.worker.child import Orders
+from swarmlore.server.worker.child import ChildOptions
 from swarmlore.server.worker.supervisor import Worker
 
 FORK = multiprocessing.get_context("fork")  # an interpreter per worker and kill would leave two cores no time to work
@@ -106,7 +106,7 @@ def fill(home: str, messages: int, poison: int, seed: int) -> None:
 def start(home: str, number: int) -> Any:
     def work() -> None:
         settings = config.load(home, "", environment()).worker
-        orders = Orders(home, f"{number}-{os.getpid()}-{os.urandom(4).hex()}", tuple(HANDLERS), env=environment())
+        orders = ChildOptions(home, f"{number}-{os.getpid()}-{os.urandom(4).hex()}", tuple(HANDLERS), env=environment())
         worker = Worker(orders, HANDLERS, settings)
         worker.listen_to_signals()
         worker.work()

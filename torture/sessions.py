@@ -114,9 +114,9 @@ def check(home: str, folder: str, sessions: int) -> dict[str, Any]:
     """After the next command nothing waits, nobody listens, and everything was counted once."""
     subprocess.run([SCRIPT, "list", "--home", home], cwd=folder, env=ENV, check=True, capture_output=True)
     deadline = time.monotonic() + 30
-    while spool.waits(spool_dir(home)) and time.monotonic() < deadline:
+    while spool.has_events(spool_dir(home)) and time.monotonic() < deadline:
         time.sleep(0.1)  # a process that a hook left behind may have been at it before the command
-    assert not spool.waits(spool_dir(home)), os.listdir(spool_dir(home))
+    assert not spool.has_events(spool_dir(home)), os.listdir(spool_dir(home))
     problems = [str(item.get("what")) for item in spool.problems(spool_dir(home))]  # told to the doctor, nothing lost
     assert not os.path.lexists(socket_path(home))
     lead = {**ENV, "SWARMLORE_ROLE": "lead"}
