@@ -69,6 +69,7 @@ bench: setup
 	$(BIN)/python bench/graph.py
 	$(BIN)/python bench/graph.py --read
 	$(BIN)/python bench/graph.py --cost
+	$(BIN)/python bench/layout.py
 
 bench-large: setup
 	$(BIN)/python bench/large.py
