@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from test_catching_rules import OAUTH
 
-from command_line import Run
+from command_line import Run, process
 from conftest import ALICE, NOW, quick_env
 from hook_runs import Hooks
 from swarmlore.clients.hook.event_from_payload import is_refused, outcome_of
@@ -243,7 +243,7 @@ def test_every_door_says_what_is_kept_of_a_task_and_for_whom(run: Run) -> None:
     about = ("--task", "bd-1", "--summary", "Compared three queues for the export job", "--duration-ms", "1800.5")
     told = run("outcome", "--success", *about, "--task-type", "research", "--tags", "queues,export", "--json").json
     assert told["duration_ms"] == 1800.5
-    run("worker", "--until-empty")
+    assert process("worker", "--until-empty").returncode == 0
     listed = run("list", "--source", "task_completion", "--json").json
     found = listed["memories"] if isinstance(listed, dict) else listed
     assert {(item["tier"], tuple(item["tags"])) for item in found} >= {("swarm", ("queues", "export"))}

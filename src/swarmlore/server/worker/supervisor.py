@@ -52,8 +52,9 @@ class _Child:
     """A child process, its pipe, and the job that it last reported."""
 
     def __init__(self, orders: ChildOptions, handlers: Mapping[str, Handler]) -> None:
-        # Fork where that is safe: this process has one thread and no store open.
-        forked = sys.platform.startswith("linux")
+        # Fork where that is safe: this process has no store open, and one thread. A lock that another thread holds at
+        # the fork stays locked in the child for good.
+        forked = sys.platform.startswith("linux") and len(os.listdir("/proc/self/task")) == 1
         context: Any = multiprocessing.get_context("fork" if forked else "spawn")
         self.pipe, theirs = context.Pipe()
         args = (orders, handlers, theirs, self.pipe if forked else None)
